@@ -1,0 +1,106 @@
+//! The one error type of the crate: what kind of failure, what to tell the user, what to type next.
+//!
+//! Read [`Kind`] first; callers decide by it. Nothing here knows about exit codes or the word `fatal:`.
+
+use std::fmt;
+
+/// What a caller may want to do about an error.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// What was asked for does not exist.
+    Missing,
+    /// The command line was wrong.
+    Usage,
+    /// Another process holds a lock or keeps changing a ref; trying again later can help.
+    Busy,
+    /// The disk is full or cannot be written to; trying again at once is of no use.
+    Storage,
+    /// Stored data does not say what it should.
+    Corrupt,
+    /// The repository uses a feature that this program does not know.
+    Unsupported,
+    /// Anything else; the message says what.
+    Other,
+}
+
+/// An error with a message that describes the world, and hints the reader can paste.
+#[derive(Debug)]
+pub struct Error {
+    kind: Kind,
+    message: String,
+    hints: Vec<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// A `Result` with [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// Makes an error of `kind`; `message` is lower case, without a full stop, and needs no reason appended.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Error { kind, message: message.into(), hints: Vec::new(), source: None }
+    }
+
+    /// Makes an error of kind [`Kind::Other`].
+    pub fn other(message: impl Into<String>) -> Self {
+        Error::new(Kind::Other, message)
+    }
+
+    /// Keeps `source` as the reason; it is shown after a colon.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Adds a line that tells the user what to type or look at next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Makes an error about `path` from an I/O error; a full or read-only disk becomes [`Kind::Storage`].
+    pub fn io(action: &str, path: &std::path::Path, source: std::io::Error) -> Self {
+        Error::new(kind_of_io(&source), format!("cannot {action} '{}'", path.display())).because(source)
+    }
+
+    /// Returns what kind of failure this is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Returns the hints, in the order they were added.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+}
+
+/// Returns the kind that an I/O error amounts to.
+pub fn kind_of_io(error: &std::io::Error) -> Kind {
+    use std::io::ErrorKind as Io;
+    match error.kind() {
+        Io::NotFound => Kind::Missing,
+        Io::StorageFull | Io::ReadOnlyFilesystem | Io::QuotaExceeded | Io::PermissionDenied => Kind::Storage,
+        Io::WouldBlock | Io::TimedOut | Io::ResourceBusy => Kind::Busy,
+        _ => Kind::Other,
+    }
+}
+
+impl fmt::Display for Error {
+    /// Writes the message, and after a colon the reason, on one line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(source) = &self.source {
+            let reason = source.to_string();
+            write!(f, ": {}", reason.lines().next().unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}

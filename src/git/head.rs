@@ -1,0 +1,63 @@
+//! Where HEAD is, how it got there, and whether Git is in the middle of something.
+
+use bstr::BString;
+
+use super::{ObjectId, Repository, gix_error};
+use crate::error::Result;
+
+/// What HEAD names.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// The full name of the branch, or `None` when HEAD is detached.
+    pub branch: Option<String>,
+    /// The commit, or `None` on a branch without commits.
+    pub commit_id: Option<ObjectId>,
+}
+
+/// One movement of HEAD.
+#[derive(Clone, Debug)]
+pub struct ReflogEntry {
+    /// Where HEAD was; the null id if it was nowhere.
+    pub old_id: ObjectId,
+    /// Where it went.
+    pub new_id: ObjectId,
+    /// What moved it, such as `commit (amend): fix the parser`.
+    pub message: BString,
+}
+
+impl ReflogEntry {
+    /// Says whether a plain `git commit` made this entry: a new commit or an amended one, but no merge, cherry-pick,
+    /// revert or rebase step.
+    pub fn is_new_work(&self) -> bool {
+        [&b"commit: "[..], b"commit (initial): ", b"commit (amend): "].iter().any(|head| self.message.starts_with(head))
+    }
+}
+
+impl Repository {
+    /// Returns what HEAD names in this worktree.
+    ///
+    /// # Errors
+    ///
+    /// If HEAD cannot be read.
+    pub fn head(&self) -> Result<Head> {
+        let head = self.gix().head().map_err(|error| gix_error("cannot read 'HEAD'", &error))?;
+        let branch = head.referent_name().map(|name| name.as_bstr().to_string());
+        Ok(Head { branch, commit_id: head.id().map(|id| id.detach()) })
+    }
+
+    /// Returns the newest movements of HEAD, newest first, at most `limit`; nothing when there is no reflog.
+    pub fn head_reflog(&self, limit: usize) -> Vec<ReflogEntry> {
+        let Ok(head) = self.gix().head() else { return Vec::new() };
+        let mut log = head.log_iter();
+        let Ok(Some(entries)) = log.rev() else { return Vec::new() };
+        let entries = entries.take(limit).flatten();
+        entries
+            .map(|line| ReflogEntry { old_id: line.previous_oid, new_id: line.new_oid, message: line.message })
+            .collect()
+    }
+
+    /// Says whether a rebase, cherry-pick, revert, merge, `am` or bisect is under way in this worktree.
+    pub fn is_mid_operation(&self) -> bool {
+        self.gix().state().is_some()
+    }
+}

@@ -1,0 +1,240 @@
+//! The repository as Git hands it to us: where it is, what its config says, its commits, its refs.
+//!
+//! Read [`Repository::open`] first. This room knows `gix` and the `git` command; it knows nothing of sessions,
+//! notes or agents. Object ids are the only thing of `gix` that leaves it.
+
+mod command;
+mod commit;
+mod config;
+pub mod date;
+mod head;
+mod locate;
+mod refs;
+mod walk;
+
+use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice as _;
+pub use gix::{ObjectId, hash::Kind as HashKind};
+
+pub use self::command::{Output, git, version};
+pub use self::commit::{Commit, Person};
+pub use self::head::{Head, ReflogEntry};
+pub use self::locate::{Location, locate};
+pub use self::refs::{Branch, Tip, fault_point};
+pub use self::walk::{Order, Range, Step};
+
+use crate::error::{Error, Kind, Result};
+
+/// An open repository.
+pub struct Repository {
+    inner: gix::Repository,
+    user_config: config::Identity,
+}
+
+impl Repository {
+    /// Opens the repository that Git would use from `directory`.
+    ///
+    /// Honours `GIT_DIR`, `GIT_WORK_TREE`, `GIT_COMMON_DIR`, `GIT_CEILING_DIRECTORIES` and `git -c`. Costs about a
+    /// millisecond.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Missing`] if there is no repository, [`Kind::Unsupported`] if it keeps its refs in a reftable, and
+    /// [`Kind::Other`] if Git would refuse to use it (`safe.directory`).
+    pub fn open(directory: &Path) -> Result<Self> {
+        let options = || {
+            gix::open::Options::default().bail_if_untrusted(true).cli_overrides(config::overrides_from_environment())
+        };
+        let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
+        let upwards = gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
+        let inner = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(directory, upwards, trust)
+            .map_err(|error| open_error(directory, error))?;
+        let mut inner = inner.to_thread_local();
+        // Git ignores GIT_NAMESPACE for what is read locally; gix applies it to HEAD.
+        inner.clear_namespace();
+        inner.object_cache_size_if_unset(4 * 1024 * 1024);
+        let repository = Repository { user_config: config::Identity::of(&inner), inner };
+        if repository.config_string("extensions.refStorage").is_some_and(|format| format != "files") {
+            return Err(Error::new(
+                Kind::Unsupported,
+                format!("'{}' keeps its refs in a reftable, which is not supported", repository.git_dir().display()),
+            )
+            .hint("'git refs migrate --ref-format=files' converts it"));
+        }
+        repository.apply_shared_umask();
+        Ok(repository)
+    }
+
+    /// Returns the `gix` repository, for the rooms that put bytes on objects.
+    pub(crate) fn gix(&self) -> &gix::Repository {
+        &self.inner
+    }
+
+    /// Returns the git directory of this worktree, absolute.
+    pub fn git_dir(&self) -> &Path {
+        self.inner.git_dir()
+    }
+
+    /// Returns the directory that all worktrees share, absolute.
+    pub fn common_dir(&self) -> PathBuf {
+        let common = self.inner.common_dir();
+        // gix hands out `<git-dir>/../..` for linked worktrees.
+        if common.components().any(|part| part == std::path::Component::ParentDir) {
+            common.canonicalize().unwrap_or_else(|_| common.to_owned())
+        } else {
+            common.to_owned()
+        }
+    }
+
+    /// Returns the top of the working tree, or `None` in a bare repository.
+    pub fn worktree(&self) -> Option<&Path> {
+        self.inner.workdir()
+    }
+
+    /// Returns the null id of this repository's hash.
+    pub fn null_id(&self) -> ObjectId {
+        ObjectId::null(self.inner.object_hash())
+    }
+
+    /// Returns the id of the empty tree.
+    pub fn empty_tree_id(&self) -> ObjectId {
+        ObjectId::empty_tree(self.inner.object_hash())
+    }
+
+    /// Parses a full object id of this repository's hash.
+    pub fn parse_id(&self, hex: &str) -> Option<ObjectId> {
+        ObjectId::from_hex(hex.as_bytes()).ok().filter(|id| id.kind() == self.inner.object_hash())
+    }
+
+    /// Returns the shortest name of `id` that is unique here, as `core.abbrev` wants it.
+    pub fn abbreviate(&self, id: ObjectId) -> String {
+        use gix::prelude::ObjectIdExt as _;
+        id.attach(&self.inner).shorten_or_id().to_string()
+    }
+
+    /// Returns the commit that `revision` names, by the rules of gitrevisions(7); tags are peeled.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Missing`] with Git's words for a revision that names no commit.
+    pub fn resolve(&self, revision: &str) -> Result<ObjectId> {
+        let parsed = self
+            .inner
+            .rev_parse_single(revision.as_bytes().as_bstr())
+            .ok()
+            .and_then(|id| id.object().ok())
+            .and_then(|object| object.peel_to_commit().ok())
+            .map(|commit| commit.id);
+        parsed.map_or_else(|| self.resolve_with_git(revision), Ok)
+    }
+
+    /// Asks `git rev-parse`, which knows the few spellings that gix does not (`:/text`).
+    fn resolve_with_git(&self, revision: &str) -> Result<ObjectId> {
+        let bad = || Error::new(Kind::Missing, format!("bad revision '{revision}'"));
+        let spec = format!("{revision}^{{commit}}");
+        let output = git(["rev-parse", "--quiet", "--verify", "--end-of-options", &spec])
+            .repository(self)
+            .capture()
+            .map_err(|_| bad())?;
+        self.parse_id(output.trim_end().to_str_lossy().as_ref()).ok_or_else(bad)
+    }
+
+    /// Returns the bytes of a blob of at most `max_bytes`.
+    ///
+    /// In a partial clone a blob that is not here is fetched by `git`.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Missing`] if there is no such object, [`Kind::Corrupt`] if it is no blob or larger than allowed.
+    pub fn read_blob(&self, blob_id: ObjectId, max_bytes: u64) -> Result<Vec<u8>> {
+        let fail = |error: gix::Error| gix_error(format!("cannot read object '{blob_id}'"), &error);
+        let Some(header) = self.inner.try_find_header(blob_id).map_err(fail)? else {
+            if !self.config_strings("extensions.partialClone").is_empty() {
+                return Ok(git(["cat-file", "blob", &blob_id.to_string()]).repository(self).capture()?.into());
+            }
+            return Err(Error::new(Kind::Missing, format!("object '{blob_id}' is missing")));
+        };
+        if header.kind() != gix::object::Kind::Blob {
+            return Err(Error::new(Kind::Corrupt, format!("object '{blob_id}' is not a blob")));
+        }
+        if header.size() > max_bytes {
+            return Err(Error::new(Kind::Corrupt, format!("object '{blob_id}' is too large: {} bytes", header.size())));
+        }
+        Ok(self.inner.find_object(blob_id).map_err(fail)?.detach().data)
+    }
+
+    /// Writes a blob and returns its id.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Storage`] when the disk is full or read-only.
+    pub fn write_blob(&self, bytes: &[u8]) -> Result<ObjectId> {
+        let mut attempts = 0;
+        loop {
+            match self.inner.write_blob(bytes) {
+                Ok(id) => return Ok(id.detach()),
+                Err(error) => {
+                    let error = gix_error("cannot write an object", &error);
+                    attempts += 1;
+                    // 'git gc' removes an empty object directory between our mkdir and our rename.
+                    if error.kind() != Kind::Missing || attempts > 8 {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes new objects and refs as accessible as `core.sharedRepository` asks for; gix does not look at it.
+    fn apply_shared_umask(&self) {
+        use rustix::fs::Mode;
+        let keep = match self.config_string("core.sharedRepository").as_deref() {
+            None | Some("umask" | "false" | "0" | "no" | "off") => return,
+            Some("group" | "true" | "1" | "yes" | "on") => Mode::RWXG,
+            Some("all" | "world" | "everybody" | "2") => Mode::RWXG | Mode::ROTH | Mode::XOTH,
+            Some(octal) => match u32::from_str_radix(octal.trim_start_matches('0'), 8) {
+                Ok(bits) => Mode::from_raw_mode((bits & 0o777) | ((bits & 0o444) >> 2)),
+                Err(_) => return,
+            },
+        };
+        let old = rustix::process::umask(Mode::empty());
+        rustix::process::umask(old - keep);
+    }
+}
+
+fn open_error(directory: &Path, error: gix::Error) -> Error {
+    let text = error.to_string();
+    if error.is_permission_denied() || text.contains("trust") || text.contains("safe.directory") {
+        return Error::other(format!("detected dubious ownership in repository at '{}'", directory.display()))
+            .hint(format!("git config --global --add safe.directory '{}'", directory.display()));
+    }
+    if error.is_not_found() {
+        return Error::new(Kind::Missing, "not a git repository (or any of the parent directories): .git");
+    }
+    Error::other(format!("cannot open the repository at '{}'", directory.display())).because(one_line(&error))
+}
+
+/// Turns an error of gix into one of ours, telling apart what a retry can mend and what it cannot.
+pub(crate) fn gix_error(action: impl Into<String>, error: &gix::Error) -> Error {
+    let mut kind = Kind::Other;
+    for source in error.iter_errors() {
+        if let Some(io) = source.downcast_ref::<std::io::Error>() {
+            kind = crate::error::kind_of_io(io);
+        }
+    }
+    if kind == Kind::Other || kind == Kind::Missing {
+        if error.is_conflict() || error.is_retryable() {
+            kind = Kind::Busy;
+        } else if error.is_not_found() {
+            kind = Kind::Missing;
+        } else if error.is_corrupted() {
+            kind = Kind::Corrupt;
+        }
+    }
+    Error::new(kind, action).because(one_line(error))
+}
+
+fn one_line(error: &gix::Error) -> String {
+    error.probable_cause().to_string().lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,169 @@
+//! Refs: reading them, listing branches, and moving our own by compare-and-swap.
+//!
+//! The one thing to read is [`Repository::update_ref`]: everything we store goes through it.
+
+use std::time::{Duration, Instant};
+
+use bstr::ByteSlice as _;
+use gix::refs::transaction::{PreviousValue, RefEdit};
+
+use super::{ObjectId, Repository, gix_error};
+use crate::error::{Error, Kind, Result};
+
+/// Where one of our refs points before an edit.
+#[derive(Clone, Copy, Debug)]
+pub struct Tip {
+    /// The commit the ref names.
+    pub commit_id: ObjectId,
+    /// The tree of that commit.
+    pub tree_id: ObjectId,
+}
+
+/// A branch and the commit at its head.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// The full ref name, such as `refs/heads/main`.
+    pub full_name: String,
+    /// The name as `git branch` prints it: `main`, `origin/main`.
+    pub name: String,
+    /// The commit at its head.
+    pub commit_id: ObjectId,
+    /// Whether it is a remote-tracking branch.
+    pub is_remote: bool,
+}
+
+/// Ends the process, as if it had been killed, when the environment asks for it at this point.
+///
+/// Only in builds with debug assertions; a release build does nothing here. Tests use it to prove that a crash
+/// between any two steps of a write loses nothing.
+pub fn fault_point(name: &str) {
+    if cfg!(debug_assertions) && std::env::var_os("SHIFTLOG_FAULT").is_some_and(|wanted| wanted == name) {
+        std::process::abort();
+    }
+}
+
+impl Repository {
+    /// Returns where `ref_name` points, or `None` if there is no such ref.
+    ///
+    /// # Errors
+    ///
+    /// If the ref is broken or names something without a tree.
+    pub fn tip(&self, ref_name: &str) -> Result<Option<Tip>> {
+        let fail = |error: gix::Error| gix_error(format!("cannot read '{ref_name}'"), &error);
+        let Some(mut reference) = self.gix().try_find_reference(ref_name).map_err(fail)? else { return Ok(None) };
+        let commit = reference.peel_to_commit().map_err(fail)?;
+        let tree_id = commit.tree_id().map_err(fail)?.detach();
+        Ok(Some(Tip { commit_id: commit.id, tree_id }))
+    }
+
+    /// Returns the names of the refs that start with `prefix`, sorted.
+    pub fn ref_names(&self, prefix: &str) -> Vec<String> {
+        let Ok(platform) = self.gix().references() else { return Vec::new() };
+        let Ok(found) = platform.prefixed(prefix) else { return Vec::new() };
+        found.flatten().map(|reference| reference.name().as_bstr().to_string()).collect()
+    }
+
+    /// Moves `ref_name` to a new commit with the tree that `edit` builds from the current one.
+    ///
+    /// `edit` gets the tip (or `None`) and returns the new tree, or `None` to leave the ref alone. It may run several
+    /// times: when another process moved the ref meanwhile, everything starts again from what is there now, until
+    /// `deadline`. The whole attempt is repeated, since `git gc` may remove an empty object directory under our feet.
+    /// Returns whether the ref moved. `parents` are added behind the tip's own, for merges.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Busy`] when the deadline passes, [`Kind::Storage`] at once when the disk is full or read-only.
+    pub fn update_ref(
+        &self,
+        ref_name: &str,
+        message: &str,
+        deadline: Instant,
+        mut edit: impl FnMut(Option<Tip>) -> Result<Option<ObjectId>>,
+    ) -> Result<bool> {
+        let mut attempt = 0;
+        loop {
+            let outcome = self.tip(ref_name).and_then(|tip| {
+                let Some(tree_id) = edit(tip)? else { return Ok(false) };
+                if tip.is_some_and(|tip| tip.tree_id == tree_id) {
+                    return Ok(false);
+                }
+                fault_point("objects-written");
+                self.swap(ref_name, message, tip, tree_id)?;
+                Ok(true)
+            });
+            let error = match outcome {
+                Ok(moved) => return Ok(moved),
+                // A missing file is gc's doing; see above. Both it and a moved ref are gone on the next attempt.
+                Err(error) if matches!(error.kind(), Kind::Busy | Kind::Missing) => error,
+                Err(error) => return Err(error),
+            };
+            attempt += 1;
+            if Instant::now() >= deadline || (error.kind() == Kind::Missing && attempt > 8) {
+                return Err(Error::new(
+                    Kind::Busy,
+                    format!("cannot update '{ref_name}': another process kept changing it"),
+                )
+                .because(error));
+            }
+            std::thread::sleep(backoff(attempt));
+        }
+    }
+
+    /// Commits `tree_id` on top of `tip` and moves the ref there, if it still is where `tip` says.
+    fn swap(&self, ref_name: &str, message: &str, tip: Option<Tip>, tree_id: ObjectId) -> Result<()> {
+        let fail = |error: gix::Error| gix_error(format!("cannot update '{ref_name}'"), &error);
+        let (name, email) = self.committer();
+        let time = format!("{} +0000", super::date::Time::now().seconds);
+        let signature = gix::actor::SignatureRef { name: name.as_bstr(), email: email.as_bstr(), time: &time };
+        let parents = tip.map(|tip| tip.commit_id);
+        let commit = self.gix().new_commit_as(signature, signature, message, tree_id, parents).map_err(fail)?;
+        let expected = match tip {
+            Some(tip) => PreviousValue::MustExistAndMatch(tip.commit_id.into()),
+            None => PreviousValue::MustNotExist,
+        };
+        let full_name = gix::refs::FullName::try_from(ref_name)
+            .map_err(|_| Error::new(Kind::Usage, format!("'{ref_name}' is not a valid ref name")))?;
+        let edit = RefEdit::update(full_name, commit.id, expected, message);
+        fault_point("commit-written");
+        self.gix().edit_references_as(Some(edit), Some(signature)).map_err(|error| {
+            let error = fail(error);
+            // Losing the race and meeting a lock look alike to the caller: somebody else is writing.
+            if error.kind() == Kind::Other { Error::new(Kind::Busy, error.to_string()) } else { error }
+        })?;
+        fault_point("ref-moved");
+        Ok(())
+    }
+
+    /// Returns the local branches, the remote-tracking ones, or both, sorted by ref name. Symbolic refs
+    /// (`origin/HEAD`) and branches that name no commit are left out.
+    ///
+    /// # Errors
+    ///
+    /// If the refs cannot be listed.
+    pub fn branches(&self, local: bool, remote: bool) -> Result<Vec<Branch>> {
+        let mut branches = Vec::new();
+        for (wanted, prefix, is_remote) in [(local, "refs/heads/", false), (remote, "refs/remotes/", true)] {
+            if !wanted {
+                continue;
+            }
+            for full_name in self.ref_names(prefix) {
+                let Ok(Some(mut reference)) = self.gix().try_find_reference(full_name.as_str()) else { continue };
+                if matches!(reference.target(), gix::refs::TargetRef::Symbolic(_)) {
+                    continue;
+                }
+                let Ok(commit) = reference.peel_to_commit() else { continue };
+                let name = full_name.trim_start_matches(prefix).to_owned();
+                branches.push(Branch { name, commit_id: commit.id, full_name, is_remote });
+            }
+        }
+        Ok(branches)
+    }
+}
+
+/// Returns how long to wait before an attempt: growing, and different in each process so that writers spread out.
+fn backoff(attempt: u32) -> Duration {
+    let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
+    let jitter = u64::from(nanos ^ std::process::id().wrapping_mul(0x9e37_79b9)) % 1000;
+    let ceiling_micros = 2_000u64 << attempt.min(6);
+    Duration::from_micros(ceiling_micros / 2 + ceiling_micros * jitter / 2000)
+}

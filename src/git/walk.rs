@@ -1,0 +1,133 @@
+//! Walking history: what a revision range names, and its commits newest first.
+
+use bstr::ByteSlice as _;
+use gix::revision::plumbing::Spec;
+use gix::revision::walk::Sorting;
+use gix::traverse::commit::simple::CommitTimeOrder;
+
+use super::{ObjectId, Repository, git, gix_error};
+use crate::error::{Error, Kind, Result};
+
+/// The commits reachable from `tips` and not from `hidden`.
+#[derive(Clone, Debug, Default)]
+pub struct Range {
+    /// Where to start.
+    pub tips: Vec<ObjectId>,
+    /// What to leave out, with all its ancestors.
+    pub hidden: Vec<ObjectId>,
+}
+
+/// The order of a walk.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Order {
+    /// By commit time, as `git log` does.
+    NewestFirst,
+    /// As found; the cheapest.
+    AsFound,
+}
+
+/// One commit met on a walk.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The commit.
+    pub commit_id: ObjectId,
+    /// Its parents.
+    pub parent_ids: Vec<ObjectId>,
+    /// When it was committed, in seconds since the epoch; only known on a walk by time.
+    pub time: Option<i64>,
+}
+
+impl Repository {
+    /// Adds what `revision` names to `range`: a commit, `^commit`, `a..b`, `a...b`, `commit^@`, `commit^!`.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Missing`] with Git's words for a revision that names no commit.
+    pub fn add_to_range(&self, range: &mut Range, revision: &str) -> Result<()> {
+        let peel = |id: ObjectId| -> Result<ObjectId> {
+            use gix::prelude::ObjectIdExt as _;
+            let object = id.attach(self.gix()).object();
+            let commit = object.and_then(gix::Object::peel_to_commit);
+            commit.map(|commit| commit.id).map_err(|_| Error::new(Kind::Missing, format!("bad revision '{revision}'")))
+        };
+        let Ok(spec) = self.gix().rev_parse(revision.as_bytes().as_bstr()) else {
+            range.tips.push(self.resolve(revision)?);
+            return Ok(());
+        };
+        match spec.detach() {
+            Spec::Include(id) => range.tips.push(peel(id)?),
+            Spec::Exclude(id) => range.hidden.push(peel(id)?),
+            Spec::Range { from, to } => {
+                range.hidden.push(peel(from)?);
+                range.tips.push(peel(to)?);
+            }
+            Spec::Merge { theirs, ours } => {
+                let (theirs, ours) = (peel(theirs)?, peel(ours)?);
+                range.tips.extend([theirs, ours]);
+                let bases =
+                    git(["merge-base", "--all", &theirs.to_string(), &ours.to_string()]).repository(self).capture();
+                let bases = bases.unwrap_or_default();
+                range.hidden.extend(bases.lines().filter_map(|line| self.parse_id(&line.to_str_lossy())));
+            }
+            Spec::IncludeOnlyParents(id) => range.tips.extend(self.commit(peel(id)?)?.parent_ids),
+            Spec::ExcludeParents(id) => {
+                let commit = self.commit(peel(id)?)?;
+                range.tips.push(commit.commit_id);
+                range.hidden.extend(commit.parent_ids);
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks a range. Uses the commit-graph file when there is one; shallow boundaries end the walk as in Git.
+    ///
+    /// # Errors
+    ///
+    /// If a tip cannot be read; each step can fail on its own.
+    pub fn walk(&self, range: &Range, order: Order) -> Result<impl Iterator<Item = Result<Step>> + '_> {
+        let sorting = match order {
+            Order::NewestFirst => Sorting::ByCommitTime(CommitTimeOrder::NewestFirst),
+            Order::AsFound => Sorting::BreadthFirst,
+        };
+        let fail = |error: gix::Error| gix_error("cannot walk the history", &error);
+        let walk =
+            self.gix().rev_walk(range.tips.iter().copied()).sorting(sorting).with_hidden(range.hidden.iter().copied());
+        let steps = walk.all().map_err(fail)?;
+        Ok(steps.map(move |info| {
+            let info = info.map_err(|error| gix_error("cannot walk the history", &gix::Error::from(error)))?;
+            Ok(Step { commit_id: info.id, parent_ids: info.parent_ids.to_vec(), time: info.commit_time })
+        }))
+    }
+
+    /// Returns the commits of a range that change `paths`, newest first, as `git rev-list <range> -- <paths>` finds
+    /// them: pathspec magic and history simplification are Git's own.
+    ///
+    /// # Errors
+    ///
+    /// What Git says, for instance about a bad pathspec.
+    pub fn walk_paths(
+        &self,
+        range: &Range,
+        paths: &[std::ffi::OsString],
+        prefix: &std::path::Path,
+    ) -> Result<Vec<ObjectId>> {
+        let mut args: Vec<std::ffi::OsString> = vec!["-C".into(), prefix.into(), "rev-list".into()];
+        args.extend(range.tips.iter().map(|id| id.to_string().into()));
+        args.extend(range.hidden.iter().map(|id| format!("^{id}").into()));
+        args.push("--".into());
+        args.extend(paths.iter().cloned());
+        let output = git(args).capture()?;
+        Ok(output.lines().filter_map(|line| self.parse_id(&line.to_str_lossy())).collect())
+    }
+
+    /// Turns what `--since=` or `--until=` says into seconds since the epoch, by Git's own rules for dates.
+    ///
+    /// # Errors
+    ///
+    /// If `git rev-parse` cannot be run.
+    pub fn parse_date(&self, text: &str) -> Result<i64> {
+        let output = git(["rev-parse", &format!("--since={text}")]).repository(self).capture()?;
+        let seconds = output.trim().to_str_lossy().trim_start_matches("--max-age=").parse();
+        seconds.map_err(|_| Error::new(Kind::Usage, format!("cannot read the date '{text}'")))
+    }
+}

@@ -1,0 +1,21 @@
+//! Keeps the conversation with a coding agent beside the commit it produced, as git notes.
+//!
+//! The rooms, each using only those above it (a test checks it):
+//!
+//! | room | what it is about |
+//! | --- | --- |
+//! | [`error`] | kind, message, hints, source |
+//! | [`git`], [`transcript`] | the repository as Git hands it to us; a conversation as a value |
+//! | [`notes`], [`archive`], [`agent`] | bytes on objects; segments; each agent's files, hooks and transcripts |
+//! | [`record`] | a session recorded on a commit: capture, link, read, walk, pending |
+//! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown |
+//! | [`cli`] | manners of a process: exit codes, messages, colour, pager |
+//! | [`command`] | one file per command: its options, and a `run` that reads like a recipe |
+//!
+//! To follow `git shiftlog show HEAD` to the bytes: `src/bin/git-shiftlog-show.rs`, [`command::show`],
+//! [`record::read`], [`notes`], [`archive`].
+
+#![warn(missing_docs)]
+
+pub mod error;
+pub mod git;
