@@ -17,5 +17,8 @@
 
 #![warn(missing_docs)]
 
+pub mod archive;
 pub mod error;
 pub mod git;
+pub mod notes;
+pub mod transcript;

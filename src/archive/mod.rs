@@ -1,0 +1,300 @@
+//! The archive: every segment of every session, reachable from one ref.
+//!
+//! Read [`Archive::transcript`] and [`Archive::add`]. Paths in the archive's tree keep segments reachable and make
+//! sessions listable; reading goes by blob id.
+
+pub mod segment;
+
+use std::time::Instant;
+
+use bstr::ByteSlice as _;
+use sha2::{Digest as _, Sha256};
+
+pub use self::segment::Header;
+use crate::error::{Error, Kind, Result};
+use crate::git::{ObjectId, Repository, Tip};
+use crate::transcript::SessionKey;
+
+/// The ref that holds all segments.
+pub const REF: &str = "refs/shiftlog/sessions";
+
+/// The most bytes a stored segment file may have.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+/// The longest chain of segments that is followed.
+const MAX_CHAIN: usize = 100_000;
+
+/// A segment with its id.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The blob id.
+    pub segment_id: ObjectId,
+    /// What the segment says about itself.
+    pub header: Header,
+}
+
+/// A stretch of a transcript as it was read back.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Piece {
+    /// Bytes that are there.
+    Bytes(Vec<u8>),
+    /// This many bytes belong here, but the segment that held them is missing or damaged.
+    Gap(u64),
+}
+
+/// A transcript, or a part of one, read back from its segments.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// The pieces in order.
+    pub pieces: Vec<Piece>,
+    /// What is wrong with it: missing segments, or a digest that differs.
+    pub problems: Vec<String>,
+}
+
+impl Contents {
+    /// Returns the bytes that are there, gaps left out.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for piece in &self.pieces {
+            if let Piece::Bytes(piece) = piece {
+                bytes.extend_from_slice(piece);
+            }
+        }
+        bytes
+    }
+}
+
+/// The segments of a repository.
+#[derive(Clone, Copy)]
+pub struct Archive<'r> {
+    repo: &'r Repository,
+}
+
+impl<'r> Archive<'r> {
+    /// Returns the archive of `repo`; nothing is read yet.
+    pub fn new(repo: &'r Repository) -> Self {
+        Archive { repo }
+    }
+
+    /// Reads what a segment says about itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Missing`] if the object is not here, [`Kind::Corrupt`] if it is no segment.
+    pub fn header(&self, segment_id: ObjectId) -> Result<Header> {
+        let file = self.repo.read_blob(segment_id, MAX_FILE_BYTES)?;
+        segment::split(&file).map(|(header, _)| header)
+    }
+
+    /// Reads the header and the bytes of one segment.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::header`].
+    pub fn read(&self, segment_id: ObjectId) -> Result<(Header, Vec<u8>)> {
+        segment::decode(&self.repo.read_blob(segment_id, MAX_FILE_BYTES)?)
+    }
+
+    /// Returns the chain of segments that ends at `through`, newest first.
+    ///
+    /// The chain ends at the first segment, at `stop` (which is included), or where a segment is missing or damaged;
+    /// in the last case the error is returned beside what could be read. A loop counts as damage.
+    pub fn chain(&self, through: ObjectId, stop: Option<ObjectId>) -> (Vec<Link>, Option<Error>) {
+        let mut links: Vec<Link> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        let mut next = Some(through);
+        while let Some(segment_id) = next {
+            if !seen.insert(segment_id) || links.len() >= MAX_CHAIN {
+                return (links, Some(Error::new(Kind::Corrupt, "the chain of segments has no end")));
+            }
+            let header = match self.header(segment_id) {
+                Ok(header) => header,
+                Err(error) => return (links, Some(error)),
+            };
+            next = header.parent.as_deref().and_then(|hex| self.repo.parse_id(hex));
+            links.push(Link { segment_id, header });
+            if Some(segment_id) == stop {
+                break;
+            }
+        }
+        (links, None)
+    }
+
+    /// Returns the whole transcript after `through`, checked against its SHA-256.
+    ///
+    /// Costs one read and one decompression per segment. What is missing shows as a gap and as a problem; so does a
+    /// digest that differs.
+    pub fn transcript(&self, through: ObjectId) -> Contents {
+        let (links, error) = self.chain(through, None);
+        let mut contents = self.assemble(&links, 0, error);
+        let is_whole = !contents.pieces.iter().any(|piece| matches!(piece, Piece::Gap(_)));
+        if let Some(last) = links.first().filter(|_| is_whole) {
+            let mut digest = Sha256::new();
+            for piece in &contents.pieces {
+                if let Piece::Bytes(bytes) = piece {
+                    digest.update(bytes);
+                }
+            }
+            if hex(&digest.finalize()) != last.header.sha256 {
+                contents.problems.push(format!("the transcript does not match the digest in segment {through}"));
+            }
+        }
+        contents
+    }
+
+    /// Returns where the increment from `since` to `through` begins, in bytes of the transcript at `through`.
+    ///
+    /// That is the length at `since`, or the smallest `keep` on the way if the agent rewrote its file in between.
+    pub fn increment_start(&self, since: Option<ObjectId>, through: ObjectId) -> u64 {
+        let Some(since) = since else { return 0 };
+        let (links, _) = self.chain(through, Some(since));
+        increment_start(&links, since)
+    }
+
+    /// Returns the increment from `since` to `through`; only its own segments are unpacked.
+    pub fn increment(&self, since: Option<ObjectId>, through: ObjectId) -> Contents {
+        let Some(since) = since else { return self.transcript(through) };
+        let (links, error) = self.chain(through, Some(since));
+        let start = increment_start(&links, since);
+        // A rewritten file can keep less than `since` has; then older segments are needed after all.
+        let reaches = links.last().is_some_and(|link| link.header.keep <= start);
+        if reaches || error.is_some() {
+            self.assemble(&links, start, error)
+        } else {
+            let (links, error) = self.chain(through, None);
+            self.assemble(&links, start, error)
+        }
+    }
+
+    /// Puts together the bytes from `start` on, from a chain that is newest first.
+    fn assemble(&self, links: &[Link], start: u64, mut error: Option<Error>) -> Contents {
+        let mut contents = Contents::default();
+        let mut limit = u64::MAX;
+        let mut reversed = Vec::new();
+        for link in links {
+            let (from, to) = (link.header.keep.max(start), link.header.total_bytes().min(limit));
+            if limit != u64::MAX && link.header.total_bytes() < limit {
+                reversed.push(Piece::Gap(limit - link.header.total_bytes().max(start)));
+                contents.problems.push(format!("segment {} is shorter than its successor says", link.segment_id));
+            }
+            if from < to {
+                match self.read(link.segment_id) {
+                    Ok((header, body)) => {
+                        let slice = body.get((from - header.keep) as usize..(to - header.keep) as usize);
+                        reversed.push(Piece::Bytes(slice.unwrap_or_default().to_vec()));
+                    }
+                    Err(problem) => {
+                        contents.problems.push(format!("segment {} cannot be read: {problem}", link.segment_id));
+                        reversed.push(Piece::Gap(to - from));
+                    }
+                }
+            }
+            limit = link.header.keep.min(limit);
+            if limit <= start {
+                error = None;
+                break;
+            }
+        }
+        if let Some(error) = error {
+            contents.problems.push(error.to_string());
+            if limit > start && limit != u64::MAX {
+                reversed.push(Piece::Gap(limit - start));
+            }
+        }
+        reversed.reverse();
+        contents.pieces = reversed;
+        contents
+    }
+
+    /// Writes one segment as a blob and returns its id; [`Archive::add`] makes it reachable.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Storage`] when the disk is full or read-only.
+    pub fn write(&self, header: &Header, body: &[u8]) -> Result<ObjectId> {
+        let file = segment::encode(header, body)?;
+        let segment_id = self.repo.write_blob(&file)?;
+        crate::git::fault_point("segment-written");
+        Ok(segment_id)
+    }
+
+    /// Makes written segments of a session reachable, behind those it has.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::update_ref`].
+    pub fn add(&self, session: &SessionKey, segment_ids: &[ObjectId], deadline: Instant) -> Result<()> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot edit the archive's tree", &error);
+        let directory = session_directory(session);
+        let message = format!("shiftlog: {session}\n");
+        self.repo.update_ref(REF, &message, deadline, |tip| {
+            let root = tip.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
+            let there = self.entries(tip, &directory)?;
+            let mut sequence = there.last().map_or(0, |(number, _)| number + 1);
+            let mut editor = self.repo.gix().edit_tree(root).map_err(fail)?;
+            for segment_id in segment_ids {
+                if there.iter().any(|(_, id)| id == segment_id) {
+                    continue;
+                }
+                let path = format!("{directory}/{sequence:06}-{}.zst", segment_id.to_hex_with_len(12));
+                editor.upsert(path, gix::object::tree::EntryKind::Blob, *segment_id).map_err(fail)?;
+                sequence += 1;
+            }
+            Ok(Some(editor.write().map_err(fail)?.detach()))
+        })?;
+        Ok(())
+    }
+
+    /// Returns the newest segment of a session, or `None` if the archive has none.
+    ///
+    /// # Errors
+    ///
+    /// If the archive's tree cannot be read.
+    pub fn newest(&self, session: &SessionKey) -> Result<Option<ObjectId>> {
+        let entries = self.entries(self.repo.tip(REF)?, &session_directory(session))?;
+        Ok(entries.last().map(|(_, id)| *id))
+    }
+
+    /// Returns the sequence numbers and ids of the segments in a session's directory, oldest first.
+    fn entries(&self, tip: Option<Tip>, directory: &str) -> Result<Vec<(u32, ObjectId)>> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
+        let Some(tip) = tip else { return Ok(Vec::new()) };
+        let root = self.repo.gix().find_tree(tip.tree_id).map_err(fail)?;
+        let Some(entry) = root.lookup_entry_by_path(directory).map_err(fail)? else { return Ok(Vec::new()) };
+        let object = entry.object().map_err(fail)?;
+        let Ok(tree) = object.try_into_tree() else { return Ok(Vec::new()) };
+        let mut entries = Vec::new();
+        for entry in tree.iter() {
+            let entry = entry.map_err(fail)?;
+            let number = entry.filename().to_str().ok().and_then(|name| name.split('-').next()?.parse().ok());
+            entries.extend(number.map(|number| (number, entry.object_id())));
+        }
+        Ok(entries)
+    }
+}
+
+fn increment_start(links: &[Link], since: ObjectId) -> u64 {
+    let mut start = u64::MAX;
+    for link in links {
+        if link.segment_id == since {
+            return start.min(link.header.total_bytes());
+        }
+        start = start.min(link.header.keep);
+    }
+    // `since` is not on this chain: what both can share is what the oldest segment read keeps, at most.
+    if start == u64::MAX { 0 } else { start }
+}
+
+/// Returns the directory of a session in the archive's tree.
+fn session_directory(session: &SessionKey) -> String {
+    let digest = Sha256::digest(format!("{}/{}", session.agent, session.id));
+    format!("{}/{}", hex(&digest[..1]), session.file_name())
+}
+
+/// Returns bytes as lower-case hex digits.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

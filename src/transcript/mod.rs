@@ -1,0 +1,125 @@
+//! A conversation as a value: messages with text, thinking, tool calls, results, model, usage and time.
+//!
+//! Read [`Message`] and [`Tally`]. Every agent's parser makes these values; the native bytes stay the truth, so a
+//! message says where in them it stands. Nothing here knows Git or files.
+
+mod session;
+mod tally;
+
+use std::ops::Range;
+
+pub use self::session::SessionKey;
+pub use self::tally::{Tally, Tokens};
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Role {
+    /// The person (or what their tools answer to the agent).
+    User,
+    /// The agent.
+    Assistant,
+    /// The agent's program: compaction, interruptions, errors.
+    System,
+}
+
+/// One record of a transcript that says something.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said, in order.
+    pub parts: Vec<Part>,
+    /// When, in seconds since the epoch.
+    pub time: Option<i64>,
+    /// The model that answered.
+    pub model: Option<String>,
+    /// The id that all records of one answer share; usage counts once for it.
+    pub answer_id: Option<String>,
+    /// What the answer cost so far.
+    pub usage: Option<Tokens>,
+    /// Where the record stands in the transcript's bytes, its line end included.
+    pub span: Range<usize>,
+    /// Whether the record belongs to a branch of the conversation that was taken back.
+    pub is_abandoned: bool,
+    /// Whether the record belongs to a sub-agent whose words are mixed into this transcript.
+    pub is_sidechain: bool,
+}
+
+impl Message {
+    /// Says whether this is a prompt: words of the person, not a tool's answer.
+    pub fn is_prompt(&self) -> bool {
+        self.role == Role::User
+            && !self.is_sidechain
+            && self.parts.iter().any(|part| matches!(part, Part::Text(_) | Part::Attachment(_)))
+    }
+
+    /// Returns the text of all text parts, joined by a line break.
+    pub fn text(&self) -> String {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A part of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Words, in Markdown as a rule.
+    Text(String),
+    /// What the model thought before it answered.
+    Thinking(String),
+    /// A tool that the agent called.
+    ToolCall(ToolCall),
+    /// What a tool answered.
+    ToolResult(ToolResult),
+    /// Something that is no text, such as an image; says what it is.
+    Attachment(String),
+    /// An event of the session: compacted, interrupted.
+    Notice(String),
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// The id that its result refers to.
+    pub call_id: String,
+    /// The tool's name, as the agent spells it.
+    pub name: String,
+    /// The input as the agent gave it.
+    pub input: serde_json::Value,
+    /// The command line, if the tool is a shell.
+    pub command: Option<String>,
+    /// The files it changes.
+    pub edits: Vec<Edit>,
+}
+
+/// A change to a file, as a tool call asks for it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Edit {
+    /// The path as the agent gave it, usually absolute.
+    pub path: String,
+    /// The text that goes, if the tool names it.
+    pub old: Option<String>,
+    /// The text that comes, if the tool names it.
+    pub new: Option<String>,
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    /// The id of the call.
+    pub call_id: String,
+    /// The answer as text.
+    pub text: String,
+    /// Whether the tool says that it failed.
+    pub is_error: bool,
+    /// The sub-agent that did the work, if one did.
+    pub sub_agent: Option<String>,
+}
+
+/// Returns the length of the longest beginning of `bytes` that ends at a line end.
+pub fn complete_lines(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |position| position + 1)
+}
