@@ -17,6 +17,7 @@
 
 #![warn(missing_docs)]
 
+pub mod agent;
 pub mod archive;
 pub mod error;
 pub mod git;

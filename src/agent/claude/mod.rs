@@ -1,0 +1,203 @@
+//! Claude Code: where it lives, its hooks, and how it names its files.
+//!
+//! How its transcripts read is in `records`.
+
+mod records;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::{Agent, Event, Found, Handler};
+use crate::transcript::Message;
+
+/// Claude Code.
+pub struct Claude;
+
+const HANDLERS: &[Handler] = &[
+    Handler { event: "SessionStart", matcher: None, timeout_secs: 10 },
+    Handler { event: "UserPromptSubmit", matcher: None, timeout_secs: 10 },
+    Handler { event: "PostToolUse", matcher: Some("Bash|PowerShell"), timeout_secs: 30 },
+    Handler { event: "PostToolUseFailure", matcher: Some("Bash|PowerShell"), timeout_secs: 30 },
+    Handler { event: "Stop", matcher: None, timeout_secs: 30 },
+    Handler { event: "SubagentStop", matcher: None, timeout_secs: 30 },
+    Handler { event: "PreCompact", matcher: None, timeout_secs: 10 },
+    Handler { event: "SessionEnd", matcher: None, timeout_secs: 10 },
+];
+
+impl Agent for Claude {
+    fn name(&self) -> &'static str {
+        "claude"
+    }
+
+    fn title(&self) -> &'static str {
+        "Claude Code"
+    }
+
+    fn is_installed(&self) -> bool {
+        let on_path = |dir: &Path| dir.join("claude").is_file();
+        let home = home();
+        root().is_some_and(|root| root.is_dir())
+            || std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| on_path(&dir)))
+            || home.is_some_and(|home| on_path(&home.join(".local/bin")) || on_path(&home.join(".claude/local")))
+    }
+
+    fn parse(&self, transcript: &[u8]) -> Vec<Message> {
+        records::parse(transcript)
+    }
+
+    fn session_id(&self, transcript: &[u8]) -> Option<String> {
+        records::session_id(transcript)
+    }
+
+    fn event(&self, name: &str) -> Event {
+        match name {
+            "SessionStart" => Event::SessionStart,
+            "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" => Event::AfterTool,
+            "SessionEnd" => Event::SessionEnd,
+            _ => Event::Alive,
+        }
+    }
+
+    fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
+        if !is_plain_id(session_id) {
+            return None;
+        }
+        let projects = root()?.join("projects");
+        let file = format!("{session_id}.jsonl");
+        let expected = projects.join(project_name(directory)).join(&file);
+        if expected.is_file() {
+            return Some(expected);
+        }
+        let folders = std::fs::read_dir(projects).ok()?.flatten();
+        folders.map(|folder| folder.path().join(&file)).find(|path| path.is_file())
+    }
+
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+        let Some(root) = root() else { return Vec::new() };
+        let folder = root.join("projects").join(project_name(directory));
+        let since = UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+        let written_since = |path: &Path| {
+            path.metadata().and_then(|metadata| metadata.modified()).is_ok_and(|modified| modified >= since)
+        };
+        let mut found = jsonl_files(&folder);
+        found.retain(|found| !found.session_id.starts_with("agent-") && written_since(&found.transcript));
+        found
+    }
+
+    fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
+        let Some(session_id) = transcript.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else {
+            return Vec::new();
+        };
+        let mut found = jsonl_files(&transcript.with_extension("").join("subagents"));
+        // Older releases put them beside the session's file; then only their records tell whose they are.
+        let siblings = transcript.parent().map(jsonl_files).unwrap_or_default();
+        found.extend(siblings.into_iter().filter(|sibling| {
+            let is_agent = sibling.session_id.starts_with("agent-");
+            is_agent && records::first_session_id(&sibling.transcript).is_some_and(|id| id == session_id)
+        }));
+        found.retain(|found| found.session_id.starts_with("agent-"));
+        for sub_agent in &mut found {
+            let agent_id = sub_agent.session_id.trim_start_matches("agent-").to_owned();
+            sub_agent.session_id = format!("{session_id}.{agent_id}");
+        }
+        found
+    }
+
+    fn session_of_environment(&self) -> Option<String> {
+        std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| is_plain_id(id))
+    }
+
+    fn settings_file(&self, is_shared: bool) -> &'static str {
+        if is_shared { ".claude/settings.json" } else { ".claude/settings.local.json" }
+    }
+
+    fn handlers(&self) -> &'static [Handler] {
+        HANDLERS
+    }
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+/// Returns the directory with Claude Code's own files.
+fn root() -> Option<PathBuf> {
+    let configured = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    configured.or_else(|| home().map(|home| home.join(".claude")))
+}
+
+/// Says whether a session id can be a file name and an argument as it stands.
+fn is_plain_id(id: &str) -> bool {
+    !id.is_empty() && id.len() <= 128 && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
+fn jsonl_files(folder: &Path) -> Vec<Found> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<Found> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .filter_map(|path| {
+            let session_id = path.file_stem()?.to_str()?.to_owned();
+            Some(Found { session_id, transcript: path })
+        })
+        .collect();
+    found.sort_by(|a, b| a.session_id.cmp(&b.session_id));
+    found
+}
+
+/// Returns the name of the folder that holds the transcripts of sessions in `directory`.
+///
+/// Every UTF-16 unit outside `[A-Za-z0-9]` becomes a dash; beyond 200 characters the rest becomes a hash of the
+/// original. The name cannot be turned back into a path.
+fn project_name(directory: &Path) -> String {
+    if let Some(name) = std::env::var("CLAUDE_CODE_PROJECT_DIR_NAME").ok().filter(|name| is_plain_id(name)) {
+        return name;
+    }
+    let resolved = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    encode_directory(&resolved.to_string_lossy())
+}
+
+fn encode_directory(directory: &str) -> String {
+    let plain = |unit: u16| u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric).map_or('-', char::from);
+    let name: String = directory.encode_utf16().map(plain).collect();
+    if name.len() <= 200 {
+        return name;
+    }
+    let hash = directory
+        .encode_utf16()
+        .fold(0i32, |hash, unit| (hash.wrapping_shl(5)).wrapping_sub(hash).wrapping_add(i32::from(unit)));
+    format!("{}-{}", &name[..200], base36(hash.unsigned_abs()))
+}
+
+fn base36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(char::from_digit(number % 36, 36).unwrap_or('0'));
+        number /= 36;
+        if number == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn project_folders_are_named_as_claude_code_names_them() {
+        let cases = [
+            ("/home/dev/demo-app", "-home-dev-demo-app"),
+            ("/Users/test/my project (v2.0)", "-Users-test-my-project--v2-0-"),
+            ("/home/u/данные", "-home-u-------"),
+            ("/home/u/emoji-🎉-dir", "-home-u-emoji----dir"),
+            ("C:\\Users\\dev\\app", "C--Users-dev-app"),
+        ];
+        for (directory, name) in cases {
+            assert_eq!(encode_directory(directory), name, "{directory}");
+        }
+        let long = format!("/srv/{}", "x/".repeat(120));
+        assert_eq!(encode_directory(&long).len().cmp(&201), std::cmp::Ordering::Greater);
+        assert!(encode_directory(&long).starts_with("-srv-x-x-"));
+    }
+}

@@ -1,0 +1,264 @@
+//! The records of a Claude Code transcript: one JSON object a line, in the order they were written.
+
+use std::collections::HashMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolCall, ToolResult};
+
+/// What Claude Code wraps around words that nobody typed; such text is left out of prompts.
+const NOISE: &[&str] = &[
+    "system-reminder",
+    "local-command-caveat",
+    "local-command-stdout",
+    "local-command-stderr",
+    "command-name",
+    "command-message",
+    "command-args",
+    "ide_opened_file",
+    "ide_selection",
+    "task-notification",
+];
+
+/// A message with its place in the tree of records.
+struct Node {
+    message: Message,
+    record_id: Option<String>,
+    parent_id: Option<String>,
+}
+
+/// Reads the records that say something; see [`Agent::parse`](crate::agent::Agent::parse).
+pub fn parse(transcript: &[u8]) -> Vec<Message> {
+    if let Some(messages) = parse_web_export(transcript) {
+        return messages;
+    }
+    let mut nodes = Vec::new();
+    let mut start = 0;
+    for line in transcript.split_inclusive(|byte| *byte == b'\n') {
+        let span = start..start + line.len();
+        start = span.end;
+        if let Some(record) = parse_line(line) {
+            nodes.extend(node(&record, span));
+        }
+    }
+    mark_abandoned(&mut nodes);
+    nodes.into_iter().map(|node| node.message).collect()
+}
+
+/// Reads what Claude Code on the web exports: one object whose `loglines` are the records.
+fn parse_web_export(transcript: &[u8]) -> Option<Vec<Message>> {
+    let head = &transcript[..transcript.len().min(4096)];
+    if !head.windows(10).any(|window| window == b"\"loglines\"") {
+        return None;
+    }
+    let document: Value = serde_json::from_slice(transcript).ok()?;
+    let records = document.get("loglines")?.as_array()?;
+    Some(records.iter().filter_map(|record| node(record, 0..transcript.len())).map(|node| node.message).collect())
+}
+
+/// Returns the session that most records of a transcript name.
+pub fn session_id(transcript: &[u8]) -> Option<String> {
+    let head = &transcript[..transcript.len().min(1 << 20)];
+    let ids = head.split(|byte| *byte == b'\n').filter_map(parse_line);
+    ids.filter_map(|record| string(&record, "sessionId")).next()
+}
+
+/// Returns the session that the first records of a file name.
+pub fn first_session_id(path: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    std::fs::File::open(path).ok()?.take(64 * 1024).read_to_end(&mut head).ok()?;
+    session_id(&head)
+}
+
+fn parse_line(line: &[u8]) -> Option<Value> {
+    let line = line.trim_ascii();
+    let line = line.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(line);
+    if line.is_empty() {
+        return None;
+    }
+    serde_json::from_slice(line).or_else(|_| serde_json::from_str(&String::from_utf8_lossy(line))).ok()
+}
+
+fn string(record: &Value, key: &str) -> Option<String> {
+    record.get(key)?.as_str().map(str::to_owned)
+}
+
+fn flag(record: &Value, key: &str) -> bool {
+    record.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn node(record: &Value, span: std::ops::Range<usize>) -> Option<Node> {
+    let inner = record.get("message").unwrap_or(&Value::Null);
+    let mut message = Message {
+        role: Role::System,
+        parts: Vec::new(),
+        time: string(record, "timestamp").and_then(|text| Some(text.parse::<jiff::Timestamp>().ok()?.as_second())),
+        model: None,
+        answer_id: None,
+        usage: None,
+        span,
+        is_abandoned: false,
+        is_sidechain: flag(record, "isSidechain"),
+    };
+    match record.get("type").and_then(Value::as_str)? {
+        "user" => read_user(record, inner, &mut message),
+        "assistant" => {
+            message.role = Role::Assistant;
+            message.parts = parts(inner.get("content").unwrap_or(&Value::Null), record);
+            message.model = string(inner, "model").filter(|model| model != "<synthetic>");
+            message.answer_id = string(inner, "id");
+            message.usage = inner.get("usage").map(usage).filter(|_| message.model.is_some());
+            if message.model.is_none() && flag(record, "isApiErrorMessage") {
+                message.role = Role::System;
+                message.parts = vec![Part::Notice(message.text())];
+            }
+        }
+        "system" if string(record, "subtype").as_deref() == Some("compact_boundary") => {
+            message.parts.push(Part::Notice("conversation compacted".into()));
+        }
+        "system" | "attachment" | "progress" => {}
+        _ => return None,
+    }
+    Some(Node { message, record_id: string(record, "uuid"), parent_id: string(record, "parentUuid") })
+}
+
+fn read_user(record: &Value, inner: &Value, message: &mut Message) {
+    message.parts = parts(inner.get("content").unwrap_or(&Value::Null), record);
+    let text = message.text();
+    if flag(record, "isCompactSummary") {
+        message.parts = vec![Part::Notice(text)];
+    } else if text.starts_with("[Request interrupted by user") {
+        message.parts = vec![Part::Notice("interrupted by the user".into())];
+    } else {
+        message.role = Role::User;
+        let is_typed = !flag(record, "isMeta") && text.trim() != "Warmup";
+        message.parts.retain_mut(|part| match part {
+            Part::Text(text) => {
+                *text = without_noise(text);
+                is_typed && !text.is_empty()
+            }
+            _ => true,
+        });
+    }
+}
+
+/// Returns a prompt without the passages that the program added, and without space around the rest.
+fn without_noise(text: &str) -> String {
+    let mut text = text.to_owned();
+    for tag in NOISE {
+        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+        while let Some(start) = text.find(&open) {
+            let end = text[start..].find(&close).map_or(text.len(), |end| start + end + close.len());
+            text.replace_range(start..end, "");
+        }
+    }
+    text.trim().to_owned()
+}
+
+fn usage(usage: &Value) -> Tokens {
+    let number = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    Tokens {
+        input: number("input_tokens"),
+        output: number("output_tokens"),
+        cache_read: number("cache_read_input_tokens"),
+        cache_write: number("cache_creation_input_tokens"),
+    }
+}
+
+/// Reads `message.content`: a string, or an array of blocks (or, in odd files, of strings).
+fn parts(content: &Value, record: &Value) -> Vec<Part> {
+    match content {
+        Value::String(text) if !text.is_empty() => vec![Part::Text(text.clone())],
+        Value::Array(blocks) => blocks.iter().filter_map(|block| part(block, record)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn part(block: &Value, record: &Value) -> Option<Part> {
+    if let Some(text) = block.as_str() {
+        return Some(Part::Text(text.to_owned()));
+    }
+    Some(match block.get("type").and_then(Value::as_str)? {
+        "text" => Part::Text(string(block, "text").filter(|text| !text.is_empty())?),
+        "thinking" => Part::Thinking(string(block, "thinking").filter(|text| !text.is_empty())?),
+        "redacted_thinking" => Part::Attachment("redacted thinking".into()),
+        "tool_use" | "server_tool_use" => Part::ToolCall(tool_call(block)),
+        "tool_result" => Part::ToolResult(ToolResult {
+            call_id: string(block, "tool_use_id").unwrap_or_default(),
+            text: plain_text(block.get("content").unwrap_or(&Value::Null)),
+            is_error: flag(block, "is_error"),
+            sub_agent: record.get("toolUseResult").and_then(|result| string(result, "agentId")),
+        }),
+        kind @ ("image" | "document") => Part::Attachment(kind.to_owned()),
+        _ => return None,
+    })
+}
+
+fn plain_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().map(|block| match block.get("text").and_then(Value::as_str) {
+                Some(text) => text.to_owned(),
+                None => block.as_str().map_or_else(
+                    || format!("[{}]", block.get("type").and_then(Value::as_str).unwrap_or("content")),
+                    str::to_owned,
+                ),
+            });
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn tool_call(block: &Value) -> ToolCall {
+    let name = string(block, "name").unwrap_or_default();
+    let input = block.get("input").cloned().unwrap_or(Value::Null);
+    let command = string(&input, "command").filter(|_| matches!(name.as_str(), "Bash" | "PowerShell"));
+    let path = string(&input, "file_path").or_else(|| string(&input, "notebook_path"));
+    let edit = |old: Option<String>, new: Option<String>| {
+        path.iter().map(|path| Edit { path: path.clone(), old: old.clone(), new: new.clone() }).collect::<Vec<_>>()
+    };
+    let edits = match name.as_str() {
+        "Write" => edit(None, string(&input, "content")),
+        "Edit" => edit(string(&input, "old_string"), string(&input, "new_string")),
+        "MultiEdit" => {
+            let changes = input.get("edits").and_then(Value::as_array).into_iter().flatten();
+            changes.flat_map(|change| edit(string(change, "old_string"), string(change, "new_string"))).collect()
+        }
+        "NotebookEdit" => edit(None, string(&input, "new_source")),
+        _ => Vec::new(),
+    };
+    ToolCall { call_id: string(block, "id").unwrap_or_default(), name, input, command, edits }
+}
+
+/// Marks what was taken back: when a prompt continues from an earlier point, what first came after that point.
+///
+/// Parallel tool calls also make siblings, so only a prompt starts a new branch.
+fn mark_abandoned(nodes: &mut [Node]) {
+    let mut children: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, node) in nodes.iter().enumerate() {
+        if let Some(parent) = node.parent_id.as_deref().filter(|_| !node.message.is_sidechain) {
+            children.entry(parent).or_default().push(index);
+        }
+    }
+    let mut abandoned = Vec::new();
+    for siblings in children.values() {
+        let Some(last_prompt) = siblings.iter().rposition(|index| nodes[*index].message.is_prompt()) else { continue };
+        abandoned.extend(siblings[..last_prompt].iter().copied());
+    }
+    let mut is_abandoned = vec![false; nodes.len()];
+    while let Some(index) = abandoned.pop() {
+        if std::mem::replace(&mut is_abandoned[index], true) {
+            continue;
+        }
+        let below = nodes[index].record_id.as_deref().and_then(|id| children.get(id));
+        abandoned.extend(below.into_iter().flatten().copied());
+    }
+    drop(children);
+    for (node, is_abandoned) in nodes.iter_mut().zip(is_abandoned) {
+        node.message.is_abandoned = is_abandoned;
+    }
+}
