@@ -17,9 +17,12 @@
 
 #![warn(missing_docs)]
 
-pub mod agent;
-pub mod archive;
 pub mod error;
 pub mod git;
-pub mod notes;
 pub mod transcript;
+
+pub mod agent;
+pub mod archive;
+pub mod notes;
+
+pub mod record;

@@ -1,0 +1,104 @@
+//! Notes of the earlier tools of this name: one JSON document with the whole transcript inside.
+
+use std::io::Read as _;
+
+use base64::Engine as _;
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{Error, Kind, Result};
+use crate::transcript::{SessionKey, Tokens};
+
+/// The most bytes a transcript of an earlier tool may unpack to.
+const MAX_TRANSCRIPT_BYTES: u64 = 1 << 30;
+
+/// A document of an earlier tool. The transcript stays packed until [`Earlier::transcript`].
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Earlier {
+    /// The session's id.
+    pub session_id: String,
+    /// When it was stored; RFC 3339.
+    #[serde(default)]
+    pub timestamp: String,
+    /// How many messages the tool counted.
+    #[serde(default)]
+    pub message_count: u64,
+    /// `sha256:` and the digest of the transcript, in hex.
+    pub checksum: String,
+    /// base64 of gzip of the transcript.
+    transcript: String,
+    /// The agent; the first versions knew only one.
+    #[serde(default = "claude")]
+    pub agent: String,
+    /// The model.
+    #[serde(default)]
+    pub model: Option<String>,
+    #[serde(default)]
+    effort: Option<Effort>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+struct Effort {
+    turns: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_read_input_tokens: u64,
+}
+
+fn claude() -> String {
+    "claude".into()
+}
+
+impl Earlier {
+    /// Reads the document that `text` begins with, pretty-printed or not, and returns it with its bytes.
+    pub fn parse_prefix(text: &[u8]) -> Option<(Self, &[u8])> {
+        let mut documents = serde_json::Deserializer::from_slice(text).into_iter::<Earlier>();
+        let document = documents.next()?.ok()?;
+        let end = documents.byte_offset();
+        Some((document, &text[..end]))
+    }
+
+    /// Returns the name of the session. The earlier tools spelled some agents differently.
+    pub fn key(&self) -> SessionKey {
+        let agent = self.agent.strip_suffix("-code").unwrap_or(&self.agent);
+        SessionKey::new(agent, &self.session_id)
+    }
+
+    /// Returns how many turns were counted.
+    pub fn turns(&self) -> u64 {
+        self.effort.unwrap_or_default().turns
+    }
+
+    /// Returns the tokens, if the tool counted them.
+    pub fn tokens(&self) -> Option<Tokens> {
+        self.effort.map(|effort| Tokens {
+            input: effort.input_tokens,
+            output: effort.output_tokens,
+            cache_read: effort.cache_read_input_tokens,
+            cache_write: effort.cache_creation_input_tokens,
+        })
+    }
+
+    /// Unpacks the transcript; the second value says what is wrong with it, if its digest differs.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Corrupt`] if it cannot be unpacked.
+    pub fn transcript(&self) -> Result<(Vec<u8>, Option<String>)> {
+        let corrupt =
+            || Error::new(Kind::Corrupt, format!("the transcript of session '{}' is damaged", self.session_id));
+        let packed = base64::engine::general_purpose::STANDARD.decode(self.transcript.trim());
+        let packed = packed.map_err(|error| corrupt().because(error))?;
+        let mut bytes = Vec::new();
+        let mut bounded = flate2::read::GzDecoder::new(&packed[..]).take(MAX_TRANSCRIPT_BYTES + 1);
+        bounded.read_to_end(&mut bytes).map_err(|error| corrupt().because(error))?;
+        if bytes.len() as u64 > MAX_TRANSCRIPT_BYTES {
+            return Err(corrupt().because("it unpacks to more than a gibibyte"));
+        }
+        let digest = format!("sha256:{}", crate::archive::hex(&Sha256::digest(&bytes)));
+        let problem = (digest != self.checksum).then(|| "the transcript does not match its checksum".to_owned());
+        Ok((bytes, problem))
+    }
+}

@@ -1,0 +1,366 @@
+//! What hooks do: a commit was made, history was rewritten, an agent reports.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::link::{self, Change, Evidence};
+use super::process;
+use super::recorder::{Recorder, known_agent};
+use super::state::{Live, Mark, Open};
+use super::{Note, capture::Reading};
+use crate::agent::{self, Agent, Event, Payload};
+use crate::error::Result;
+use crate::git::date::Time;
+use crate::git::{Location, ObjectId, ReflogEntry};
+use crate::notes;
+use crate::transcript::SessionKey;
+
+/// A session whose hooks have been silent for so long counts as over.
+const IDLE_SECS: i64 = 6 * 60 * 60;
+/// The state of a session that is over is kept so long, for commits made by hand afterwards.
+const KEEP_SECS: i64 = 14 * 24 * 60 * 60;
+/// How far back `post-commit` looks for transcripts in the agents' own stores.
+const RECENT_SECS: i64 = 12 * 60 * 60;
+/// How many movements of HEAD one tool call may make.
+const MAX_MOVES: usize = 200;
+
+/// Says, without opening the repository, whether a commit has no session to look at.
+pub fn is_idle(location: &Location) -> bool {
+    super::State::new(&location.common_dir).is_idle() && recent(location.worktree.as_deref()).is_empty()
+}
+
+/// Returns transcripts that agents wrote lately in a worktree.
+fn recent(worktree: Option<&std::path::Path>) -> Vec<(&'static dyn Agent, agent::Found)> {
+    let Some(worktree) = worktree else { return Vec::new() };
+    let since = Time::now().seconds - RECENT_SECS;
+    agent::ALL.iter().flat_map(|agent| agent.recent(worktree, since).into_iter().map(|found| (*agent, found))).collect()
+}
+
+impl Recorder<'_> {
+    /// Records the live sessions that belong to the commit at HEAD, which was just made.
+    ///
+    /// # Errors
+    ///
+    /// If the repository cannot be read. A session that fails is a warning.
+    pub fn after_commit(&mut self) -> Result<()> {
+        let Some(commit_id) = self.repo.head()?.commit_id else { return Ok(()) };
+        let last_move = self.repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
+        let is_new_work = match &last_move {
+            Some(entry) => entry.is_new_work(),
+            None => self.repo.commit(commit_id)?.parent_ids.len() < 2,
+        };
+        if self.repo.is_mid_operation() || !is_new_work {
+            self.state.log(&format!("left {commit_id} alone: it is old work or a merge"));
+            return Ok(());
+        }
+        let mut sessions = self.state.sessions();
+        self.add_undiscovered(&mut sessions);
+        let ran = runners(&sessions);
+        self.link_commit(commit_id, &mut sessions, &ran, None)?;
+        for live in &sessions {
+            self.state.save(live)?;
+        }
+        Ok(())
+    }
+
+    /// Adds sessions that no hook told us about but whose transcripts are fresh in the agents' own stores.
+    fn add_undiscovered(&self, sessions: &mut Vec<Live>) {
+        let worktree = self.repo.worktree().map(std::path::Path::to_owned);
+        for (agent, found) in recent(worktree.as_deref()) {
+            let key = SessionKey::new(agent.name(), &found.session_id);
+            if !sessions.iter().any(|live| live.key() == key) {
+                let mut live = new_live(&key, found.transcript);
+                live.worktree.clone_from(&worktree);
+                sessions.push(live);
+            }
+        }
+    }
+
+    /// Records the sessions that belong to a commit. `ran` are those known to have run it, in the tool call `call`.
+    fn link_commit(
+        &mut self,
+        commit_id: ObjectId,
+        sessions: &mut [Live],
+        ran: &[SessionKey],
+        call: Option<&str>,
+    ) -> Result<()> {
+        let commit = self.repo.commit(commit_id)?;
+        let parent = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok());
+        let worktree = self.repo.worktree().map(std::path::Path::to_owned);
+        let change = Change {
+            paths: self.repo.changed_paths(&commit)?,
+            parent_time: parent.map_or(i64::MIN, |parent| parent.committer.time.seconds),
+            worktree: worktree.clone(),
+        };
+        let mut surveys = Vec::new();
+        for live in sessions.iter_mut() {
+            if let Err(error) = self.extend(live, true) {
+                self.warn(error);
+            }
+            surveys.push(self.news(live).unwrap_or_else(|error| {
+                self.state.log(&format!("warning: {}: {error}", live.key()));
+                None
+            }));
+        }
+        let evidence: Vec<(usize, Evidence<'_>)> = surveys
+            .iter()
+            .enumerate()
+            .filter_map(|(index, tally)| {
+                let live = &sessions[index];
+                let has_run_it = ran.contains(&live.key());
+                let is_in_worktree = live.worktree == worktree;
+                tally.as_ref().map(|tally| (index, Evidence { has_run_it, is_in_worktree, tally }))
+            })
+            .collect();
+        let (positions, evidence): (Vec<usize>, Vec<Evidence<'_>>) = evidence.into_iter().unzip();
+        let chosen: Vec<usize> = link::choose(&change, &evidence).into_iter().map(|index| positions[index]).collect();
+        for (index, live) in sessions.iter_mut().enumerate() {
+            let has_run_it = ran.contains(&live.key());
+            if !chosen.contains(&index) && !has_run_it {
+                continue;
+            }
+            let since = live.progress.recorded.clone();
+            let survey = match self.record_session(commit_id, live) {
+                Ok(survey) => survey,
+                Err(error) => {
+                    self.warn(error);
+                    continue;
+                }
+            };
+            let has_answer =
+                |call: &str| survey.iter().flat_map(|survey| &survey.answers).any(|answer| answer.call_id == call);
+            if has_run_it && !call.is_some_and(has_answer) {
+                live.open = Some(Open { commit: commit_id.to_string(), since, call: call.map(str::to_owned) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what a session said since it was last recorded; `None` if nothing.
+    fn news(&mut self, live: &Live) -> Result<Option<crate::transcript::Tally>> {
+        let agent = known_agent(&live.agent)?;
+        let mut reading = Reading::open(&self.archive, agent, &live.key(), &live.progress, &live.transcript)?;
+        let from = live.progress.recorded.bytes.min(reading.kept());
+        let until = reading.end().max(reading.kept());
+        if until <= from {
+            return Ok(None);
+        }
+        reading.survey(from, until).map(|survey| Some(survey.tally))
+    }
+
+    /// Carries notes from rewritten commits to what became of them, as our own union.
+    ///
+    /// Git's own copy (`notes.rewriteRef`) may have run before; doing it again changes nothing. `command` is `amend`
+    /// or `rebase`; `notes.rewrite.<command>=false` is honoured.
+    ///
+    /// # Errors
+    ///
+    /// As [`notes::edit`].
+    pub fn after_rewrite(&mut self, command: &str, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
+        if self.repo.config_bool(&format!("notes.rewrite.{command}")) == Some(false) || pairs.is_empty() {
+            return Ok(());
+        }
+        let message = format!("shiftlog: notes carried over by {command}\n");
+        notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
+            let mut merged: BTreeMap<ObjectId, Note> = BTreeMap::new();
+            for (old, new) in pairs {
+                let Some(note) = editor.get(*old)? else { continue };
+                merged.entry(*new).or_default().merge(&Note::parse(&note));
+            }
+            for (new, mut note) in merged {
+                let there = editor.get(new)?;
+                note.merge(&Note::parse(there.as_deref().unwrap_or_default()));
+                let bytes = note.to_bytes();
+                if there.as_deref() != Some(&bytes[..]) {
+                    editor.replace(new, &bytes)?;
+                }
+            }
+            Ok(())
+        })?;
+        self.state.log(&format!("carried notes over {} rewritten commits ({command})", pairs.len()));
+        Ok(())
+    }
+
+    /// Takes in what a hook of an agent reports.
+    ///
+    /// # Errors
+    ///
+    /// If the repository or our own state cannot be read or written.
+    pub fn agent_event(&mut self, agent: &dyn Agent, name: &str, payload: &Payload) -> Result<()> {
+        let Some(session_id) = payload.session_id() else {
+            self.state.log(&format!("{} {name}: the payload names no session", agent.name()));
+            return Ok(());
+        };
+        let key = SessionKey::new(agent.name(), session_id);
+        let event = agent.event(payload.event().unwrap_or(name));
+        let mut sessions = self.state.sessions();
+        let position = sessions.iter().position(|live| live.key() == key).unwrap_or_else(|| {
+            sessions.push(new_live(&key, PathBuf::new()));
+            sessions.len() - 1
+        });
+        self.refresh(&mut sessions[position], agent, payload);
+        if event == Event::SessionStart {
+            sessions[position].is_over = false;
+            self.close_forgotten(&mut sessions, position);
+        }
+        let moves = self.moves_of_head(&mut sessions[position]);
+        if event == Event::AfterTool && !moves.is_empty() {
+            self.after_tool(&mut sessions, position, &moves, payload)?;
+        }
+        let live = &mut sessions[position];
+        let is_turn_over = event != Event::AfterTool;
+        if let Err(error) = self.extend(live, is_turn_over) {
+            self.warn(error);
+        }
+        if event == Event::SessionEnd {
+            live.is_over = true;
+            if let Err(error) = self.archive_session(live) {
+                self.warn(error);
+            }
+        }
+        for live in &sessions {
+            if live.is_over && live.progress.stored == live.progress.recorded && live.open.is_none() {
+                self.state.forget(&live.key());
+            } else {
+                self.state.save(live)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings what is known of a session up to date with its newest hook.
+    fn refresh(&self, live: &mut Live, agent: &dyn Agent, payload: &Payload) {
+        live.seen = Time::now().seconds;
+        let directory = payload.directory();
+        if let Some(transcript) = payload.transcript() {
+            live.transcript = transcript;
+        } else if live.transcript.as_os_str().is_empty()
+            && let Some(found) = directory.as_deref().and_then(|directory| agent.transcript(&live.session, directory))
+        {
+            live.transcript = found;
+        }
+        live.worktree = self.repo.worktree().map(std::path::Path::to_owned).or_else(|| live.worktree.take());
+        live.process = process::caller().or(live.process);
+    }
+
+    /// Returns how HEAD moved since the session's last hook, oldest first, and remembers where it is.
+    fn moves_of_head(&self, live: &mut Live) -> Vec<ReflogEntry> {
+        let Some(head) = self.repo.head().ok().and_then(|head| head.commit_id) else { return Vec::new() };
+        let before = live.head.replace(head.to_string());
+        if before.as_deref() == Some(&head.to_string()) {
+            return Vec::new();
+        }
+        let is_known = |entry: &ReflogEntry| before.as_deref() == Some(&entry.new_id.to_string());
+        let limit = if before.is_some() { MAX_MOVES } else { 1 };
+        let log = self.repo.head_reflog(limit);
+        let mut moves: Vec<ReflogEntry> = log.into_iter().take_while(|entry| !is_known(entry)).collect();
+        moves.reverse();
+        moves
+    }
+
+    /// Records the commits that a tool call made, unless Git's own hook did, and waits for the call's result.
+    fn after_tool(
+        &mut self,
+        sessions: &mut [Live],
+        position: usize,
+        moves: &[ReflogEntry],
+        payload: &Payload,
+    ) -> Result<()> {
+        let worktree = sessions[position].worktree.clone();
+        let is_alone = sessions.iter().filter(|live| live.worktree == worktree && !live.is_over).count() == 1;
+        let key = sessions[position].key();
+        let mut is_rebase = self.repo.is_mid_operation();
+        for entry in moves {
+            if entry.message.starts_with(b"rebase") {
+                is_rebase =
+                    !entry.message.starts_with(b"rebase (finish)") && !entry.message.starts_with(b"rebase (abort)");
+                continue;
+            }
+            if is_rebase || !entry.is_new_work() {
+                continue;
+            }
+            let commit = entry.new_id.to_string();
+            if let Some(open) = sessions[position].open.as_mut().filter(|open| open.commit == commit) {
+                open.call = payload.call_id().map(str::to_owned);
+                continue;
+            }
+            let has_run_it = is_alone || payload.response_mentions(&commit[..7]);
+            match notes::get(self.repo, &self.notes_ref, entry.new_id)? {
+                Some(note) if has_run_it => {
+                    sessions[position].open = self.reopened(&sessions[position], &commit, &note, payload.call_id());
+                }
+                Some(_) => {}
+                None => {
+                    let ran = if has_run_it { vec![key.clone()] } else { Vec::new() };
+                    self.link_commit(entry.new_id, sessions, &ran, payload.call_id())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what to wait for when Git's hook recorded the commit without knowing that a tool call was running.
+    fn reopened(&self, live: &Live, commit: &str, note: &[u8], call: Option<&str>) -> Option<Open> {
+        let recorded = live.progress.recorded.segment.as_deref();
+        let note = Note::parse(note);
+        let record = note.records().find(|record| record.key() == live.key() && Some(&*record.through) == recorded)?;
+        let since = match record.since.as_deref().and_then(|hex| self.repo.parse_id(hex)) {
+            Some(id) => Mark { segment: record.since.clone(), bytes: self.archive.header(id).ok()?.total_bytes() },
+            None => Mark::default(),
+        };
+        Some(Open { commit: commit.to_owned(), since, call: call.map(str::to_owned) })
+    }
+
+    /// Archives sessions whose agent is gone, and forgets those that no commit can need any more.
+    fn close_forgotten(&mut self, sessions: &mut [Live], current: usize) {
+        let now = Time::now().seconds;
+        for (index, live) in sessions.iter_mut().enumerate() {
+            if index == current {
+                continue;
+            }
+            let is_gone = live.process.is_some_and(|process| !process.is_alive()) || now - live.seen > IDLE_SECS;
+            if !live.is_over && is_gone {
+                live.is_over = true;
+                if let Err(error) = self.archive_session(live) {
+                    self.state.log(&format!("warning: {}: {error}", live.key()));
+                }
+            }
+            if live.is_over && now - live.seen > KEEP_SECS {
+                // Everything it said is in the archive; saying that it is recorded makes the caller forget it.
+                live.progress.recorded = live.progress.stored.clone();
+                live.open = None;
+            }
+        }
+    }
+}
+
+fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
+    Live {
+        agent: key.agent.clone(),
+        session: key.id.clone(),
+        transcript,
+        worktree: None,
+        process: None,
+        seen: Time::now().seconds,
+        is_over: false,
+        head: None,
+        progress: super::state::Progress::default(),
+        sub_agents: BTreeMap::new(),
+        open: None,
+    }
+}
+
+/// Returns the sessions that must have run the commit whose hook this process is: the agent says so in the
+/// environment, or its process is above ours.
+fn runners(sessions: &[Live]) -> Vec<SessionKey> {
+    let named =
+        agent::ALL.iter().filter_map(|agent| Some(SessionKey::new(agent.name(), agent.session_of_environment()?)));
+    let named: Vec<SessionKey> = named.collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let lineage = process::lineage();
+    let above = sessions.iter().filter(|live| live.process.is_some_and(|process| lineage.contains(&process)));
+    // One agent process can have had several sessions, one after the other; the latest is the one that acts.
+    above.max_by_key(|live| live.seen).map(Live::key).into_iter().collect()
+}

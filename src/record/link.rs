@@ -1,0 +1,121 @@
+//! Which sessions belong to a commit.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BString, ByteSlice as _};
+
+use crate::transcript::Tally;
+
+/// What is known about a session when a commit has just been made.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    /// Whether the session ran the commit.
+    pub has_run_it: bool,
+    /// Whether the session works in the worktree of the commit.
+    pub is_in_worktree: bool,
+    /// What it said since it was last recorded.
+    pub tally: &'a Tally,
+}
+
+/// What is known about the commit.
+#[derive(Debug)]
+pub struct Change {
+    /// The top of the working tree it was made in.
+    pub worktree: Option<PathBuf>,
+    /// The paths it changes.
+    pub paths: Vec<BString>,
+    /// The time of its parent, in seconds since the epoch.
+    pub parent_time: i64,
+}
+
+/// Returns the positions of the sessions to record on the commit.
+///
+/// Those that ran the commit, and those that edited a path which it changes. If there is none, the only session with
+/// a prompt since the parent commit in this worktree; if there are several, nobody can tell and none is recorded.
+pub fn choose(change: &Change, sessions: &[Evidence<'_>]) -> Vec<usize> {
+    let qualifies = |session: &Evidence<'_>| session.has_run_it || edits_a_changed_path(change, session);
+    let chosen: Vec<usize> = sessions.iter().enumerate().filter(|(_, s)| qualifies(s)).map(|(i, _)| i).collect();
+    if !chosen.is_empty() {
+        return chosen;
+    }
+    let is_prompted = |session: &Evidence<'_>| {
+        let is_recent = session.tally.last_prompt_time.is_none_or(|time| time >= change.parent_time);
+        session.is_in_worktree && session.tally.turns > 0 && is_recent
+    };
+    let prompted: Vec<usize> = sessions.iter().enumerate().filter(|(_, s)| is_prompted(s)).map(|(i, _)| i).collect();
+    if prompted.len() == 1 { prompted } else { Vec::new() }
+}
+
+fn edits_a_changed_path(change: &Change, session: &Evidence<'_>) -> bool {
+    session.tally.edited_paths.iter().any(|edited| {
+        let edited = Path::new(edited);
+        change.paths.iter().any(|path| {
+            let Ok(path) = path.to_path() else { return false };
+            match &change.worktree {
+                Some(top) if edited.is_absolute() => is_same_file(&top.join(path), edited),
+                // A relative path is relative to where the agent was, which is the worktree or below it.
+                _ => {
+                    session.is_in_worktree
+                        && !edited.is_absolute()
+                        && path.ends_with(edited.strip_prefix(".").unwrap_or(edited))
+                }
+            }
+        })
+    })
+}
+
+/// Compares paths as they stand, and with symbolic links in their directories resolved.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let resolved = |path: &Path| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+    a == b || (a.file_name() == b.file_name() && resolved(a).is_some_and(|a| resolved(b).is_some_and(|b| a == b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(paths: &[&str], prompt_time: Option<i64>) -> Tally {
+        let mut tally = Tally::default();
+        tally.turns = u64::from(prompt_time.is_some());
+        tally.last_prompt_time = prompt_time;
+        tally.edited_paths = paths.iter().map(|path| (*path).to_owned()).collect();
+        tally
+    }
+
+    fn chosen(sessions: &[(bool, bool, Tally)]) -> Vec<usize> {
+        let change =
+            Change { worktree: Some("/repo".into()), paths: vec!["src/a.rs".into(), "b".into()], parent_time: 100 };
+        let evidence = |(has_run_it, is_in_worktree, tally): &'_ (bool, bool, Tally)| {
+            (*has_run_it, *is_in_worktree, tally.clone())
+        };
+        let owned: Vec<_> = sessions.iter().map(evidence).collect();
+        let evidence: Vec<_> = owned
+            .iter()
+            .map(|(has_run_it, is_in_worktree, tally)| Evidence {
+                has_run_it: *has_run_it,
+                is_in_worktree: *is_in_worktree,
+                tally,
+            })
+            .collect();
+        choose(&change, &evidence)
+    }
+
+    #[test]
+    fn who_ran_the_commit_or_edited_its_paths_is_recorded() {
+        let sessions = [
+            (true, false, tally(&[], None)),
+            (false, false, tally(&["/repo/src/a.rs"], None)),
+            (false, true, tally(&["/repo/src/c.rs"], Some(200))),
+            (false, true, tally(&["src/a.rs"], None)),
+        ];
+        assert_eq!(chosen(&sessions), [0, 1, 3], "the bystander is not recorded");
+    }
+
+    #[test]
+    fn without_better_evidence_only_a_single_prompted_session_counts() {
+        let bystander = (false, true, tally(&[], Some(200)));
+        assert_eq!(chosen(&[bystander.clone(), (false, false, tally(&[], Some(200)))]), [0]);
+        assert_eq!(chosen(&[bystander.clone(), bystander]), Vec::<usize>::new(), "nobody can tell");
+        assert_eq!(chosen(&[(false, true, tally(&[], Some(50)))]), Vec::<usize>::new(), "before the parent commit");
+    }
+}

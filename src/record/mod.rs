@@ -1,0 +1,148 @@
+//! A session recorded on a commit: capturing it, linking it to the commit, reading it back, walking the noted commits.
+//!
+//! Read [`Record`] first, then [`Recorder`] for writing and [`Reader`] for reading. The stored form is described in
+//! gitshiftlog-format(5).
+
+mod branches;
+mod capture;
+mod earlier;
+pub mod hook;
+mod link;
+mod note;
+mod pending;
+mod process;
+mod read;
+mod recorder;
+mod state;
+mod walk;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use self::branches::BranchSummary;
+pub use self::earlier::Earlier;
+pub use self::note::{Note, Unit};
+pub use self::read::{Conversation, Reader, Summary};
+pub use self::recorder::{Addition, Recorder, Report};
+pub use self::state::State;
+pub use self::walk::{Listed, Query};
+use crate::transcript::{SessionKey, Tokens};
+
+/// The longest prompt that a record repeats, in characters.
+const MAX_PROMPT_CHARS: usize = 200;
+
+/// One line of a note: these segments of this session led to this commit.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Record {
+    /// The version of the format: 1.
+    pub shiftlog: u32,
+    /// The agent, such as `claude`.
+    pub agent: String,
+    /// The session's id.
+    pub session: String,
+    /// The last model that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// When the record was made; RFC 3339 in UTC.
+    #[serde(default)]
+    pub time: String,
+    /// The first prompt of the increment, cut at 200 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// How many prompts the increment has.
+    #[serde(default)]
+    pub turns: u64,
+    /// How many prompts and texts of the assistant the increment has.
+    #[serde(default)]
+    pub messages: u64,
+    /// What the increment cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// The segment that the increment begins after, as a hex blob id; `None` for the beginning of the session.
+    #[serde(default)]
+    pub since: Option<String>,
+    /// The segment that the increment ends with.
+    pub through: String,
+    /// The length of the whole transcript up to `through`.
+    #[serde(default)]
+    pub bytes: u64,
+    /// SHA-256, in hex, of the whole transcript up to `through`.
+    #[serde(default)]
+    pub sha256: String,
+    /// Keys that a later version may have added.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+impl Record {
+    /// Returns the name of the session.
+    pub fn key(&self) -> SessionKey {
+        SessionKey::new(&self.agent, &self.session)
+    }
+
+    /// Returns the record as the line that a note holds, without the line end.
+    pub fn to_line(&self) -> String {
+        serde_json::to_string(self).expect("a record has only strings, numbers and maps with string keys")
+    }
+
+    /// Parses a line of a note; `None` if it is no record of a version we know.
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let record: Record = serde_json::from_slice(line).ok()?;
+        (record.shiftlog == 1 && !record.through.is_empty()).then_some(record)
+    }
+
+    /// Says whether both are about the same stretch of the same session.
+    fn is_same_stretch(&self, other: &Record) -> bool {
+        self.key() == other.key() && self.since == other.since && self.through == other.through
+    }
+
+    /// Returns one record for both if they are about one stretch, or if one continues the other; else `None`.
+    ///
+    /// Of two that begin at the same segment the longer stands: the shorter was extended.
+    fn joined(&self, other: &Record) -> Option<Record> {
+        if self.key() != other.key() {
+            return None;
+        }
+        if self.since == other.since {
+            let is_longer = (other.bytes, &other.time) > (self.bytes, &self.time) && !self.is_same_stretch(other);
+            return Some(if is_longer { other.clone() } else { self.clone() });
+        }
+        let (first, second) = if other.since.as_deref() == Some(&self.through) {
+            (self, other)
+        } else if self.since.as_deref() == Some(&other.through) {
+            (other, self)
+        } else {
+            return None;
+        };
+        let tokens = match (first.tokens, second.tokens) {
+            (Some(a), Some(b)) => Some(a.plus(b)),
+            (a, b) => a.or(b),
+        };
+        Some(Record {
+            since: first.since.clone(),
+            prompt: first.prompt.clone().or_else(|| second.prompt.clone()),
+            model: second.model.clone().or_else(|| first.model.clone()),
+            turns: first.turns.saturating_add(second.turns),
+            messages: first.messages.saturating_add(second.messages),
+            tokens,
+            ..second.clone()
+        })
+    }
+}
+
+/// Returns a prompt as a record repeats it: white space folded, cut at 200 characters.
+fn short_prompt(prompt: &str) -> Option<String> {
+    let mut short = String::new();
+    for word in prompt.split_whitespace() {
+        if !short.is_empty() {
+            short.push(' ');
+        }
+        short.push_str(word);
+        if short.len() > MAX_PROMPT_CHARS * 4 {
+            break;
+        }
+    }
+    let cut = short.char_indices().nth(MAX_PROMPT_CHARS).map(|(index, _)| index);
+    short.truncate(cut.unwrap_or(short.len()));
+    (!short.is_empty()).then_some(short)
+}

@@ -1,0 +1,224 @@
+//! The note of one commit: records one a line, and whatever else is in it, kept as it is.
+
+use bstr::{BString, ByteSlice as _};
+
+use super::{Earlier, Record};
+
+/// A part of a note that stands on its own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unit {
+    /// A record of ours, one line.
+    Record(Box<Record>),
+    /// A document of an earlier tool, with its text as it stands.
+    Earlier(Box<Earlier>, BString),
+    /// A line that we do not know.
+    Foreign(BString),
+}
+
+/// The note of one commit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Note {
+    units: Vec<Unit>,
+}
+
+impl Note {
+    /// Reads a note. Nothing fails: what is no record stays as it is. Blank lines go, duplicates count once, and
+    /// records of one session that continue each other become one.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut note = Note::default();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let end = rest.find_byte(b'\n').map_or(rest.len(), |end| end + 1);
+            let line = rest[..end].trim();
+            if line.first() == Some(&b'{') {
+                if let Some(record) = Record::parse(line) {
+                    note.add(record);
+                } else if let Some((document, text)) = Earlier::parse_prefix(rest) {
+                    note.add_unit(Unit::Earlier(Box::new(document), text.trim().into()));
+                    rest = &rest[text.len()..];
+                    continue;
+                } else {
+                    note.add_unit(Unit::Foreign(line.into()));
+                }
+            } else if !line.is_empty() {
+                note.add_unit(Unit::Foreign(line.into()));
+            }
+            rest = &rest[end..];
+        }
+        note
+    }
+
+    /// Returns the note's bytes: one unit after the other, each with a line end.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for unit in &self.units {
+            match unit {
+                Unit::Record(record) => bytes.extend(record.to_line().into_bytes()),
+                Unit::Earlier(_, text) | Unit::Foreign(text) => bytes.extend_from_slice(text),
+            }
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+
+    /// Returns the units in order.
+    pub fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// Returns the records in order.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.units.iter().filter_map(|unit| match unit {
+            Unit::Record(record) => Some(record.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// Adds a record. One that is there already changes nothing; one that continues or extends another joins it.
+    pub fn add(&mut self, record: Record) {
+        let mut record = record;
+        // Joining two can make the result join a third.
+        while let Some((index, joined)) = self.units.iter().enumerate().find_map(|(index, unit)| match unit {
+            Unit::Record(known) => known.joined(&record).map(|joined| (index, joined)),
+            _ => None,
+        }) {
+            let has_neighbour = self.units.iter().enumerate().any(|(other, unit)| match unit {
+                Unit::Record(known) => other != index && known.joined(&joined).is_some(),
+                _ => false,
+            });
+            if !has_neighbour {
+                self.units[index] = Unit::Record(Box::new(joined));
+                return;
+            }
+            self.units.remove(index);
+            record = joined;
+        }
+        self.units.push(Unit::Record(Box::new(record)));
+    }
+
+    /// Adds everything that `other` has and this note has not.
+    pub fn merge(&mut self, other: &Note) {
+        for unit in &other.units {
+            match unit {
+                Unit::Record(record) => self.add(record.as_ref().clone()),
+                unit => self.add_unit(unit.clone()),
+            }
+        }
+    }
+
+    fn add_unit(&mut self, unit: Unit) {
+        if !self.units.contains(&unit) {
+            self.units.push(unit);
+        }
+    }
+
+    /// Says whether lines of this note are shreds of documents that an earlier tool merged line by line.
+    pub fn is_damaged(&self) -> bool {
+        self.units.iter().any(|unit| match unit {
+            Unit::Foreign(line) => line.starts_with(b"\"checksum\"") || line.starts_with(b"\"transcript\""),
+            _ => false,
+        })
+    }
+
+    /// Says whether the note holds any conversation.
+    pub fn has_conversation(&self) -> bool {
+        self.units.iter().any(|unit| !matches!(unit, Unit::Foreign(_)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn record(session: &str, since: Option<&str>, through: &str, bytes: u64) -> Record {
+        let line = serde_json::json!({
+            "shiftlog": 1, "agent": "claude", "session": session, "time": "2026-11-20T13:49:00Z", "turns": 1,
+            "messages": 2, "since": since, "through": through, "bytes": bytes, "sha256": "00",
+        });
+        Record::parse(line.to_string().as_bytes()).expect("a record")
+    }
+
+    fn note(records: &[Record]) -> Note {
+        let mut note = Note::default();
+        records.iter().for_each(|record| note.add(record.clone()));
+        note
+    }
+
+    #[test]
+    fn a_record_is_written_as_the_format_page_says() {
+        let line = r#"{"shiftlog":1,"agent":"claude","session":"s","model":"m","time":"2026-11-20T13:49:00Z","prompt":"p","turns":3,"messages":12,"tokens":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4},"since":null,"through":"ab","bytes":5,"sha256":"00","later":{"x":1}}"#;
+        assert_eq!(Record::parse(line.as_bytes()).expect("a record").to_line(), line, "unknown keys are kept");
+    }
+
+    #[test]
+    fn foreign_lines_and_blank_lines_survive_or_vanish_as_promised() {
+        let ours = record("s", None, "a", 10).to_line();
+        let text = format!("a human's remark\n\n{ours}\n\n{ours}\na human's remark\n{{\"shiftlog\":2}}\n");
+        let parsed = Note::parse(text.as_bytes());
+        assert_eq!(parsed.to_bytes().as_bstr(), format!("a human's remark\n{ours}\n{{\"shiftlog\":2}}\n"));
+    }
+
+    #[test]
+    fn a_record_that_continues_another_joins_it_in_any_order() {
+        let parts = [record("s", None, "a", 10), record("s", Some("a"), "b", 20), record("s", Some("b"), "c", 30)];
+        for order in [[0, 1, 2], [2, 1, 0], [0, 2, 1], [1, 0, 2]] {
+            let joined = note(&order.map(|index| parts[index].clone()));
+            let records: Vec<_> = joined.records().collect();
+            assert_eq!(records.len(), 1, "{order:?}");
+            assert_eq!((records[0].since.as_deref(), records[0].through.as_str()), (None, "c"));
+            assert_eq!((records[0].messages, records[0].bytes), (6, 30));
+        }
+    }
+
+    #[test]
+    fn the_extended_record_stands_and_separate_stretches_stay() {
+        let extended = note(&[record("s", None, "a", 10), record("s", None, "b", 12)]);
+        assert_eq!(extended.records().map(|record| record.through.as_str()).collect::<Vec<_>>(), ["b"]);
+        let apart = note(&[record("s", None, "a", 10), record("s", Some("b"), "c", 30), record("t", None, "a", 10)]);
+        assert_eq!(apart.records().count(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_parse_and_parsing_again_changes_nothing(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let once = Note::parse(&bytes).to_bytes();
+            prop_assert_eq!(Note::parse(&once).to_bytes(), once);
+        }
+
+        #[test]
+        fn union_keeps_every_record_whatever_git_does_to_the_lines(
+            a in proptest::collection::vec((0u8..3, 0u8..4), 0..6),
+            b in proptest::collection::vec((0u8..3, 0u8..4), 0..6),
+        ) {
+            let make = |list: &[(u8, u8)]| {
+                let mut note = Note::default();
+                for (session, step) in list {
+                    let since = (*step > 0).then(|| format!("{}", step - 1));
+                    note.add(record(&session.to_string(), since.as_deref(), &step.to_string(), u64::from(*step) * 10));
+                }
+                note
+            };
+            let (left, right) = (make(&a), make(&b));
+            let mut union = left.clone();
+            union.merge(&right);
+            // 'git notes merge -s cat_sort_uniq' sorts the lines of both and drops duplicates.
+            let mut lines: Vec<Vec<u8>> = [left.to_bytes(), right.to_bytes()].concat()
+                .lines().map(<[u8]>::to_vec).collect();
+            lines.sort();
+            lines.dedup();
+            let sorted = Note::parse(&lines.join(&b'\n'));
+            // The steps that the records of a note reach over, however they were joined.
+            let reach = |note: &Note| {
+                let steps = note.records().flat_map(|record| {
+                    let first = record.since.as_ref().map_or(0, |since| since.parse::<u8>().expect("a step") + 1);
+                    let last = record.through.parse::<u8>().expect("a step");
+                    (first..=last).map(|step| (record.session.clone(), step))
+                });
+                steps.collect::<std::collections::BTreeSet<_>>()
+            };
+            prop_assert_eq!(reach(&union), reach(&sorted));
+        }
+    }
+}

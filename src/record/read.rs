@@ -1,0 +1,306 @@
+//! Reading: the records of a commit, and the conversation that a record stands for.
+//!
+//! Read [`Reader::note`] and [`Reader::conversation`]. Notes are looked for under our own ref, under what was fetched
+//! from others, and under the ref of an earlier tool; they count as one.
+
+use std::collections::HashMap;
+
+use super::{Note, Unit};
+use crate::agent;
+use crate::archive::{Archive, Contents, Piece};
+use crate::error::{Error, Kind, Result};
+use crate::git::{ObjectId, Repository};
+use crate::notes;
+use crate::transcript::{Message, SessionKey, Tokens};
+
+/// The ref of an earlier tool, read but never written.
+const EARLIER_REF: &str = "refs/notes/claude-conversations";
+/// Where a remote's refs are fetched to.
+const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
+
+/// Reads the notes of a repository.
+pub struct Reader<'r> {
+    repo: &'r Repository,
+    refs: Vec<String>,
+}
+
+/// What a record says about its session, whichever tool wrote it.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The session.
+    pub key: SessionKey,
+    /// The model.
+    pub model: Option<String>,
+    /// When the record was made; RFC 3339.
+    pub time: String,
+    /// The first prompt of the increment, shortened.
+    pub prompt: Option<String>,
+    /// How many prompts the increment has.
+    pub turns: u64,
+    /// How many prompts and texts of the assistant the increment has.
+    pub messages: u64,
+    /// What the increment cost.
+    pub tokens: Option<Tokens>,
+}
+
+/// A conversation read back.
+#[derive(Debug)]
+pub struct Conversation {
+    /// What the record says.
+    pub summary: Summary,
+    /// The transcript's bytes, as far as they are there.
+    pub bytes: Vec<u8>,
+    /// The messages in them.
+    pub messages: Vec<Message>,
+    /// What is missing or damaged.
+    pub problems: Vec<String>,
+}
+
+impl<'r> Reader<'r> {
+    /// Makes a reader. `notes_ref` takes the place of all refs that are read otherwise.
+    pub fn new(repo: &'r Repository, notes_ref: Option<&str>) -> Self {
+        let refs = match notes_ref {
+            Some(name) => vec![notes::expand_ref(name)],
+            None => {
+                let mut refs = vec![notes::DEFAULT_REF.to_owned(), EARLIER_REF.to_owned()];
+                refs.extend(repo.ref_names(REMOTES_PREFIX).into_iter().filter(|name| name.ends_with("/notes")));
+                refs
+            }
+        };
+        Reader { repo, refs }
+    }
+
+    /// Returns the repository.
+    pub fn repo(&self) -> &'r Repository {
+        self.repo
+    }
+
+    /// Returns the note of a commit, merged from all refs, or `None` if there is none.
+    ///
+    /// A note that an earlier tool's merge has damaged is put together again from the history of its ref.
+    ///
+    /// # Errors
+    ///
+    /// If a notes tree or a note cannot be read.
+    pub fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
+        let mut merged: Option<Note> = None;
+        for name in &self.refs {
+            let Some(bytes) = notes::get(self.repo, name, commit_id)? else { continue };
+            let note = self.mended(Note::parse(&bytes), name, commit_id);
+            merged.get_or_insert_default().merge(&note);
+        }
+        Ok(merged.map(|note| self.settled(note)))
+    }
+
+    /// Returns which commits have a note, each with its note blobs. Reads trees only.
+    ///
+    /// # Errors
+    ///
+    /// If a notes tree cannot be read.
+    pub fn noted(&self) -> Result<HashMap<ObjectId, Vec<ObjectId>>> {
+        let mut noted: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+        for name in &self.refs {
+            for entry in notes::list(self.repo, name)? {
+                let blobs = noted.entry(entry.annotated_id).or_default();
+                if !blobs.contains(&entry.note_blob_id) {
+                    blobs.push(entry.note_blob_id);
+                }
+            }
+        }
+        Ok(noted)
+    }
+
+    /// Returns the note made of these blobs, merged; for listing, so nothing is mended.
+    ///
+    /// # Errors
+    ///
+    /// If a blob cannot be read.
+    pub fn note_of_blobs(&self, blob_ids: &[ObjectId]) -> Result<Note> {
+        let mut merged = Note::default();
+        for blob_id in blob_ids {
+            merged.merge(&Note::parse(&notes::read(self.repo, *blob_id)?));
+        }
+        Ok(merged)
+    }
+
+    fn mended(&self, note: Note, notes_ref: &str, commit_id: ObjectId) -> Note {
+        if !note.is_damaged() {
+            return note;
+        }
+        let mut mended = Note::default();
+        for bytes in notes::earlier_contents(self.repo, notes_ref, commit_id).unwrap_or_default() {
+            let earlier = Note::parse(&bytes);
+            if !earlier.is_damaged() {
+                mended.merge(&earlier);
+            }
+        }
+        if mended.has_conversation() { mended } else { note }
+    }
+
+    /// Drops records whose stretch lies within another's of the same session, which only the archive can tell.
+    fn settled(&self, note: Note) -> Note {
+        let records: Vec<_> = note.records().cloned().collect();
+        let mut settled = Note::default();
+        let is_within = |index: usize| {
+            let inner = &records[index];
+            records.iter().enumerate().any(|(other, outer)| {
+                other != index
+                    && outer.key() == inner.key()
+                    && outer.bytes >= inner.bytes
+                    && self.contains(outer, inner)
+            })
+        };
+        if records.len() < 2 || !(0..records.len()).any(is_within) {
+            return note;
+        }
+        for (index, record) in records.iter().enumerate() {
+            if !is_within(index) {
+                settled.add(record.clone());
+            }
+        }
+        settled
+    }
+
+    fn contains(&self, outer: &super::Record, inner: &super::Record) -> bool {
+        let parse = |hex: &str| self.repo.parse_id(hex);
+        let Some(through) = parse(&outer.through) else { return false };
+        let stop = outer.since.as_deref().and_then(parse);
+        let (links, _) = Archive::new(self.repo).chain(through, stop);
+        let is_on_it = |hex: &str| links.iter().any(|link| link.segment_id.to_string() == hex);
+        let begins_inside = match &inner.since {
+            Some(since) => is_on_it(since),
+            None => outer.since.is_none(),
+        };
+        // The last link is `outer.since` itself, whose words are not part of the stretch.
+        let ends_inside = is_on_it(&inner.through) && outer.since.as_ref() != Some(&inner.through);
+        begins_inside && ends_inside && inner.through != outer.through
+    }
+
+    /// Returns what the records of a note say, sub-agents behind their sessions.
+    pub fn summaries(note: &Note) -> Vec<Summary> {
+        let mut summaries: Vec<Summary> = note.units().iter().filter_map(Summary::of).collect();
+        let order: Vec<SessionKey> = summaries.iter().map(|summary| summary.key.clone()).collect();
+        let place = |key: &SessionKey| {
+            let parent = key.parent_id().map(|id| SessionKey::new(&key.agent, id));
+            let parent_place = parent.and_then(|parent| order.iter().position(|known| *known == parent));
+            (
+                parent_place.unwrap_or_else(|| order.iter().position(|known| known == key).unwrap_or(0)),
+                key.parent_id().is_some(),
+            )
+        };
+        summaries.sort_by_cached_key(|summary| place(&summary.key));
+        summaries
+    }
+
+    /// Reads the conversations of a note: what each record added, or with `is_full` the whole session up to it.
+    ///
+    /// `session` picks one, by its id or a unique beginning of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Missing`] if no session, or more than one, goes by that name.
+    pub fn conversations(&self, note: &Note, session: Option<&str>, is_full: bool) -> Result<Vec<Conversation>> {
+        let mut found = Vec::new();
+        let wanted = match session {
+            Some(name) => Some(pick(&Self::summaries(note), name)?),
+            None => None,
+        };
+        for summary in Self::summaries(note) {
+            if wanted.as_ref().is_some_and(|key| *key != summary.key) {
+                continue;
+            }
+            let is_seen = |known: &Conversation| known.summary.key == summary.key;
+            if is_full && found.iter().any(is_seen) {
+                continue;
+            }
+            for unit in note.units() {
+                if Summary::of(unit).is_some_and(|other| other.key == summary.key && other.time == summary.time) {
+                    found.push(self.conversation(unit, is_full));
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads the conversation of one unit of a note.
+    fn conversation(&self, unit: &Unit, is_full: bool) -> Conversation {
+        let Some(summary) = Summary::of(unit) else { unreachable!("only units with a summary are read") };
+        let (bytes, problems) = match unit {
+            Unit::Record(record) => {
+                let archive = Archive::new(self.repo);
+                let parse = |hex: &str| self.repo.parse_id(hex);
+                let contents = match parse(&record.through) {
+                    Some(through) if is_full => archive.transcript(through),
+                    Some(through) => archive.increment(record.since.as_deref().and_then(parse), through),
+                    None => {
+                        Contents { pieces: Vec::new(), problems: vec![format!("'{}' is no object id", record.through)] }
+                    }
+                };
+                let missing: u64 = contents
+                    .pieces
+                    .iter()
+                    .map(|piece| match piece {
+                        Piece::Gap(bytes) => *bytes,
+                        Piece::Bytes(_) => 0,
+                    })
+                    .sum();
+                let mut problems = contents.problems.clone();
+                if missing > 0 {
+                    problems.push(format!("{missing} bytes of the transcript are missing"));
+                }
+                (contents.bytes(), problems)
+            }
+            Unit::Earlier(earlier, _) => match earlier.transcript() {
+                Ok((bytes, problem)) => (bytes, problem.into_iter().collect()),
+                Err(error) => (Vec::new(), vec![error.to_string()]),
+            },
+            Unit::Foreign(_) => (Vec::new(), Vec::new()),
+        };
+        // A transcript of an agent that this version does not know is still shown raw.
+        let messages = agent::find(&summary.key.agent).map_or_else(Vec::new, |agent| agent.parse(&bytes));
+        Conversation { summary, bytes, messages, problems }
+    }
+}
+
+/// Finds the session that a user calls `name`.
+fn pick(summaries: &[Summary], name: &str) -> Result<SessionKey> {
+    if let Some(exact) = summaries.iter().find(|summary| summary.key.id == name) {
+        return Ok(exact.key.clone());
+    }
+    let mut keys: Vec<&SessionKey> =
+        summaries.iter().map(|summary| &summary.key).filter(|key| key.id.starts_with(name)).collect();
+    keys.dedup();
+    match keys.as_slice() {
+        [key] => Ok((*key).clone()),
+        [] => Err(Error::new(Kind::Missing, format!("no session '{name}' recorded there"))),
+        _ => Err(Error::new(Kind::Missing, format!("session '{name}' is ambiguous"))),
+    }
+}
+
+impl Summary {
+    /// Returns what a unit says; `None` for a line that is no record.
+    fn of(unit: &Unit) -> Option<Summary> {
+        match unit {
+            Unit::Record(record) => Some(Summary {
+                key: record.key(),
+                model: record.model.clone(),
+                time: record.time.clone(),
+                prompt: record.prompt.clone(),
+                turns: record.turns,
+                messages: record.messages,
+                tokens: record.tokens,
+            }),
+            Unit::Earlier(earlier, _) => Some(Summary {
+                key: earlier.key(),
+                model: earlier.model.clone(),
+                time: earlier.timestamp.clone(),
+                prompt: None,
+                turns: earlier.turns(),
+                messages: earlier.message_count,
+                tokens: earlier.tokens(),
+            }),
+            Unit::Foreign(_) => None,
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! Writing: storing what a session said and recording it on a commit, or putting it aside when that fails.
+//!
+//! Read [`Recorder::record_stretch`]: every word that is kept goes through it. What hooks do is in `hook`.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::capture::{Reading, Survey};
+use super::pending::{self, Capture};
+use super::state::{Live, Lock, Mark, Open, Progress};
+use super::{Note, Record, State, short_prompt};
+use crate::agent::{self, Agent};
+use crate::archive::Archive;
+use crate::error::{Error, Kind, Result};
+use crate::git::date::Time;
+use crate::git::{ObjectId, Repository};
+use crate::notes;
+use crate::transcript::SessionKey;
+
+/// How long a hook may take unless `shiftlog.hookTimeout` says otherwise, in seconds.
+const HOOK_TIMEOUT_SECS: i64 = 5;
+
+/// What a recorder did, for the caller to tell.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The sessions recorded, with their commits.
+    pub recorded: Vec<(ObjectId, SessionKey)>,
+    /// What could not be done, and where the words are kept meanwhile.
+    pub warnings: Vec<Error>,
+}
+
+/// Writes records, within a deadline.
+pub struct Recorder<'r> {
+    pub(super) repo: &'r Repository,
+    pub(super) archive: Archive<'r>,
+    pub(super) state: State,
+    pub(super) notes_ref: String,
+    pub(super) deadline: Instant,
+    pub(super) report: Report,
+    _lock: Lock,
+}
+
+/// What to attach to a commit by hand.
+#[derive(Debug)]
+pub struct Addition {
+    /// The session.
+    pub key: SessionKey,
+    /// The transcript's bytes.
+    pub transcript: Vec<u8>,
+    /// The segment that the increment begins after; `None` for where the session was last recorded.
+    pub since: Option<ObjectId>,
+}
+
+/// A stretch of a transcript to record.
+pub(super) struct Stretch<'a> {
+    pub key: SessionKey,
+    pub reading: Reading<'a>,
+    /// Where it begins.
+    pub since: Mark,
+    /// Where it ends, in bytes.
+    pub until: u64,
+    /// The commits to record it on; none if the words are only to be kept.
+    pub commit_ids: Vec<ObjectId>,
+}
+
+impl<'r> Recorder<'r> {
+    /// Makes a recorder, waits for other hooks to finish, and stores what is pending.
+    pub fn new(repo: &'r Repository, notes_ref: &str) -> Self {
+        let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
+        let deadline = Instant::now() + Duration::from_secs(seconds.unsigned_abs());
+        let state = State::new(&repo.common_dir());
+        let lock = state.lock(deadline);
+        let mut recorder = Recorder {
+            repo,
+            archive: Archive::new(repo),
+            state,
+            notes_ref: notes_ref.to_owned(),
+            deadline,
+            report: Report::default(),
+            _lock: lock,
+        };
+        if let Err(error) = recorder.store_pending() {
+            recorder.warn(error);
+        }
+        recorder
+    }
+
+    /// Returns what was done.
+    pub fn finish(self) -> Report {
+        self.report
+    }
+
+    /// Notes a failure in the log and in the report.
+    pub(super) fn warn(&mut self, error: Error) {
+        self.state.log(&format!("warning: {error}"));
+        self.report.warnings.push(error);
+    }
+
+    /// Records what a session said since it was last recorded on a commit.
+    ///
+    /// Its sub-agents are recorded beside it, each as a session of its own. Returns what was said, or `None` if
+    /// there is nothing new.
+    ///
+    /// # Errors
+    ///
+    /// If the transcript cannot be read. What can be read but not stored is put aside and reported as a warning.
+    pub(super) fn record_session(&mut self, commit_id: ObjectId, live: &mut Live) -> Result<Option<Survey>> {
+        let agent = known_agent(&live.agent)?;
+        let key = live.key();
+        let survey = self.record_transcript(Some(commit_id), agent, key, &live.transcript, &mut live.progress)?;
+        self.record_sub_agents(Some(commit_id), agent, live);
+        Ok(survey)
+    }
+
+    /// Archives what a session said and no commit has, so that it survives the agent's own files.
+    pub(super) fn archive_session(&mut self, live: &mut Live) -> Result<()> {
+        let agent = known_agent(&live.agent)?;
+        let key = live.key();
+        self.record_transcript(None, agent, key, &live.transcript, &mut live.progress)?;
+        self.record_sub_agents(None, agent, live);
+        Ok(())
+    }
+
+    fn record_sub_agents(&mut self, commit_id: Option<ObjectId>, agent: &dyn Agent, live: &mut Live) {
+        for found in agent.sub_agents(&live.transcript) {
+            let key = SessionKey::new(&live.agent, &found.session_id);
+            let progress = live.sub_agents.entry(found.session_id).or_default();
+            if let Err(error) = self.record_transcript(commit_id, agent, key, &found.transcript, progress) {
+                self.warn(error);
+            }
+        }
+    }
+
+    fn record_transcript(
+        &mut self,
+        commit_id: Option<ObjectId>,
+        agent: &dyn Agent,
+        key: SessionKey,
+        transcript: &Path,
+        progress: &mut Progress,
+    ) -> Result<Option<Survey>> {
+        self.recover_progress(&key, progress);
+        let reading = Reading::open(&self.archive, agent, &key, progress, transcript)?;
+        let stretch = Stretch {
+            key,
+            until: reading.end().max(reading.kept()),
+            since: progress.recorded.clone(),
+            commit_ids: commit_id.into_iter().collect(),
+            reading,
+        };
+        self.record_stretch(stretch, progress)
+    }
+
+    /// Stores a stretch, then records it on its commits; what cannot be stored is put aside.
+    ///
+    /// The archive is written before the note that names it: a crash in between leaves nothing dangling.
+    pub(super) fn record_stretch(
+        &mut self,
+        mut stretch: Stretch<'_>,
+        progress: &mut Progress,
+    ) -> Result<Option<Survey>> {
+        let before = progress.stored.clone();
+        let kept = stretch.reading.kept();
+        if stretch.until <= kept && before.segment.is_some() && before.segment == stretch.since.segment {
+            return Ok(None);
+        }
+        if stretch.until == 0 {
+            return Ok(None);
+        }
+        let survey = stretch.reading.survey(stretch.since.bytes.min(kept), stretch.until)?;
+        let outcome = self.try_record(&mut stretch, &survey, progress);
+        if let Err(error) = outcome {
+            // What was stored before the failure need not be kept a second time.
+            let from = if progress.stored == before {
+                Mark { bytes: kept.min(before.bytes), ..before }
+            } else {
+                progress.stored.clone()
+            };
+            let error = self.put_aside(&mut stretch, from, error);
+            self.warn(error);
+        }
+        Ok(Some(survey))
+    }
+
+    fn try_record(&mut self, stretch: &mut Stretch<'_>, survey: &Survey, progress: &mut Progress) -> Result<()> {
+        stretch.reading.store(&self.archive, progress, stretch.until, self.deadline)?;
+        crate::git::fault_point("archived");
+        let Some(through) = progress.stored.segment.clone().filter(|_| !stretch.commit_ids.is_empty()) else {
+            return Ok(());
+        };
+        if Some(&through) == stretch.since.segment.as_ref() {
+            return Ok(());
+        }
+        let tally = &survey.tally;
+        let record = Record {
+            shiftlog: 1,
+            agent: stretch.key.agent.clone(),
+            session: stretch.key.id.clone(),
+            model: tally.model.clone(),
+            time: Time::now().to_rfc3339(),
+            prompt: tally.prompt.as_deref().and_then(short_prompt),
+            turns: tally.turns,
+            messages: tally.messages,
+            tokens: tally.tokens(),
+            since: stretch.since.segment.clone(),
+            through,
+            bytes: progress.stored.bytes,
+            sha256: stretch.reading.stored_sha256(&self.archive)?,
+            other: serde_json::Map::new(),
+        };
+        let message = format!("shiftlog: {} on {}\n", stretch.key, stretch.commit_ids[0].to_hex_with_len(12));
+        notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
+            for commit_id in &stretch.commit_ids {
+                let old = editor.get(*commit_id)?;
+                let mut note = Note::parse(old.as_deref().unwrap_or_default());
+                note.add(record.clone());
+                let new = note.to_bytes();
+                if old.as_deref() != Some(&new[..]) {
+                    editor.replace(*commit_id, &new)?;
+                }
+            }
+            Ok(())
+        })?;
+        crate::git::fault_point("recorded");
+        progress.recorded = progress.stored.clone();
+        for commit_id in &stretch.commit_ids {
+            self.state.log(&format!("recorded {} on {commit_id}, {} bytes", stretch.key, progress.stored.bytes));
+            self.report.recorded.push((*commit_id, stretch.key.clone()));
+        }
+        Ok(())
+    }
+
+    /// Keeps what could not be stored in a file, and returns what to tell the user.
+    fn put_aside(&mut self, stretch: &mut Stretch<'_>, from: Mark, error: Error) -> Error {
+        let capture = Capture {
+            shiftlog: 1,
+            agent: stretch.key.agent.clone(),
+            session: stretch.key.id.clone(),
+            commit: stretch.commit_ids.first().map(ToString::to_string),
+            from: from.clone(),
+        };
+        let bytes = stretch.reading.bytes(from.bytes, stretch.until);
+        match bytes.and_then(|bytes| pending::keep(&self.state, &capture, &bytes)) {
+            Ok(path) => error
+                .hint(format!("the session is kept in '{}'; the next git shiftlog command stores it", path.display())),
+            Err(second) => Error::other(format!(
+                "session {} is not stored: {error}; nor could it be put aside: {second}",
+                stretch.key
+            ))
+            .hint("it is stored with the next commit if the agent still has its transcript then"),
+        }
+    }
+
+    /// Stores what earlier commands had to put aside, oldest first. Stops at the first that still cannot be stored.
+    ///
+    /// # Errors
+    ///
+    /// What stands in the way.
+    fn store_pending(&mut self) -> Result<()> {
+        for path in pending::list(&self.state) {
+            let (capture, bytes) = match pending::read(&path) {
+                Ok(pending) => pending,
+                Err(error) => {
+                    self.warn(error);
+                    continue;
+                }
+            };
+            let key = SessionKey::new(&capture.agent, &capture.session);
+            let agent = known_agent(&capture.agent)?;
+            let mut live = self.state.session(&key);
+            let mut progress = live.as_ref().map(|live| live.progress.clone()).unwrap_or_default();
+            self.recover_progress(&key, &mut progress);
+            let mut transcript = match capture.from.segment.as_deref().and_then(|hex| self.repo.parse_id(hex)) {
+                Some(segment_id) => self.archive.transcript(segment_id).bytes(),
+                None => Vec::new(),
+            };
+            transcript.truncate(usize::try_from(capture.from.bytes).unwrap_or(usize::MAX));
+            transcript.extend(bytes);
+            let mut reading = Reading::of_bytes(&self.archive, agent, &key, &progress, transcript)?;
+            let until = reading.end().max(reading.kept());
+            let since = progress.recorded.clone();
+            let survey = reading.survey(since.bytes.min(reading.kept()), until)?;
+            let commit_ids = capture.commit.as_deref().and_then(|hex| self.repo.parse_id(hex)).into_iter().collect();
+            let mut stretch = Stretch { key, reading, since, until, commit_ids };
+            self.try_record(&mut stretch, &survey, &mut progress)?;
+            if let Some(live) = &mut live {
+                live.progress = progress;
+                self.state.save(live)?;
+            }
+            std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
+            self.state.log(&format!("stored '{}'", path.display()));
+        }
+        Ok(())
+    }
+
+    /// Finds out how far a session is stored and recorded when our own state does not know it.
+    ///
+    /// Costs one tree lookup for a session that the archive does not have, which is the usual case; otherwise every
+    /// note is read.
+    fn recover_progress(&mut self, key: &SessionKey, progress: &mut Progress) {
+        if progress.stored.segment.is_some() {
+            return;
+        }
+        let Ok(Some(newest)) = self.archive.newest(key) else { return };
+        let Ok(header) = self.archive.header(newest) else { return };
+        progress.stored = Mark { segment: Some(newest.to_string()), bytes: header.total_bytes() };
+        for entry in notes::list(self.repo, &self.notes_ref).unwrap_or_default() {
+            let Ok(note) = notes::read(self.repo, entry.note_blob_id) else { continue };
+            for record in Note::parse(&note).records().filter(|record| record.key() == *key) {
+                if record.bytes > progress.recorded.bytes {
+                    progress.recorded = Mark { segment: Some(record.through.clone()), bytes: record.bytes };
+                }
+            }
+        }
+    }
+
+    /// Extends the record of a commit through the result of the tool call that made it, once the transcript has it.
+    ///
+    /// `is_turn_over` says that the result must be there by now; then the first result counts if nothing tells which
+    /// is the right one.
+    ///
+    /// # Errors
+    ///
+    /// If the transcript cannot be read.
+    pub(super) fn extend(&mut self, live: &mut Live, is_turn_over: bool) -> Result<()> {
+        let Some(Open { commit, since, call }) = live.open.clone() else { return Ok(()) };
+        let agent = known_agent(&live.agent)?;
+        let key = live.key();
+        let mut reading = Reading::open(&self.archive, agent, &key, &live.progress, &live.transcript)?;
+        let from = live.progress.recorded.bytes.min(reading.kept());
+        let end = reading.end().max(from);
+        let answers = reading.survey(from, end)?.answers;
+        let short_id = commit.get(..7).unwrap_or(&commit);
+        let is_the_one = |answer: &&super::capture::Answer| match &call {
+            Some(call) => answer.call_id == *call,
+            None => answer.text.contains(short_id),
+        };
+        let answer = answers.iter().find(is_the_one).or_else(|| answers.first().filter(|_| is_turn_over));
+        let Some(answer) = answer else {
+            if is_turn_over {
+                live.open = None;
+            }
+            return Ok(());
+        };
+        live.open = None;
+        let Some(commit_id) = self.repo.parse_id(&commit) else { return Ok(()) };
+        let mut commit_ids = vec![commit_id];
+        commit_ids.extend(self.amended_since(commit_id, &key, live.progress.recorded.segment.as_deref()));
+        let stretch = Stretch { key, reading, since, until: answer.end, commit_ids };
+        self.record_stretch(stretch, &mut live.progress)?;
+        Ok(())
+    }
+
+    /// Returns HEAD if it is an amended form of `commit_id`: another commit whose note ends with the same segment.
+    fn amended_since(&self, commit_id: ObjectId, key: &SessionKey, through: Option<&str>) -> Option<ObjectId> {
+        let head = self.repo.head().ok()?.commit_id.filter(|head| *head != commit_id)?;
+        let note = notes::get(self.repo, &self.notes_ref, head).ok()??;
+        let has_it =
+            Note::parse(&note).records().any(|record| record.key() == *key && Some(&*record.through) == through);
+        has_it.then_some(head)
+    }
+
+    /// Attaches a transcript to a commit by hand.
+    ///
+    /// # Errors
+    ///
+    /// If the agent is unknown, the transcript has no complete line, or it cannot be stored.
+    pub fn add(&mut self, commit_id: ObjectId, addition: Addition) -> Result<bool> {
+        let agent = known_agent(&addition.key.agent)?;
+        let mut live = self.state.session(&addition.key);
+        let mut progress = live.as_ref().map(|live| live.progress.clone()).unwrap_or_default();
+        self.recover_progress(&addition.key, &mut progress);
+        let mut transcript = addition.transcript;
+        if transcript.last().is_some_and(|byte| *byte != b'\n') && live.is_none() {
+            // A file given by hand is finished; only a live one can have a line that is still being written.
+            transcript.push(b'\n');
+        }
+        let reading = Reading::of_bytes(&self.archive, agent, &addition.key, &progress, transcript)?;
+        let since = match addition.since {
+            Some(since) => Mark { segment: Some(since.to_string()), bytes: self.archive.header(since)?.total_bytes() },
+            None => progress.recorded.clone(),
+        };
+        let until = reading.end().max(reading.kept());
+        if until == 0 {
+            return Err(Error::new(Kind::Missing, "the transcript is empty"));
+        }
+        let mut stretch = Stretch { key: addition.key, reading, since, until, commit_ids: vec![commit_id] };
+        let survey = stretch.reading.survey(stretch.since.bytes.min(stretch.reading.kept()), until)?;
+        let before = self.report.recorded.len();
+        self.try_record(&mut stretch, &survey, &mut progress)?;
+        if let Some(live) = &mut live {
+            live.progress = progress;
+            self.state.save(live)?;
+        }
+        Ok(self.report.recorded.len() > before)
+    }
+}
+
+pub(super) fn known_agent(name: &str) -> Result<&'static dyn Agent> {
+    agent::find(name).ok_or_else(|| Error::new(Kind::Usage, format!("unknown agent '{name}'")))
+}

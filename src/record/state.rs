@@ -1,0 +1,231 @@
+//! What we keep beside the repository: a small file per live session, a lock, a log.
+//!
+//! All of it lives in `$GIT_COMMON_DIR/shiftlog`. Losing it costs duplicates that readers drop, never words.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::process::Process;
+use crate::error::{Error, Result};
+use crate::transcript::SessionKey;
+
+/// The log is started afresh beyond this size; the old one stays beside it.
+const MAX_LOG_BYTES: u64 = 1 << 20;
+
+/// The end of a segment in a session's transcript.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Mark {
+    /// The segment's blob id in hex; `None` at the beginning of the session.
+    pub segment: Option<String>,
+    /// The length of the transcript there.
+    pub bytes: u64,
+}
+
+/// How far a transcript is stored, and how far it is recorded on commits.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Progress {
+    /// What the archive has.
+    #[serde(default)]
+    pub stored: Mark,
+    /// What commits have; never beyond `stored`.
+    #[serde(default)]
+    pub recorded: Mark,
+    /// The state of SHA-256 after the stored bytes, in hex, so that they need not be hashed again.
+    #[serde(default)]
+    pub digest: Option<String>,
+    /// XXH3 of the stored bytes, in hex: whether the agent has rewritten them since.
+    #[serde(default)]
+    pub check: Option<String>,
+}
+
+/// A commit whose tool call had not ended when it was recorded.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Open {
+    /// The commit, in hex.
+    pub commit: String,
+    /// Where its increment begins.
+    pub since: Mark,
+    /// The tool call, once its hook has told us.
+    pub call: Option<String>,
+}
+
+/// A session that is going on, or ended with words that no commit has yet.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Live {
+    /// The agent's name.
+    pub agent: String,
+    /// The session's id.
+    pub session: String,
+    /// Where the agent writes its transcript.
+    pub transcript: PathBuf,
+    /// The top of the working tree the session works in.
+    #[serde(default)]
+    pub worktree: Option<PathBuf>,
+    /// The agent's process.
+    #[serde(default)]
+    pub process: Option<Process>,
+    /// When a hook last ran for it, in seconds since the epoch.
+    #[serde(default)]
+    pub seen: i64,
+    /// Whether it is over.
+    #[serde(default)]
+    pub is_over: bool,
+    /// Where HEAD of its worktree was when a hook last looked.
+    #[serde(default)]
+    pub head: Option<String>,
+    /// How far its transcript is stored.
+    #[serde(default)]
+    pub progress: Progress,
+    /// How far the transcripts of its sub-agents are stored, by the session id they have.
+    #[serde(default)]
+    pub sub_agents: BTreeMap<String, Progress>,
+    /// The commit that still waits for its tool call's result.
+    #[serde(default)]
+    pub open: Option<Open>,
+}
+
+impl Live {
+    /// Returns the session's name.
+    pub fn key(&self) -> SessionKey {
+        SessionKey::new(&self.agent, &self.session)
+    }
+}
+
+/// The directory with our state.
+#[derive(Clone, Debug)]
+pub struct State {
+    root: PathBuf,
+}
+
+/// Keeps other hooks of this repository out while it is held; the system releases it with the process.
+pub struct Lock {
+    _file: Option<File>,
+}
+
+impl State {
+    /// Returns the state of the repository with this common directory; nothing is created yet.
+    pub fn new(common_dir: &Path) -> Self {
+        State { root: common_dir.join("shiftlog") }
+    }
+
+    /// Returns the directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the directory for what could not be stored.
+    pub fn pending_dir(&self) -> PathBuf {
+        self.root.join("pending")
+    }
+
+    /// Says whether there is neither a live session nor anything pending. Costs two `readdir`s at most.
+    pub fn is_idle(&self) -> bool {
+        let is_empty = |dir: PathBuf| std::fs::read_dir(dir).map_or(true, |mut entries| entries.next().is_none());
+        is_empty(self.root.join("live")) && is_empty(self.pending_dir())
+    }
+
+    /// Waits for other hooks to finish, at most until `deadline`.
+    ///
+    /// Two hooks at once are only wasteful, never wrong: refs move by compare-and-swap. So a lock that cannot be had
+    /// stops nobody.
+    pub fn lock(&self, deadline: Instant) -> Lock {
+        let opened = create_dir(&self.root).and_then(|()| {
+            private().create(true).truncate(false).open(self.root.join("lock")).map_err(Error::other_io)
+        });
+        let Ok(file) = opened else { return Lock { _file: None } };
+        while file.try_lock().is_err() {
+            if Instant::now() >= deadline {
+                return Lock { _file: None };
+            }
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        Lock { _file: Some(file) }
+    }
+
+    /// Returns all live sessions; files that cannot be read are skipped.
+    pub fn sessions(&self) -> Vec<Live> {
+        let entries = std::fs::read_dir(self.root.join("live")).into_iter().flatten().flatten();
+        let mut sessions: Vec<Live> =
+            entries.filter_map(|entry| serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()).collect();
+        sessions.sort_by(|a, b| (&a.agent, &a.session).cmp(&(&b.agent, &b.session)));
+        sessions
+    }
+
+    /// Returns the live session called `key`, if it is known.
+    pub fn session(&self, key: &SessionKey) -> Option<Live> {
+        serde_json::from_slice(&std::fs::read(self.live_file(key)).ok()?).ok()
+    }
+
+    /// Writes down a live session.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
+    pub fn save(&self, live: &Live) -> Result<()> {
+        let bytes =
+            serde_json::to_vec(live).map_err(|error| Error::other("cannot write a session's state").because(error))?;
+        write_private(&self.live_file(&live.key()), &bytes)
+    }
+
+    /// Forgets a live session.
+    pub fn forget(&self, key: &SessionKey) {
+        let _ = std::fs::remove_file(self.live_file(key));
+    }
+
+    fn live_file(&self, key: &SessionKey) -> PathBuf {
+        self.root.join("live").join(format!("{}.json", key.file_name()))
+    }
+
+    /// Adds a line to the log. A log that cannot be written stops nobody.
+    pub fn log(&self, line: &str) {
+        let path = self.root.join("log");
+        if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_LOG_BYTES) {
+            let _ = std::fs::rename(&path, self.root.join("log.old"));
+        }
+        let line = format!("{} {}\n", crate::git::date::Time::now().to_rfc3339(), line.replace('\n', " "));
+        let _ = create_dir(&self.root);
+        let _ = private().create(true).append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
+    }
+}
+
+impl Error {
+    fn other_io(error: std::io::Error) -> Self {
+        Error::new(crate::error::kind_of_io(&error), "cannot open the lock").because(error)
+    }
+}
+
+/// Returns options that create files for their owner alone: they repeat what was said.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn create_dir(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|error| Error::io("create", path, error))
+}
+
+/// Writes a file in one step: readers see the old one or the new one, never a part.
+///
+/// # Errors
+///
+/// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    create_dir(directory)?;
+    // tempfile makes files with mode 0600.
+    let mut file = tempfile::Builder::new()
+        .prefix(".tmp-")
+        .tempfile_in(directory)
+        .map_err(|error| Error::io("write", path, error))?;
+    file.write_all(bytes).map_err(|error| Error::io("write", path, error))?;
+    file.persist(path).map_err(|error| Error::io("write", path, error.error))?;
+    Ok(())
+}
