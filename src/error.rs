@@ -19,6 +19,8 @@ pub enum Kind {
     Corrupt,
     /// The repository uses a feature that this program does not know.
     Unsupported,
+    /// Whoever read our output has gone; there is nobody to tell.
+    ReaderGone,
     /// Anything else; the message says what.
     Other,
 }
@@ -65,6 +67,11 @@ impl Error {
         Error::new(kind_of_io(&source), format!("cannot {action} '{}'", path.display())).because(source)
     }
 
+    /// Makes an error from a failed write to our output.
+    pub fn output(source: std::io::Error) -> Self {
+        Error::new(kind_of_io(&source), "cannot write the output").because(source)
+    }
+
     /// Returns what kind of failure this is.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -82,6 +89,7 @@ pub fn kind_of_io(error: &std::io::Error) -> Kind {
     match error.kind() {
         Io::NotFound => Kind::Missing,
         Io::StorageFull | Io::ReadOnlyFilesystem | Io::QuotaExceeded | Io::PermissionDenied => Kind::Storage,
+        Io::BrokenPipe => Kind::ReaderGone,
         Io::WouldBlock | Io::TimedOut | Io::ResourceBusy => Kind::Busy,
         _ => Kind::Other,
     }

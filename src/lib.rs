@@ -7,7 +7,7 @@
 //! | [`error`] | kind, message, hints, source |
 //! | [`git`], [`transcript`] | the repository as Git hands it to us; a conversation as a value |
 //! | [`notes`], [`archive`], [`agent`] | bytes on objects; segments; each agent's files, hooks and transcripts |
-//! | [`record`] | a session recorded on a commit: capture, link, read, walk, pending |
+//! | [`record`], [`setup`] | a session recorded on a commit; what `init` puts in place |
 //! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown |
 //! | [`cli`] | manners of a process: exit codes, messages, colour, pager |
 //! | [`command`] | one file per command: its options, and a `run` that reads like a recipe |
@@ -26,3 +26,5 @@ pub mod archive;
 pub mod notes;
 
 pub mod record;
+
+pub mod pretty;

@@ -1,0 +1,91 @@
+//! A conversation as a Markdown document, for a pull request or a wiki.
+
+use std::io::{self, Write};
+
+use bstr::ByteSlice as _;
+
+use super::human::{Depth, ToolOutput, argument};
+use super::{count, sanitize};
+use crate::git::{Commit, date};
+use crate::record::Conversation;
+use crate::transcript::{Message, Part, Role};
+
+/// Writes a conversation as Markdown.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_document(
+    out: &mut dyn Write,
+    commit: &Commit,
+    conversation: &Conversation,
+    depth: Depth,
+) -> io::Result<()> {
+    let summary = &conversation.summary;
+    writeln!(out, "# {}\n", sanitize::line(&commit.subject().to_str_lossy()))?;
+    writeln!(out, "- commit: `{}`", commit.commit_id)?;
+    writeln!(out, "- date: {}", date::Format::STRICT.show(commit.author.time))?;
+    writeln!(out, "- session: {} `{}`", sanitize::line(&summary.key.agent), sanitize::line(&summary.key.id))?;
+    if let Some(model) = &summary.model {
+        writeln!(out, "- model: {}", sanitize::line(model))?;
+    }
+    writeln!(out, "- size: {}, {}", count(summary.turns, "turn"), count(summary.messages, "message"))?;
+    for problem in &conversation.problems {
+        writeln!(out, "- problem: {}", sanitize::line(problem))?;
+    }
+    conversation.messages.iter().try_for_each(|message| write_message(out, message, depth))
+}
+
+fn write_message(out: &mut dyn Write, message: &Message, depth: Depth) -> io::Result<()> {
+    for part in &message.parts {
+        match part {
+            Part::Text(text) if message.role == Role::User => {
+                writeln!(out)?;
+                for line in sanitize::text(text).lines() {
+                    writeln!(out, "> {line}")?;
+                }
+            }
+            Part::Text(text) => writeln!(out, "\n{}", sanitize::text(text.trim_end()))?,
+            Part::Thinking(text) if depth.has_thinking => {
+                let text = sanitize::text(text.trim()).replace('<', "&lt;");
+                writeln!(out, "\n<details><summary>thinking</summary>\n\n{text}\n\n</details>")?;
+            }
+            Part::ToolCall(call) if depth.has_tools => {
+                writeln!(out, "\n- **{}** {}", sanitize::line(&call.name), code(&argument(call)))?;
+                for edit in &call.edits {
+                    let lines = super::diff::lines(edit, usize::MAX - 1, &super::Style::default());
+                    write_fenced(out, "diff", &lines.join("\n"))?;
+                }
+            }
+            Part::ToolResult(result) if depth.has_tools && depth.tool_output != ToolOutput::None => {
+                let text = sanitize::text(result.text.trim_end());
+                let max_lines = if depth.tool_output == ToolOutput::Full { usize::MAX } else { 20 };
+                let shown: Vec<&str> = text.lines().take(max_lines).collect();
+                write_fenced(out, "", &shown.join("\n"))?;
+            }
+            Part::Attachment(what) => writeln!(out, "\n*[{}]*", sanitize::line(what))?,
+            Part::Notice(text) => writeln!(out, "\n*{}*", sanitize::line(text))?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Returns text as inline code, with as many backticks as it needs.
+fn code(text: &str) -> String {
+    let fence = "`".repeat(longest_run(text) + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+fn write_fenced(out: &mut dyn Write, language: &str, text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let fence = "`".repeat(longest_run(text).max(2) + 1);
+    writeln!(out, "\n{fence}{language}\n{text}\n{fence}")
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}

@@ -1,0 +1,68 @@
+//! Records and conversations as text, in the four voices: human, `--format`, porcelain, JSON; and as Markdown.
+//!
+//! Read `human` for what `show` prints. Printers get a [`Style`] and write to whatever they are given; none of them
+//! looks at a terminal or at configuration.
+
+mod diff;
+mod document;
+mod format;
+mod human;
+mod json;
+mod markdown;
+mod porcelain;
+mod sanitize;
+
+pub use self::document::write_document;
+pub use self::format::Format;
+pub use self::human::{Depth, ToolOutput, write_commit, write_conversation, write_listed};
+pub use self::json::{branch_object, conversation_object, listed_object};
+pub use self::porcelain::write_porcelain;
+pub use self::sanitize::{line, text};
+
+use crate::git::date;
+
+/// The colours of one kind of output, and how dates are shown in it. Empty colours mean none.
+#[derive(Clone, Debug, Default)]
+pub struct Style {
+    /// Commit ids.
+    pub commit: String,
+    /// What the person said.
+    pub user: String,
+    /// What is only glanced at: thinking, tool results.
+    pub dim: String,
+    /// Names of tools.
+    pub tool: String,
+    /// Code in an answer.
+    pub code: String,
+    /// Headings and strong words in an answer.
+    pub strong: String,
+    /// Lines that a file edit removes.
+    pub old: String,
+    /// Lines that a file edit adds.
+    pub new: String,
+    /// What ends any of these.
+    pub reset: String,
+    /// How dates are shown.
+    pub date: date::Format,
+}
+
+impl Style {
+    /// Returns `text` in `color`, which is one of the colours of this style.
+    pub fn paint(&self, color: &str, text: &str) -> String {
+        if color.is_empty() { text.to_owned() } else { format!("{color}{text}{}", self.reset) }
+    }
+}
+
+/// Returns a size as people read it: `812 bytes`, `18.3 kB`, `2.1 MB`.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..=999 => format!("{bytes} bytes"),
+        1_000..=999_999 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
+/// Returns a count with its noun, which gets an `s` unless there is one of it.
+pub fn count(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
