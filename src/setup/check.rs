@@ -1,0 +1,128 @@
+//! Looking at a set-up: what is in place, what is not, and the command that mends it.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::{GIT_HOOKS, HOOK_PROGRAM, hook, hooks_dir, uses_config_hooks};
+use crate::agent;
+use crate::error::Result;
+use crate::git::Repository;
+use crate::notes;
+
+/// One thing that was looked at.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What it is about.
+    pub subject: String,
+    /// What is wrong with it, and the command that mends it; `None` if it is as it should be.
+    pub problem: Option<(String, String)>,
+}
+
+impl Finding {
+    fn new(subject: impl Into<String>, problem: Option<(&str, &str)>) -> Self {
+        let problem = problem.map(|(what, fix)| (what.to_owned(), fix.to_owned()));
+        Finding { subject: subject.into(), problem }
+    }
+}
+
+/// Locks older than this were left behind by a process that was killed.
+const STALE_LOCK: Duration = Duration::from_secs(60);
+
+/// Looks at everything that `init` sets up, and for what a killed process leaves behind.
+///
+/// # Errors
+///
+/// If the directory with Git's hooks cannot be told.
+pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
+    let init = "git shiftlog init";
+    let mut findings = Vec::new();
+    let hooks = hooks_dir(repo)?;
+    for event in GIT_HOOKS {
+        let text = std::fs::read(hooks.join(event)).unwrap_or_default();
+        let problem = if uses_config_hooks() {
+            let key = format!("hook.shiftlog-{event}.command");
+            repo.config_string(&key).is_none().then_some(("not declared", init))
+        } else if !hook::has_block(&text) {
+            Some(("not installed", init))
+        } else {
+            missing_program(&String::from_utf8_lossy(&text)).then_some(("names a program that is not there", init))
+        };
+        findings.push(Finding::new(format!("Git hook {event}"), problem));
+    }
+    for agent in agent::ALL {
+        let Some(worktree) = repo.worktree() else { continue };
+        let texts = [false, true]
+            .map(|shared| std::fs::read_to_string(worktree.join(agent.settings_file(shared))).unwrap_or_default());
+        let is_set_up = texts.iter().any(|text| agent::has_hooks(text, agent.handlers()));
+        let fix = format!("git shiftlog init --agent={}", agent.name());
+        let problem = match (is_set_up, agent.is_installed()) {
+            (false, false) => {
+                findings.push(Finding::new(format!("{}: not on this machine", agent.title()), None));
+                continue;
+            }
+            (false, true) => Some(("its hooks are not set up", fix.as_str())),
+            (true, _) => {
+                let is_broken = texts.iter().any(|text| missing_program(text));
+                is_broken.then_some(("its hooks name a program that is not there", fix.as_str()))
+            }
+        };
+        findings.push(Finding::new(agent.title(), problem));
+    }
+    let follows = repo.config_strings("notes.rewriteRef").iter().any(|name| {
+        name == notes::DEFAULT_REF || name.strip_suffix('*').is_some_and(|head| notes::DEFAULT_REF.starts_with(head))
+    });
+    findings.push(Finding::new(
+        "notes follow rewritten commits",
+        (!follows).then_some(("notes.rewriteRef is not set", init)),
+    ));
+    if repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
+        let fix = "git config notes.rewriteMode concatenate";
+        findings.push(Finding::new("notes.rewriteMode", Some(("'overwrite' loses notes on amend", fix))));
+    }
+    findings.extend(leftovers(repo));
+    Ok(findings)
+}
+
+/// Says whether a text names our hook program by a path that does not exist.
+fn missing_program(text: &str) -> bool {
+    text.match_indices(HOOK_PROGRAM).any(|(at, _)| {
+        let head = &text[..at];
+        let start = head.rfind(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')).map_or(0, |at| at + 1);
+        let path = format!("{}{HOOK_PROGRAM}", &head[start..]);
+        path.starts_with('/') && !head[start..].contains('\\') && !Path::new(&path).is_file()
+    })
+}
+
+/// Looks for what a killed process leaves: locks on our refs, unfinished objects, captures that wait.
+fn leftovers(repo: &Repository) -> Vec<Finding> {
+    let common = repo.common_dir();
+    let mut findings = Vec::new();
+    let age = |path: &Path| {
+        path.metadata()
+            .and_then(|metadata| metadata.modified())
+            .ok()
+            .map(|time| SystemTime::now().duration_since(time).unwrap_or_default())
+    };
+    for name in ["refs/notes/shiftlog.lock", "refs/shiftlog/sessions.lock", "packed-refs.lock"] {
+        let path = common.join(name);
+        if age(&path).is_some_and(|age| age > STALE_LOCK) {
+            let fix = format!("rm '{}'", path.display());
+            findings
+                .push(Finding::new(format!("lock {name}"), Some(("left behind by a process that was killed", &fix))));
+        }
+    }
+    let is_stale = |entry: &std::fs::DirEntry| {
+        entry.file_name().to_string_lossy().starts_with(".tmp")
+            && age(&entry.path()).is_some_and(|age| age > Duration::from_secs(24 * 60 * 60))
+    };
+    let stale = std::fs::read_dir(common.join("objects")).into_iter().flatten().flatten().filter(is_stale).count();
+    if stale > 0 {
+        let fix = format!("find '{}' -maxdepth 1 -name '.tmp*' -mtime +0 -delete", common.join("objects").display());
+        findings
+            .push(Finding::new(format!("{stale} unfinished objects"), Some(("'git gc' does not remove them", &fix))));
+    }
+    let pending = std::fs::read_dir(common.join("shiftlog/pending")).into_iter().flatten().flatten().count();
+    let problem = (pending > 0).then_some(("could not be stored yet", "git shiftlog log"));
+    findings.push(Finding::new(format!("{pending} pending captures"), problem));
+    findings
+}

@@ -1,0 +1,171 @@
+//! Editing a file so that the edit can be taken back byte for byte.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bstr::{ByteSlice as _, ByteVec as _};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{Error, Result};
+
+const EXCLUDE_MARK: &str = "# git-shiftlog: settings of agents that are private to this clone";
+
+/// A place where an edited file differs from the original.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Splice {
+    /// Where, in bytes of the edited file.
+    at: usize,
+    /// How many bytes of the edited file go.
+    remove: usize,
+    /// What comes in their place; base64.
+    insert: String,
+}
+
+/// Returns what turns `after` back into `before`. Only lines that differ are in it, never the rest of the file.
+pub fn splices(before: &[u8], after: &[u8]) -> Vec<Splice> {
+    let old: Vec<&[u8]> = before.lines_with_terminator().collect();
+    let new: Vec<&[u8]> = after.lines_with_terminator().collect();
+    let ends = |lines: &[&[u8]]| {
+        lines.iter().scan(0, |end, line| Some(std::mem::replace(end, *end + line.len()))).collect::<Vec<usize>>()
+    };
+    let (old_starts, new_starts) = (ends(&old), ends(&new));
+    let start = |starts: &[usize], index: usize, length: usize| starts.get(index).copied().unwrap_or(length);
+    let mut splices = Vec::new();
+    for op in similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
+        let (tag, from, to) = op.as_tag_tuple();
+        if tag == similar::DiffTag::Equal {
+            continue;
+        }
+        let at = start(&new_starts, to.start, after.len());
+        let original = start(&old_starts, from.start, before.len())..start(&old_starts, from.end, before.len());
+        splices.push(Splice {
+            at,
+            remove: start(&new_starts, to.end, after.len()) - at,
+            insert: STANDARD.encode(&before[original]),
+        });
+    }
+    splices
+}
+
+/// Applies splices; `None` if they do not fit.
+pub fn unsplice(after: &[u8], splices: &[Splice]) -> Option<Vec<u8>> {
+    let mut before = Vec::new();
+    let mut position = 0;
+    for splice in splices {
+        before.extend_from_slice(after.get(position..splice.at)?);
+        before.extend(STANDARD.decode(&splice.insert).ok()?);
+        position = splice.at.checked_add(splice.remove)?;
+    }
+    before.extend_from_slice(after.get(position..)?);
+    Some(before)
+}
+
+/// Returns the SHA-256 of a file's bytes, in hex.
+pub fn digest(bytes: &[u8]) -> String {
+    crate::archive::hex(&Sha256::digest(bytes))
+}
+
+/// Reads a file; `None` if there is none.
+///
+/// # Errors
+///
+/// If it is there but cannot be read.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("read", path, error)),
+    }
+}
+
+/// Writes a file in one step, through symbolic links, with the mode it had (or, for a new one, executable or not).
+/// Returns the directories that had to be made, outermost first.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub fn write(path: &Path, bytes: &[u8], is_executable: bool) -> Result<Vec<PathBuf>> {
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let fail = |error| Error::io("write", path, error);
+    let directory = target.parent().unwrap_or(Path::new("/"));
+    let mut made: Vec<PathBuf> = directory.ancestors().take_while(|dir| !dir.exists()).map(Path::to_owned).collect();
+    made.reverse();
+    fs::create_dir_all(directory).map_err(fail)?;
+    let permissions = match fs::metadata(&target) {
+        Ok(metadata) => Some(metadata.permissions()),
+        Err(_) => new_permissions(is_executable),
+    };
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(fail)?;
+    file.write_all(bytes).map_err(fail)?;
+    file.as_file().sync_all().map_err(fail)?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions).map_err(fail)?;
+    }
+    file.persist(&target).map_err(|error| fail(error.error))?;
+    Ok(made)
+}
+
+/// Returns the mode of a new file: what the umask leaves.
+#[cfg(unix)]
+fn new_permissions(is_executable: bool) -> Option<fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let umask = rustix::process::umask(rustix::fs::Mode::empty());
+    rustix::process::umask(umask);
+    let wanted = if is_executable { 0o777 } else { 0o666 };
+    Some(fs::Permissions::from_mode(wanted & !umask.as_raw_mode()))
+}
+
+#[cfg(not(unix))]
+fn new_permissions(_is_executable: bool) -> Option<fs::Permissions> {
+    None
+}
+
+/// Returns `info/exclude` with a line for `file`, below a remark of ours.
+pub fn add_exclude(text: &[u8], file: &str) -> Vec<u8> {
+    let mut after = remove_exclude(text);
+    if !after.is_empty() && !after.ends_with(b"\n") {
+        after.push(b'\n');
+    }
+    after.push_str(format!("{EXCLUDE_MARK}\n/{file}\n"));
+    after
+}
+
+/// Returns `info/exclude` without our remark and the line below it.
+pub fn remove_exclude(text: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let mut lines = text.lines_with_terminator();
+    while let Some(line) = lines.next() {
+        if line.trim_end() == EXCLUDE_MARK.as_bytes() {
+            lines.next();
+        } else {
+            kept.extend_from_slice(line);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn an_edit_can_be_taken_back_byte_for_byte(before in "([a-c]?\r?\n?){0,12}", after in "([a-c]?\r?\n?){0,12}") {
+            let splices = splices(before.as_bytes(), after.as_bytes());
+            prop_assert_eq!(unsplice(after.as_bytes(), &splices).expect("fits"), before.into_bytes());
+        }
+    }
+
+    #[test]
+    fn the_exclude_line_comes_once_and_goes() {
+        let once = add_exclude(b"*.o\n", ".claude/settings.local.json");
+        assert_eq!(add_exclude(&once, ".claude/settings.local.json"), once);
+        assert_eq!(remove_exclude(&once), b"*.o\n");
+    }
+}

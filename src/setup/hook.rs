@@ -1,0 +1,98 @@
+//! Our block in a hook file.
+
+use bstr::{ByteSlice as _, ByteVec as _};
+
+const BEGIN: &[u8] = b"# >>> git-shiftlog >>> ('git shiftlog deinit' removes this block)\n";
+const END: &[u8] = b"# <<< git-shiftlog <<<\n";
+
+/// Says whether a hook file is a script for a POSIX shell, to which lines can be added.
+pub fn is_shell_script(text: &[u8]) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    if text.trim().is_empty() {
+        return true;
+    }
+    let Some(interpreter) = first.strip_prefix(b"#!") else {
+        // Git runs a file without an interpreter line with the shell; a binary is something else.
+        return !text.contains(&0);
+    };
+    let words = interpreter.fields_with(|c: char| c == ' ' || c == '/' || c == '\t');
+    words.into_iter().any(|word| [&b"sh"[..], b"bash", b"dash", b"ksh", b"zsh", b"ash"].contains(&word))
+}
+
+/// Returns a hook file with our block right below its first line, so that an `exit` or `exec` cannot skip it.
+///
+/// `command` ends the line it stands on and must not fail. A hook that reads standard input gets all of it, also
+/// after our command has read it.
+pub fn add_block(text: Option<&[u8]>, command: &str, has_input: bool) -> Vec<u8> {
+    let text = text.map(|text| remove_block(text)).unwrap_or_default();
+    let mut block = BEGIN.to_vec();
+    if has_input {
+        block.push_str("shiftlog_input=$(cat)\n");
+        block.push_str(format!("printf '%s\\n' \"$shiftlog_input\" | {{ {command}; }}\n"));
+        block.push_str("exec <<shiftlog_end\n$shiftlog_input\nshiftlog_end\n");
+    } else {
+        block.push_str(format!("{command}\n"));
+    }
+    block.push_str(END);
+    let interpreter_end =
+        if text.starts_with(b"#!") { text.find_byte(b'\n').map_or(text.len(), |at| at + 1) } else { 0 };
+    let (head, rest) = text.split_at(interpreter_end);
+    let mut after = if head.is_empty() { b"#!/bin/sh\n".to_vec() } else { head.to_vec() };
+    if !after.ends_with(b"\n") {
+        after.push(b'\n');
+    }
+    after.extend(block);
+    after.extend_from_slice(rest);
+    after
+}
+
+/// Returns a hook file without our block.
+pub fn remove_block(text: &[u8]) -> Vec<u8> {
+    let (Some(begin), Some(end)) = (text.find(BEGIN), text.find(END)) else { return text.to_vec() };
+    if end < begin {
+        return text.to_vec();
+    }
+    [&text[..begin], &text[end + END.len()..]].concat()
+}
+
+/// Says whether a hook file has our block.
+pub fn has_block(text: &[u8]) -> bool {
+    text.contains_str(BEGIN)
+}
+
+/// Says whether nothing is left in a hook file but its interpreter line.
+pub fn is_bare(text: &[u8]) -> bool {
+    text.lines().all(|line| line.trim().is_empty() || line.starts_with(b"#!"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_block_goes_first_and_leaves_without_a_trace() {
+        for text in
+            ["#!/bin/bash\nexit 0\n", "#!/bin/sh\necho no line end", "#! /usr/bin/env sh\n\n", "#!/bin/sh\r\nx\r\n"]
+        {
+            let with = add_block(Some(text.as_bytes()), "run || :", false);
+            assert!(with.find(b"run || :") < with.find(b"exit 0").or(Some(usize::MAX)), "{text:?}");
+            assert_eq!(remove_block(&with).as_bstr(), text.as_bytes().as_bstr());
+            assert_eq!(add_block(Some(&with), "run || :", false), with, "twice is once");
+        }
+    }
+
+    #[test]
+    fn only_shell_scripts_are_edited() {
+        for (text, is_shell) in [
+            ("#!/bin/sh\n", true),
+            ("#!/usr/bin/env bash\n", true),
+            ("", true),
+            ("echo x\n", true),
+            ("#!/usr/bin/env python3\n", false),
+            ("#!/usr/bin/node\n", false),
+            ("\u{0}ELF", false),
+        ] {
+            assert_eq!(is_shell_script(text.as_bytes()), is_shell, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What was installed: enough to put back every byte, and nothing of what the user's files say.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::file::{self, Splice};
+use crate::error::{Error, Result};
+
+/// The file `$GIT_COMMON_DIR/shiftlog/installed`.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Installed {
+    /// The version of the format: 1.
+    pub shiftlog: u32,
+    /// The files that were edited or made.
+    #[serde(default)]
+    pub files: Vec<EditedFile>,
+    /// The directories that were made, outermost first.
+    #[serde(default)]
+    pub directories: Vec<PathBuf>,
+    /// The config values that were added to the repository's own config.
+    #[serde(default)]
+    pub config: Vec<(String, String)>,
+}
+
+/// A file that was edited or made.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct EditedFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether there was none before.
+    pub is_new: bool,
+    /// SHA-256 of what was written, in hex.
+    pub after: String,
+    /// What turns it back into what was there.
+    pub splices: Vec<Splice>,
+}
+
+impl Installed {
+    fn path(common_dir: &Path) -> PathBuf {
+        common_dir.join("shiftlog/installed")
+    }
+
+    /// Reads what was installed; nothing, if nothing was.
+    ///
+    /// # Errors
+    ///
+    /// If the file is there but is none of ours.
+    pub fn read(common_dir: &Path) -> Result<Self> {
+        let path = Self::path(common_dir);
+        match file::read(&path)? {
+            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+                Error::new(crate::error::Kind::Corrupt, format!("cannot read '{}'", path.display())).because(error)
+            }),
+            None => Ok(Installed { shiftlog: 1, ..Installed::default() }),
+        }
+    }
+
+    /// Writes it down, or removes the file if nothing is installed any more.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write(&self, common_dir: &Path) -> Result<()> {
+        let path = Self::path(common_dir);
+        if self.files.is_empty() && self.config.is_empty() && self.directories.is_empty() {
+            return match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &path, error)),
+                _ => Ok(()),
+            };
+        }
+        let mut bytes = serde_json::to_vec_pretty(self).map_err(|error| Error::other("cannot write").because(error))?;
+        bytes.push(b'\n');
+        file::write(&path, &bytes, false).map(drop)
+    }
+
+    /// Returns what is known of a file.
+    pub fn file(&self, path: &Path) -> Option<&EditedFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// Returns what a file was before we edited it, if nobody has edited it since.
+    pub fn original(&self, path: &Path, current: &[u8]) -> Option<Original> {
+        let known = self.file(path).filter(|known| known.after == file::digest(current))?;
+        if known.is_new {
+            return Some(Original::Absent);
+        }
+        file::unsplice(current, &known.splices).map(Original::Bytes)
+    }
+}
+
+/// What was in the place of a file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Original {
+    /// No file.
+    Absent,
+    /// A file with these bytes.
+    Bytes(Vec<u8>),
+}

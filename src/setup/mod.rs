@@ -1,0 +1,228 @@
+//! What `init` puts in place and `deinit` takes away: Git hooks, config values, agents' settings.
+//!
+//! Read [`install`] and [`remove`]: both make a [`Plan`], which can be shown or carried out. What was done is written
+//! down in `$GIT_COMMON_DIR/shiftlog/installed`, so that every byte can be put back.
+
+mod check;
+mod file;
+mod hook;
+mod installed;
+mod plan;
+mod quote;
+
+use std::path::{Path, PathBuf};
+
+pub use self::check::{Finding, check};
+pub use self::plan::Plan;
+use self::plan::{FileKind, Step};
+use crate::agent::{self, Agent};
+use crate::error::{Error, Kind, Result};
+use crate::git::{Repository, git};
+use crate::notes;
+
+/// The program that every hook runs.
+const HOOK_PROGRAM: &str = "git-shiftlog--hook";
+/// The hooks of Git that are installed.
+const GIT_HOOKS: &[&str] = &["post-commit", "post-rewrite"];
+
+/// What leaves the machine when the user shares.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Share {
+    /// Notes only: summaries, no transcript.
+    Notes,
+    /// Notes and transcripts.
+    All,
+}
+
+/// What to install.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// The agents by name; empty for those that are installed.
+    pub agents: Vec<String>,
+    /// Whether agents' hooks go into the files that a team commits, and name our program without a path.
+    pub is_shared: bool,
+    /// What to share, if anything.
+    pub share: Option<Share>,
+}
+
+/// Plans the installation into a repository. Nothing is written.
+///
+/// # Errors
+///
+/// If a file is not what it should be: the message names it, and nothing is replaced.
+pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
+    let mut plan = Plan::new(repo)?;
+    let program = program()?;
+    plan_git_hooks(repo, &mut plan, &program)?;
+    plan_config(repo, &mut plan);
+    for agent in chosen_agents(&wanted.agents)? {
+        plan_agent(repo, &mut plan, agent, wanted.is_shared, &program)?;
+    }
+    if let Some(share) = wanted.share {
+        plan_sharing(repo, &mut plan, share);
+    }
+    Ok(plan)
+}
+
+/// Plans the removal of what was installed. Nothing is written.
+///
+/// # Errors
+///
+/// As [`install`].
+pub fn remove(repo: &Repository) -> Result<Plan> {
+    let mut plan = Plan::new(repo)?;
+    for (path, kind) in known_files(repo)? {
+        plan.take_back(&path, kind)?;
+    }
+    plan.take_back_config();
+    Ok(plan)
+}
+
+/// Returns the files that can hold a part of ours, whether or not they do.
+fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
+    let hooks = hooks_dir(repo)?;
+    let mut files: Vec<(PathBuf, FileKind)> = GIT_HOOKS.iter().map(|name| (hooks.join(name), FileKind::Hook)).collect();
+    if let Some(worktree) = repo.worktree() {
+        for agent in agent::ALL {
+            files.extend([false, true].map(|shared| (worktree.join(agent.settings_file(shared)), FileKind::Settings)));
+        }
+    }
+    files.push((repo.common_dir().join("info/exclude"), FileKind::Exclude));
+    Ok(files)
+}
+
+/// Returns the absolute path of our hook program, which is beside the program that runs now.
+fn program() -> Result<PathBuf> {
+    let missing = || Error::new(Kind::Missing, format!("cannot find '{HOOK_PROGRAM}' beside this program"));
+    let own = std::env::current_exe().map_err(|error| missing().because(error))?;
+    let program = own.with_file_name(HOOK_PROGRAM);
+    if program.is_file() { Ok(program) } else { Err(missing().hint("'cargo install' puts all programs in one place")) }
+}
+
+/// Returns a command line that runs our hook program, and does nothing where it is not installed.
+fn guarded(program: &Path, is_bare_name: bool, args: &str) -> String {
+    if is_bare_name {
+        format!("command -v {HOOK_PROGRAM} >/dev/null 2>&1 && {HOOK_PROGRAM} {args} || :")
+    } else {
+        let program = quote::shell(&program.to_string_lossy());
+        format!("test -x {program} && {program} {args} || :")
+    }
+}
+
+/// Returns the directory that Git takes hooks from, absolute.
+fn hooks_dir(repo: &Repository) -> Result<PathBuf> {
+    use bstr::ByteSlice as _;
+    let output = git(["rev-parse", "--git-path", "hooks"]).repository(repo).capture()?;
+    let dir = output.trim_end().to_path_lossy().into_owned();
+    Ok(repo.worktree().unwrap_or(repo.git_dir()).join(dir))
+}
+
+/// Says whether hooks are declared in config rather than in files: Git can since 2.54.
+fn uses_config_hooks() -> bool {
+    crate::git::version() >= (2, 54)
+}
+
+fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
+    if uses_config_hooks() {
+        for event in GIT_HOOKS {
+            let name = format!("hook.shiftlog-{event}");
+            plan.add_config(repo, &format!("{name}.command"), &guarded(program, false, &format!("git {event}")));
+            plan.add_config(repo, &format!("{name}.event"), event);
+        }
+        return Ok(());
+    }
+    let hooks = hooks_dir(repo)?;
+    // A directory in the working tree is one that a team commits; there a path of this machine has no business.
+    let is_committed =
+        repo.worktree().is_some_and(|top| hooks.starts_with(top) && !hooks.starts_with(repo.common_dir()));
+    if !is_committed && !hooks.starts_with(repo.common_dir()) {
+        plan.remark(format!("'{}' serves other repositories too", hooks.display()));
+    }
+    for event in GIT_HOOKS {
+        let command = guarded(program, is_committed, &format!("git {event} \"$@\""));
+        let path = hooks.join(event);
+        match plan.current(&path)? {
+            Some(text) if !hook::is_shell_script(&text) => plan.remark(format!(
+                "'{}' is no shell script and is left alone; have it run: {}",
+                path.display(),
+                guarded(program, is_committed, &format!("git {event}"))
+            )),
+            _ if plan.is_disabled(&path) => {
+                plan.remark(format!("'{}' is not executable and is left alone", path.display()));
+            }
+            text => {
+                let after = hook::add_block(text.as_deref(), &command, *event == "post-rewrite");
+                plan.edit(path, FileKind::Hook, after)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn plan_config(repo: &Repository, plan: &mut Plan) {
+    plan.add_config(repo, "notes.rewriteRef", notes::DEFAULT_REF);
+    plan.add_config(repo, "notes.shiftlog.mergeStrategy", "cat_sort_uniq");
+    if repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
+        plan.remark("notes.rewriteMode is 'overwrite': an amend loses notes until our own hook has run".into());
+    }
+}
+
+fn chosen_agents(names: &[String]) -> Result<Vec<&'static dyn Agent>> {
+    if names.is_empty() {
+        return Ok(agent::ALL.iter().copied().filter(|agent| agent.is_installed()).collect());
+    }
+    let find = |name: &String| {
+        let known: Vec<&str> = agent::ALL.iter().map(|agent| agent.name()).collect();
+        agent::find(name).ok_or_else(|| {
+            Error::new(Kind::Usage, format!("unknown agent '{name}'"))
+                .hint(format!("known agents: {}", known.join(", ")))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: bool, program: &Path) -> Result<()> {
+    let Some(worktree) = repo.worktree() else {
+        plan.remark(format!("a bare repository has no place for the settings of {}", agent.title()));
+        return Ok(());
+    };
+    let file = agent.settings_file(is_shared);
+    let path = worktree.join(file);
+    let text = plan.current_text(&path)?;
+    let command = |event: &str| guarded(program, is_shared, &format!("{} {event}", agent.name()));
+    let after = agent::add_hooks(&text, agent.handlers(), command)
+        .map_err(|error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error))?;
+    plan.edit(path, FileKind::Settings, after.into_bytes())?;
+    let is_hidden = || git(["check-ignore", "--quiet", "--no-index", file]).repository(repo).capture().is_ok();
+    let is_tracked = || git(["ls-files", "--error-unmatch", "--", file]).repository(repo).capture().is_ok();
+    if !is_shared && !is_hidden() && !is_tracked() {
+        let exclude = repo.common_dir().join("info/exclude");
+        let text = plan.current(&exclude)?.unwrap_or_default();
+        plan.edit(exclude, FileKind::Exclude, file::add_exclude(&text, file))?;
+    }
+    Ok(())
+}
+
+fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
+    use bstr::ByteSlice as _;
+    let value = if share == Share::All { "all" } else { "notes" };
+    plan.add_config(repo, "shiftlog.push", value);
+    let remotes = git(["remote"]).repository(repo).capture().unwrap_or_default();
+    let remotes: Vec<String> = remotes.lines().map(|line| line.to_str_lossy().into_owned()).collect();
+    if remotes.is_empty() {
+        plan.remark("there is no remote to share with yet; run this again when there is one".into());
+    }
+    for remote in remotes {
+        // Wildcards, because Git refuses to fetch an exact ref that the remote does not have.
+        let key = format!("remote.{remote}.fetch");
+        plan.add_config(repo, &key, &format!("+refs/notes/shiftlog*:refs/shiftlog/remotes/{remote}/notes*"));
+        if share == Share::All {
+            plan.add_config(repo, &key, &format!("+refs/shiftlog/sessions*:refs/shiftlog/remotes/{remote}/sessions*"));
+        }
+    }
+}
+
+/// Returns what a plan would do, a line each, in words that `--dry-run` prints.
+pub fn describe(plan: &Plan) -> Vec<String> {
+    plan.steps().iter().map(Step::describe).collect()
+}

@@ -1,0 +1,255 @@
+//! Steps to take, which can be shown before they are taken.
+
+use std::path::{Path, PathBuf};
+
+use super::installed::{EditedFile, Installed, Original};
+use super::{file, hook};
+use crate::agent;
+use crate::error::{Error, Result};
+use crate::git::Repository;
+
+/// What a file is, and so how our part is taken out of it after the user has edited it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FileKind {
+    /// A hook of Git.
+    Hook,
+    /// Settings of an agent.
+    Settings,
+    /// `info/exclude`.
+    Exclude,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Make or change a file.
+    Write { path: PathBuf, before: Original, after: Vec<u8>, kind: FileKind, is_restore: bool },
+    /// Remove a file that we made.
+    Remove { path: PathBuf },
+    /// Add a value to the repository's config.
+    AddConfig { key: String, value: String },
+    /// Remove a value that we added.
+    RemoveConfig { key: String, value: String },
+}
+
+/// What to do, in order, and what to tell about it.
+pub struct Plan {
+    common_dir: PathBuf,
+    installed: Installed,
+    steps: Vec<Step>,
+    remarks: Vec<String>,
+}
+
+impl Step {
+    /// Returns the step in words, for `--dry-run` and for the report.
+    pub fn describe(&self) -> String {
+        match self {
+            Step::Write { path, before: Original::Absent, .. } => format!("create {}", path.display()),
+            Step::Write { path, is_restore: true, .. } => format!("restore {}", path.display()),
+            Step::Write { path, .. } => format!("edit {}", path.display()),
+            Step::Remove { path } => format!("remove {}", path.display()),
+            Step::AddConfig { key, value } => format!("config {key} += {value}"),
+            Step::RemoveConfig { key, value } => format!("config {key} -= {value}"),
+        }
+    }
+}
+
+impl Plan {
+    pub(super) fn new(repo: &Repository) -> Result<Self> {
+        let common_dir = repo.common_dir();
+        Ok(Plan { installed: Installed::read(&common_dir)?, common_dir, steps: Vec::new(), remarks: Vec::new() })
+    }
+
+    /// Returns the steps, in the order they are taken.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Returns what the user should know besides.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    pub(super) fn remark(&mut self, remark: String) {
+        self.remarks.push(remark);
+    }
+
+    /// Returns what a file would have without our part; `None` if there is no file.
+    pub(super) fn current(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        let planned = self.steps.iter().rev().find_map(|step| match step {
+            Step::Write { path: planned, after, .. } if planned == path => Some(after.clone()),
+            _ => None,
+        });
+        let Some(bytes) = planned.map_or_else(|| file::read(path), |after| Ok(Some(after)))? else { return Ok(None) };
+        Ok(match self.installed.original(path, &bytes) {
+            Some(Original::Absent) => None,
+            Some(Original::Bytes(original)) => Some(original),
+            None => Some(bytes),
+        })
+    }
+
+    /// Does the same for a file that must be text.
+    pub(super) fn current_text(&self, path: &Path) -> Result<String> {
+        let bytes = self.current(path)?.unwrap_or_default();
+        String::from_utf8(bytes).map_err(|_| Error::other(format!("cannot edit '{}': it is not UTF-8", path.display())))
+    }
+
+    /// Says whether a hook file is there but not executable, which is how a user turns it off.
+    pub(super) fn is_disabled(&self, path: &Path) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 == 0)
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = path;
+            false
+        }
+    }
+
+    /// Plans that a file shall have these bytes.
+    pub(super) fn edit(&mut self, path: PathBuf, kind: FileKind, after: Vec<u8>) -> Result<()> {
+        let there = file::read(&path)?;
+        if there.as_deref() == Some(&after[..]) {
+            return Ok(());
+        }
+        let before = match there {
+            None => Original::Absent,
+            Some(bytes) => self.installed.original(&path, &bytes).unwrap_or_else(|| {
+                // Edited since by the user: without our part it is what they want back.
+                let is_ours_alone = self.installed.file(&path).is_some_and(|known| known.is_new);
+                let stripped = stripped(kind, &bytes).unwrap_or_else(|_| bytes.clone());
+                if is_ours_alone && is_blank(kind, &stripped) { Original::Absent } else { Original::Bytes(stripped) }
+            }),
+        };
+        self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
+        self.steps.push(Step::Write { path, before, after, kind, is_restore: false });
+        Ok(())
+    }
+
+    /// Plans that a config value shall be there; one that is there already stays as it is.
+    pub(super) fn add_config(&mut self, repo: &Repository, key: &str, value: &str) {
+        if !repo.config_strings(key).iter().any(|known| known == value) {
+            self.steps.push(Step::AddConfig { key: key.to_owned(), value: value.to_owned() });
+        }
+    }
+
+    /// Plans that a file loses our part.
+    pub(super) fn take_back(&mut self, path: &Path, kind: FileKind) -> Result<()> {
+        let Some(bytes) = file::read(path)? else { return Ok(()) };
+        let before = match self.installed.original(path, &bytes) {
+            Some(original) => original,
+            None => {
+                let stripped = stripped(kind, &bytes)
+                    .map_err(|error| Error::other(format!("cannot edit '{}'", path.display())).because(error))?;
+                let is_new = self.installed.file(path).is_some_and(|known| known.is_new);
+                if is_new && is_blank(kind, &stripped) { Original::Absent } else { Original::Bytes(stripped) }
+            }
+        };
+        match before {
+            Original::Absent => self.steps.push(Step::Remove { path: path.to_owned() }),
+            Original::Bytes(after) if after != bytes => {
+                self.steps.push(Step::Write {
+                    path: path.to_owned(),
+                    before: Original::Bytes(bytes),
+                    after,
+                    kind,
+                    is_restore: true,
+                });
+            }
+            Original::Bytes(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Plans that the config loses the values we added.
+    pub(super) fn take_back_config(&mut self) {
+        let ours = self.installed.config.clone();
+        self.steps.extend(ours.into_iter().map(|(key, value)| Step::RemoveConfig { key, value }));
+    }
+
+    /// Takes the steps, and writes down each one that can be taken back.
+    ///
+    /// # Errors
+    ///
+    /// If a step fails; those before it are done and written down.
+    pub fn carry_out(mut self, repo: &Repository) -> Result<()> {
+        let is_removal = self.steps.iter().all(|step| {
+            matches!(step, Step::Remove { .. } | Step::RemoveConfig { .. } | Step::Write { is_restore: true, .. })
+        });
+        let steps = std::mem::take(&mut self.steps);
+        let outcome = steps.iter().try_for_each(|step| self.take(repo, step));
+        if is_removal && outcome.is_ok() {
+            for directory in self.installed.directories.drain(..).rev() {
+                // Only if it is empty: what the user put there since stays.
+                let _ = std::fs::remove_dir(directory);
+            }
+            self.installed.files.clear();
+        }
+        self.installed.write(&self.common_dir)?;
+        outcome
+    }
+
+    fn take(&mut self, repo: &Repository, step: &Step) -> Result<()> {
+        match step {
+            Step::Write { path, before, after, kind, is_restore } => {
+                let made = file::write(path, after, *kind == FileKind::Hook)?;
+                if *is_restore {
+                    self.installed.files.retain(|file| file.path != *path);
+                    return Ok(());
+                }
+                self.installed.directories.extend(made);
+                let (is_new, splices) = match before {
+                    Original::Absent => (true, Vec::new()),
+                    Original::Bytes(before) => (false, file::splices(before, after)),
+                };
+                self.installed.files.retain(|file| file.path != *path);
+                self.installed.files.push(EditedFile {
+                    path: path.clone(),
+                    is_new,
+                    after: file::digest(after),
+                    splices,
+                });
+            }
+            Step::Remove { path } => {
+                std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))?;
+                self.installed.files.retain(|file| file.path != *path);
+            }
+            Step::AddConfig { key, value } => {
+                repo.config_add(key, value)?;
+                self.installed.config.push((key.clone(), value.clone()));
+            }
+            Step::RemoveConfig { key, value } => {
+                // Somebody may have removed it by hand; then there is nothing left to do.
+                let _ = repo.config_remove(key, value);
+                self.installed.config.retain(|(k, v)| k != key || v != value);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a file without our part.
+fn stripped(kind: FileKind, bytes: &[u8]) -> Result<Vec<u8>> {
+    match kind {
+        FileKind::Hook => Ok(hook::remove_block(bytes)),
+        FileKind::Exclude => Ok(file::remove_exclude(bytes)),
+        FileKind::Settings => {
+            let text = std::str::from_utf8(bytes).map_err(|_| Error::other("it is not UTF-8"))?;
+            if text.trim().is_empty() {
+                return Ok(bytes.to_vec());
+            }
+            agent::remove_hooks(text).map(String::into_bytes)
+        }
+    }
+}
+
+/// Says whether nothing of anybody is left in a file that we made.
+fn is_blank(kind: FileKind, bytes: &[u8]) -> bool {
+    match kind {
+        FileKind::Hook => hook::is_bare(bytes),
+        FileKind::Exclude => bytes.trim_ascii().is_empty(),
+        FileKind::Settings => bytes.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'}')),
+    }
+}
