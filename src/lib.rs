@@ -26,5 +26,10 @@ pub mod archive;
 pub mod notes;
 
 pub mod record;
+pub mod setup;
 
 pub mod pretty;
+
+pub mod cli;
+
+pub mod command;

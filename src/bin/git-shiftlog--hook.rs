@@ -1,0 +1,5 @@
+//! What every hook runs.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::hook::run()
+}

@@ -1,0 +1,5 @@
+//! `git shiftlog add`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::add::run()
+}

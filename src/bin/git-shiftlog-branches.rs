@@ -1,0 +1,5 @@
+//! `git shiftlog branches`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::branches::run()
+}

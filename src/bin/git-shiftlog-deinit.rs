@@ -1,0 +1,5 @@
+//! `git shiftlog deinit`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::deinit::run()
+}

@@ -1,0 +1,5 @@
+//! `git shiftlog doctor`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::doctor::run()
+}

@@ -1,0 +1,5 @@
+//! `git shiftlog init`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::init::run()
+}

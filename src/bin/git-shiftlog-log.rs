@@ -1,0 +1,5 @@
+//! `git shiftlog log`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::log::run()
+}

@@ -1,0 +1,5 @@
+//! `git shiftlog show`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::show::run()
+}

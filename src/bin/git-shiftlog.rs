@@ -1,0 +1,5 @@
+//! `git shiftlog`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::dispatch::run()
+}

@@ -1,0 +1,138 @@
+//! Whether and how to colour: `--color`, then `color.shiftlog`, then `color.ui`; slots in `color.shiftlog.<slot>`.
+
+use anstyle::{AnsiColor, Effects, Style as Ansi};
+
+use crate::git::{Repository, date};
+use crate::pretty::Style;
+
+/// The value of `--color`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+pub enum ColorWhen {
+    /// Also when the output is no terminal.
+    Always,
+    /// Never.
+    Never,
+    /// On a terminal, and in our pager.
+    Auto,
+}
+
+/// The option that every printing command has.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Color {
+    /// Use colours (always, never or auto)
+    #[arg(long, value_name = "when", require_equals = true, num_args = 0..=1, default_missing_value = "always")]
+    pub color: Option<ColorWhen>,
+}
+
+impl Color {
+    /// Decides whether to use colours; `is_screen` says that a person will see the output.
+    pub fn decide(self, repo: &Repository, is_screen: bool) -> bool {
+        let configured = || ["color.shiftlog", "color.ui"].iter().find_map(|key| repo.config_string(key));
+        let when = self.color.unwrap_or_else(|| match configured().as_deref() {
+            Some("always") => ColorWhen::Always,
+            Some("never" | "false" | "no" | "off" | "0") => ColorWhen::Never,
+            _ => ColorWhen::Auto,
+        });
+        match when {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            // NO_COLOR and TERM=dumb are what people without colour set; see no-color.org.
+            ColorWhen::Auto => {
+                is_screen
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                    && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+            }
+        }
+    }
+}
+
+/// Returns the colours to print with, or none.
+pub(super) fn style(repo: &Repository, is_colored: bool, date: date::Format) -> Style {
+    if !is_colored {
+        return Style { date, ..Style::default() };
+    }
+    let slot = |name: &str, default: Ansi| {
+        let configured = repo.config_string(&format!("color.shiftlog.{name}"));
+        configured.as_deref().and_then(parse).unwrap_or(default).render().to_string()
+    };
+    let plain = |color: AnsiColor| Ansi::new().fg_color(Some(color.into()));
+    Style {
+        commit: slot("commit", plain(AnsiColor::Yellow)),
+        user: slot("user", plain(AnsiColor::Cyan).bold()),
+        dim: slot("dim", Ansi::new().dimmed()),
+        tool: slot("tool", plain(AnsiColor::Magenta)),
+        code: slot("code", plain(AnsiColor::Blue)),
+        strong: slot("strong", Ansi::new().bold()),
+        old: slot("old", plain(AnsiColor::Red)),
+        new: slot("new", plain(AnsiColor::Green)),
+        reset: anstyle::Reset.render().to_string(),
+        date,
+    }
+}
+
+/// Parses a colour as gitconfig(5) spells it: names, `bright<name>`, numbers, `#rrggbb`, and attributes.
+fn parse(text: &str) -> Option<Ansi> {
+    const NAMES: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+    const COLORS: [AnsiColor; 8] = [
+        AnsiColor::Black,
+        AnsiColor::Red,
+        AnsiColor::Green,
+        AnsiColor::Yellow,
+        AnsiColor::Blue,
+        AnsiColor::Magenta,
+        AnsiColor::Cyan,
+        AnsiColor::White,
+    ];
+    let named = |word: &str| NAMES.iter().position(|name| *name == word).map(|at| COLORS[at]);
+    let color = |word: &str| -> Option<anstyle::Color> {
+        if let Some(hex) = word.strip_prefix('#') {
+            let part = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+            return Some(anstyle::RgbColor(part(0)?, part(2)?, part(4)?).into());
+        }
+        if let Ok(number) = word.parse::<u8>() {
+            return Some(anstyle::Ansi256Color(number).into());
+        }
+        match word.strip_prefix("bright") {
+            Some(name) => named(name).map(|color| color.bright(true).into()),
+            None => named(word).map(Into::into),
+        }
+    };
+    let mut style = Ansi::new();
+    let mut has_foreground = false;
+    for word in text.split_whitespace() {
+        style = match word {
+            "bold" => style.bold(),
+            "dim" => style.dimmed(),
+            "ul" => style.underline(),
+            "blink" => style.blink(),
+            "reverse" => style.invert(),
+            "italic" => style.italic(),
+            "strike" => style.strikethrough(),
+            "normal" | "default" => {
+                has_foreground = true;
+                style
+            }
+            "reset" => style.effects(Effects::new()),
+            word if has_foreground => style.bg_color(Some(color(word)?)),
+            word => {
+                has_foreground = true;
+                style.fg_color(Some(color(word)?))
+            }
+        };
+    }
+    Some(style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn colours_are_spelled_as_in_git_config() {
+        let rendered = |text: &str| parse(text).map(|style| style.render().to_string());
+        assert_eq!(rendered("red").as_deref(), Some("\u{1b}[31m"));
+        assert_eq!(rendered("normal brightblue").as_deref(), Some("\u{1b}[104m"));
+        assert_eq!(rendered("bold #ff0000").as_deref(), Some("\u{1b}[1m\u{1b}[38;2;255;0;0m"));
+        assert_eq!(rendered("no-such-colour"), None);
+    }
+}

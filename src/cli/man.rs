@@ -1,0 +1,70 @@
+//! The man pages, which every program carries, so that `--help` works before anything is installed.
+
+use std::process::Command;
+
+use crate::error::{Error, Kind, Result};
+
+/// A man page.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// The name, such as `git-shiftlog-show`.
+    pub name: &'static str,
+    /// The section of the manual.
+    pub section: u8,
+    /// The source, in mdoc(7).
+    pub source: &'static str,
+}
+
+macro_rules! pages {
+    ($($name:literal $section:literal),* $(,)?) => {
+        &[$(Page {
+            name: $name,
+            section: $section,
+            source: include_str!(concat!("../../man/", $name, ".", $section)),
+        }),*]
+    };
+}
+
+/// All pages.
+pub const PAGES: &[Page] = pages![
+    "git-shiftlog" 1,
+    "git-shiftlog--hook" 1,
+    "git-shiftlog-add" 1,
+    "git-shiftlog-branches" 1,
+    "git-shiftlog-deinit" 1,
+    "git-shiftlog-doctor" 1,
+    "git-shiftlog-init" 1,
+    "git-shiftlog-install-docs" 1,
+    "git-shiftlog-log" 1,
+    "git-shiftlog-show" 1,
+    "gitshiftlog-format" 5,
+];
+
+impl Page {
+    /// Returns the name of the page's file, such as `git-shiftlog-show.1`.
+    pub fn file_name(&self) -> String {
+        format!("{}.{}", self.name, self.section)
+    }
+}
+
+/// Shows the man page of a program with `man`.
+///
+/// # Errors
+///
+/// If there is no such page, or `man` cannot be run.
+pub fn show_page(name: &str) -> Result<()> {
+    let page = PAGES.iter().find(|page| page.name == name);
+    let page = page.ok_or_else(|| Error::new(Kind::Missing, format!("no manual entry for {name}")))?;
+    let failed = |error: std::io::Error| Error::other("cannot show the manual page").because(error);
+    let directory = tempfile::tempdir().map_err(failed)?;
+    let file = directory.path().join(page.file_name());
+    std::fs::write(&file, page.source).map_err(failed)?;
+    // A name with a slash is a file, for every 'man' there is.
+    match Command::new("man").arg(&file).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(Error::other("cannot show the manual page").because("'man' failed")),
+        Err(error) => {
+            Err(failed(error).hint(format!("'git-{} -h' prints a short usage", name.trim_start_matches("git-"))))
+        }
+    }
+}

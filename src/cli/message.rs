@@ -1,0 +1,37 @@
+//! Messages on stderr, with Git's prefixes.
+
+use std::io::Write as _;
+
+use crate::error::Error;
+use crate::git::Repository;
+use crate::pretty;
+
+fn tell(prefix: &str, text: &str) {
+    // A message that cannot be written has nobody to read it.
+    let _ = writeln!(std::io::stderr(), "{prefix}: {}", pretty::line(text));
+}
+
+/// Tells that one item failed.
+pub fn error(error: &Error) {
+    tell("error", &error.to_string());
+    error.hints().iter().for_each(|text| hint(None, text));
+}
+
+/// Tells that the command stops here.
+pub(super) fn fatal(error: &Error) {
+    tell("fatal", &error.to_string());
+    error.hints().iter().for_each(|text| hint(None, text));
+}
+
+/// Tells something to look at; the command goes on.
+pub fn warning(text: &str) {
+    tell("warning", text);
+}
+
+/// Tells what to type next, unless `GIT_ADVICE=0` or `advice.shiftlog=false` silences it.
+pub fn hint(repo: Option<&Repository>, text: &str) {
+    let is_silenced = std::env::var("GIT_ADVICE").is_ok_and(|value| matches!(&*value, "0" | "false" | "no" | "off"));
+    if !is_silenced && repo.and_then(|repo| repo.config_bool("advice.shiftlog")) != Some(false) {
+        tell("hint", text);
+    }
+}

@@ -1,0 +1,102 @@
+//! The manners of a process: options, exit codes, messages, colour, pager.
+//!
+//! Read [`main`]: every program is one call of it. Only this room knows exit codes and the word `fatal:`.
+
+mod color;
+mod man;
+mod message;
+mod options;
+mod output;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+pub use self::color::{Color, ColorWhen};
+pub use self::man::{PAGES, Page, show_page};
+pub use self::message::{error, hint, warning};
+pub use self::options::{Words, split_words};
+pub use self::output::{Output, Screen};
+use crate::error::{Error, Kind, Result};
+use crate::git::Repository;
+
+/// How a command ended, when it did not fail.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    /// Done.
+    Done,
+    /// An honest "no": nothing found, or some items failed.
+    No,
+}
+
+const FATAL: u8 = 128;
+const USAGE: u8 = 129;
+/// 128 and the number of SIGPIPE, as the shell reports a process that it killed.
+const READER_GONE: u8 = 141;
+
+/// Runs a program: reads its options, runs the command, tells what went wrong, and returns the exit code.
+///
+/// `-h` prints the usage, `--help` shows the man page. Options that are given several times count once, the last;
+/// `--no-<option>` takes one back.
+pub fn main<O: CommandFactory + FromArgMatches>(run: impl FnOnce(O) -> Result<Outcome>) -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let command = O::command();
+    if options::wants_page(&args) {
+        return finish(show_page(command.get_name()).map(|()| Outcome::Done));
+    }
+    match options::parse::<O>(command, args) {
+        Ok(options) => finish(run(options)),
+        Err(code) => code,
+    }
+}
+
+/// Tells what went wrong, if anything did, and returns the exit code.
+pub fn finish(outcome: Result<Outcome>) -> ExitCode {
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::No) => ExitCode::from(1),
+        Err(error) if error.kind() == Kind::ReaderGone => ExitCode::from(READER_GONE),
+        Err(error) if error.kind() == Kind::Usage => {
+            message::error(&error);
+            ExitCode::from(USAGE)
+        }
+        Err(error) => {
+            message::fatal(&error);
+            ExitCode::from(FATAL)
+        }
+    }
+}
+
+/// Opens the repository that Git would use here.
+///
+/// # Errors
+///
+/// As [`Repository::open`]; also if the current directory is gone.
+pub fn repository() -> Result<Repository> {
+    let directory =
+        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
+    Repository::open(&directory)
+}
+
+/// Returns the notes ref for reading and writing by hand: the option, then `GIT_NOTES_REF`, then `shiftlog.notesRef`.
+///
+/// `None` means the default. Hooks do not look here: a notes ref that is set for somebody's own notes must not get
+/// ours.
+pub fn notes_ref(repo: &Repository, option: Option<&str>) -> Option<String> {
+    let environment = || std::env::var("GIT_NOTES_REF").ok().filter(|name| !name.is_empty());
+    option.map(str::to_owned).or_else(environment).or_else(|| configured_notes_ref(repo))
+}
+
+/// Returns the notes ref that `shiftlog.notesRef` names.
+pub fn configured_notes_ref(repo: &Repository) -> Option<String> {
+    repo.config_string("shiftlog.notesRef").filter(|name| !name.is_empty())
+}
+
+/// Tells what a recorder could not do.
+pub fn tell(repo: &Repository, report: &crate::record::Report) {
+    for error in &report.warnings {
+        message::warning(&error.to_string());
+        error.hints().iter().for_each(|text| message::hint(Some(repo), text));
+    }
+}

@@ -1,0 +1,159 @@
+//! Reading the command line as Git does, with clap underneath.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Command, CommandFactory, FromArgMatches};
+
+use super::USAGE;
+use crate::error::{Error, Result};
+use crate::git::Repository;
+
+/// Parses the arguments of a program, or prints what is wrong and returns the exit code.
+pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: Vec<OsString>) -> Result<O, ExitCode> {
+    let command = prepared(command);
+    let args = take_back(&command, args);
+    let mut shown = command.clone();
+    let error = match command.try_get_matches_from(args).and_then(|matches| O::from_arg_matches(&matches)) {
+        Ok(options) => return Ok(options),
+        Err(error) => error,
+    };
+    let usage = shown.render_help().to_string();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        use std::io::Write as _;
+        let _ = std::io::stdout().write_all(usage.as_bytes());
+        return Err(ExitCode::SUCCESS);
+    }
+    eprint!("error: {}\n{usage}", problem(&error));
+    Err(ExitCode::from(USAGE))
+}
+
+/// Gives a command the manners of Git: unique prefixes, the last option wins, usage as Git prints it.
+pub(super) fn prepared(command: Command) -> Command {
+    command
+        .infer_long_args(true)
+        .args_override_self(true)
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .help_template("usage: {usage}\n\n{options}\n")
+        .arg(clap::Arg::new("usage").short('h').action(clap::ArgAction::HelpShort).help("Print this usage"))
+}
+
+/// Returns clap's message in Git's words.
+fn problem(error: &clap::Error) -> String {
+    use clap::error::{ContextKind, ContextValue};
+    let value = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    match (error.kind(), value(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(option)) => format!("unknown option '{option}'"),
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(option)) => {
+            let wrong = value(ContextKind::InvalidValue).unwrap_or_default();
+            format!("'{wrong}' is not a value for '{option}'")
+        }
+        _ => {
+            let text = error.to_string();
+            text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+        }
+    }
+}
+
+/// Says whether `--help` is among the options.
+pub(super) fn wants_page(args: &[OsString]) -> bool {
+    args.iter().skip(1).take_while(|arg| *arg != "--" && *arg != "--end-of-options").any(|arg| arg == "--help")
+}
+
+/// Applies `--no-<option>`: it removes what was said before by `--<option>`, and the other way round.
+///
+/// clap would need a second option for each; Git's own parser knows the negative form of every option.
+fn take_back(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
+    let find = |name: &str| command.get_arguments().find(|arg| arg.get_long() == Some(name));
+    let mut kept: Vec<OsString> = Vec::new();
+    let mut rest = args.into_iter();
+    while let Some(arg) = rest.next() {
+        if arg == "--" || arg == "--end-of-options" {
+            kept.push("--".into());
+            kept.extend(rest);
+            break;
+        }
+        let opposite = arg.to_str().and_then(|text| text.strip_prefix("--")).and_then(|name| {
+            let opposite = name.strip_prefix("no-").map_or_else(|| format!("no-{name}"), str::to_owned);
+            (find(name).is_none() && find(&opposite).is_some()).then_some(opposite)
+        });
+        let Some(opposite) = opposite else {
+            kept.push(arg);
+            continue;
+        };
+        let takes_word =
+            find(&opposite).is_some_and(|arg| arg.get_action().takes_values() && !arg.is_require_equals_set());
+        let (exact, stuck) = (format!("--{opposite}"), format!("--{opposite}="));
+        let mut previous = std::mem::take(&mut kept).into_iter();
+        while let Some(arg) = previous.next() {
+            if arg == *exact {
+                if takes_word {
+                    previous.next();
+                }
+            } else if !arg.to_string_lossy().starts_with(&stuck) {
+                kept.push(arg);
+            }
+        }
+    }
+    kept
+}
+
+/// Positional words, told apart: revisions, then paths.
+#[derive(Debug, Default)]
+pub struct Words {
+    /// What may be a revision, as typed.
+    pub revisions: Vec<String>,
+    /// Paths, as typed; `None` if there are none.
+    pub paths: Vec<OsString>,
+}
+
+/// Tells revisions from paths as Git does: everything after `--` is a path; without it, the first word that is no
+/// revision begins the paths, and must exist.
+///
+/// # Errors
+///
+/// [`Kind::Usage`] for a word that is both or neither.
+pub fn split_words(repo: &Repository, words: &[OsString]) -> Result<Words> {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let after_dashes = typed.iter().position(|arg| arg == "--").map_or(0, |at| typed.len() - at - 1);
+    let has_dashes = typed.iter().any(|arg| arg == "--");
+    let (before, after) = words.split_at(words.len() - after_dashes.min(words.len()));
+    let mut found = Words { paths: after.to_vec(), ..Words::default() };
+    for (index, word) in before.iter().enumerate() {
+        // '--end-of-options' became a '--' for clap, so a '--' of the user's own came through as a word.
+        if word == "--" {
+            continue;
+        }
+        let text = word.to_string_lossy().into_owned();
+        let is_revision = is_revision(repo, &text);
+        let is_path = !has_dashes && std::path::Path::new(word).symlink_metadata().is_ok();
+        match (is_revision, is_path) {
+            (true, true) => {
+                return Err(Error::other(format!("ambiguous argument '{text}': both revision and filename"))
+                    .hint("use '--' to separate paths from revisions"));
+            }
+            (true, false) => found.revisions.push(text),
+            (false, true) => {
+                found.paths.extend(before[index..].iter().cloned());
+                break;
+            }
+            (false, false) if has_dashes => return Err(Error::other(format!("bad revision '{text}'"))),
+            (false, false) => {
+                return Err(Error::other(format!(
+                    "ambiguous argument '{text}': unknown revision or path not in the working tree"
+                ))
+                .hint("use '--' to separate paths from revisions"));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_revision(repo: &Repository, text: &str) -> bool {
+    repo.add_to_range(&mut crate::git::Range::default(), text).is_ok()
+}

@@ -1,0 +1,107 @@
+//! Where the answer goes: stdout, or a pager in front of it.
+
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::process::{Child, Command, Stdio};
+
+use super::{Color, color};
+use crate::error::{Error, Result};
+use crate::git::{Repository, date};
+use crate::pretty::Style;
+
+/// What a printing command writes to, with the colours to use.
+pub struct Screen {
+    /// The writer.
+    pub out: Output,
+    /// The colours and the date format.
+    pub style: Style,
+}
+
+/// A buffered writer to stdout or to a pager.
+pub struct Output {
+    writer: Option<BufWriter<Box<dyn Write>>>,
+    pager: Option<Child>,
+}
+
+impl Screen {
+    /// Starts the output of a command that lists or shows: with a pager if a person sees it, and colours if wanted.
+    pub fn paged(repo: &Repository, color: Color, date: date::Format) -> Self {
+        let is_terminal = io::stdout().is_terminal();
+        let out = if is_terminal { Output::paged(repo) } else { Output::plain() };
+        let is_screen = is_terminal || std::env::var_os("GIT_PAGER_IN_USE").is_some();
+        let is_colored = color.decide(repo, is_screen);
+        Screen { style: color::style(repo, is_colored, date), out }
+    }
+
+    /// Writes with a printer.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::ReaderGone`](crate::error::Kind::ReaderGone) if nobody reads any more.
+    pub fn write(&mut self, print: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>) -> Result<()> {
+        print(&mut self.out, &self.style).map_err(Error::output)
+    }
+}
+
+impl Output {
+    /// Writes to stdout.
+    pub fn plain() -> Self {
+        Output { writer: Some(BufWriter::with_capacity(64 * 1024, Box::new(io::stdout()))), pager: None }
+    }
+
+    /// Writes to the pager that Git would use: `GIT_PAGER`, `core.pager`, `PAGER`, `less`.
+    fn paged(repo: &Repository) -> Self {
+        let from_environment = |name: &str| std::env::var(name).ok();
+        let program = from_environment("GIT_PAGER")
+            .or_else(|| repo.config_string("core.pager"))
+            .or_else(|| from_environment("PAGER"))
+            .unwrap_or_else(|| "less".into());
+        if program.is_empty() || program == "cat" || std::env::var_os("GIT_PAGER_IN_USE").is_some() {
+            return Output::plain();
+        }
+        let mut command = Command::new("sh");
+        command.args(["-c", &program]).stdin(Stdio::piped()).env("GIT_PAGER_IN_USE", "true");
+        for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
+            if std::env::var_os(name).is_none() {
+                command.env(name, value);
+            }
+        }
+        let Ok(mut child) = command.spawn() else { return Output::plain() };
+        match child.stdin.take() {
+            Some(stdin) => Output { writer: Some(BufWriter::new(Box::new(stdin))), pager: Some(child) },
+            None => Output::plain(),
+        }
+    }
+
+    /// Writes what is buffered and waits for the pager.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::ReaderGone`](crate::error::Kind::ReaderGone) if nobody reads any more.
+    pub fn finish(mut self) -> Result<()> {
+        let flushed = self.flush().map_err(Error::output);
+        drop(self);
+        flushed
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.as_mut().map_or(Ok(bytes.len()), |writer| writer.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        // The pager ends when its input does. What is left in the buffer of a failed command is still shown.
+        if let Some(mut writer) = self.writer.take() {
+            let _ = writer.flush();
+        }
+        if let Some(mut pager) = self.pager.take() {
+            let _ = pager.wait();
+        }
+    }
+}

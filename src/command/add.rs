@@ -1,0 +1,112 @@
+//! `git shiftlog add`: a transcript attached to a commit by hand.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::agent::{self, Agent};
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Kind, Result};
+use crate::git::Repository;
+use crate::notes;
+use crate::record::{Addition, Recorder, State};
+use crate::transcript::SessionKey;
+
+/// Attach a transcript to a commit by hand
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-shiftlog-add",
+    override_usage = "git shiftlog add [<commit>] (--transcript <file> | --session <id>) [<options>]"
+)]
+pub struct Options {
+    /// Read the transcript from a file, or from standard input for '-'
+    #[arg(long, value_name = "file")]
+    transcript: Option<PathBuf>,
+    /// Take the session with this id from the agent's own store; with --transcript, name the session
+    #[arg(long, value_name = "id")]
+    session: Option<String>,
+    /// Name the agent that wrote it
+    #[arg(long, value_name = "name", default_value = "claude", hide_default_value = true)]
+    agent: String,
+    /// Let the increment begin after this segment
+    #[arg(long, value_name = "segment")]
+    since: Option<String>,
+    /// Write to this notes ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// Say nothing when it is done
+    #[arg(short = 'q', long)]
+    quiet: bool,
+    /// The commit; HEAD by default
+    #[arg(value_name = "commit")]
+    commit: Option<String>,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        let commit_id = repo.resolve(options.commit.as_deref().unwrap_or("HEAD"))?;
+        let agent = agent::find(&options.agent)
+            .ok_or_else(|| Error::new(Kind::Usage, format!("unknown agent '{}'", options.agent)))?;
+        let since = match &options.since {
+            Some(hex) => {
+                Some(repo.parse_id(hex).ok_or_else(|| Error::new(Kind::Usage, format!("'{hex}' is no object id")))?)
+            }
+            None => None,
+        };
+        let transcript = transcript(&options, agent)?;
+        let session_id = session_id(&options, agent, &transcript)?;
+        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        let mut recorder = Recorder::new(&repo, &notes_ref);
+        let key = SessionKey::new(agent.name(), session_id);
+        let has_recorded = recorder.add(commit_id, Addition { key: key.clone(), transcript, since })?;
+        cli::tell(&repo, &recorder.finish());
+        if !has_recorded {
+            cli::warning(&format!("session {key} has nothing that is not recorded yet"));
+            return Ok(Outcome::No);
+        }
+        if !options.quiet {
+            println!("recorded session {key} on {}", repo.abbreviate(commit_id));
+        }
+        Ok(Outcome::Done)
+    })
+}
+
+fn transcript(options: &Options, agent: &dyn Agent) -> Result<Vec<u8>> {
+    let path = match (&options.transcript, &options.session) {
+        (Some(path), _) if path == Path::new("-") => {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut bytes);
+            return read.map(|_| bytes).map_err(|error| Error::io("read", Path::new("standard input"), error));
+        }
+        (Some(path), _) => path.clone(),
+        (None, Some(session_id)) => {
+            let here = std::env::current_dir().unwrap_or_default();
+            let missing = || Error::other(format!("{} has no session '{session_id}'", agent.title()));
+            agent.transcript(session_id, &here).ok_or_else(missing)?
+        }
+        (None, None) => return Err(Error::new(Kind::Usage, "one of --transcript and --session is needed")),
+    };
+    std::fs::read(&path).map_err(|error| Error::io("read", &path, error))
+}
+
+fn session_id(options: &Options, agent: &dyn Agent, transcript: &[u8]) -> Result<String> {
+    let named = || options.session.clone();
+    let stem = || Some(options.transcript.as_ref()?.file_stem()?.to_str()?.to_owned()).filter(|stem| stem != "-");
+    named().or_else(|| agent.session_id(transcript)).or_else(stem).ok_or_else(|| {
+        Error::new(Kind::Usage, "the transcript does not tell its session").hint("name it with --session=<id>")
+    })
+}
+
+/// Stores what earlier commands had to put aside, before something is read. Says so if it still cannot be stored.
+pub(super) fn store_pending(repo: &Repository) {
+    let pending = State::new(&repo.common_dir()).pending_dir();
+    if std::fs::read_dir(pending).is_ok_and(|mut entries| entries.next().is_some()) {
+        let notes_ref = cli::configured_notes_ref(repo).unwrap_or_else(|| notes::DEFAULT_REF.into());
+        cli::tell(repo, &Recorder::new(repo, &notes::expand_ref(&notes_ref)).finish());
+    }
+}

@@ -1,0 +1,122 @@
+//! `git shiftlog branches`: branches with the conversations that can be reached from them.
+
+use std::cmp::Reverse;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{self, Color, Outcome, Screen};
+use crate::error::Result;
+use crate::git::date;
+use crate::pretty;
+use crate::record::{BranchSummary, Reader};
+
+/// List branches with their conversations
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-branches", override_usage = "git shiftlog branches [<options>]")]
+pub struct Options {
+    /// List remote-tracking branches
+    #[arg(short = 'r', long)]
+    remotes: bool,
+    /// List local and remote-tracking branches
+    #[arg(short = 'a', long)]
+    all: bool,
+    /// List only branches that reach a commit
+    #[arg(long, value_name = "commit")]
+    contains: Option<String>,
+    /// Sort by a key (refname, conversations or date); a leading '-' reverses
+    #[arg(long, value_name = "key", allow_hyphen_values = true, value_parser = parse_key)]
+    sort: Option<(Key, bool)>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Print a stable format for scripts
+    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
+          value_parser = ["v1"], conflicts_with = "json")]
+    porcelain: Option<String>,
+    /// End each entry with NUL
+    #[arg(short = 'z')]
+    nul: bool,
+    /// Show dates in this format
+    #[arg(long, value_name = "format")]
+    date: Option<String>,
+    /// Read notes from this ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    #[command(flatten)]
+    color: Color,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Key {
+    RefName,
+    Conversations,
+    Date,
+}
+
+fn parse_key(text: &str) -> Result<(Key, bool), String> {
+    let (name, is_reversed) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
+    let key = match name {
+        "refname" | "name" => Key::RefName,
+        "conversations" => Key::Conversations,
+        "date" | "last" => Key::Date,
+        _ => return Err(format!("unknown key '{name}'")),
+    };
+    Ok((key, is_reversed))
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        super::add::store_pending(&repo);
+        let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
+        let branches = repo.branches(!options.remotes || options.all, options.remotes || options.all)?;
+        let contains = options.contains.as_deref().map(|revision| repo.resolve(revision)).transpose()?;
+        let mut summaries = reader.branches(branches, contains)?;
+        sort(&mut summaries, options.sort);
+        let dates = options.date.as_deref().map_or(Ok(date::Format::SHORT), date::Format::parse)?;
+        let mut screen = Screen::paged(&repo, options.color, dates);
+        let end = if options.nul { '\0' } else { '\n' };
+        let width = summaries.iter().map(|summary| summary.branch.name.chars().count()).max().unwrap_or(0);
+        for summary in &summaries {
+            screen.write(|out, style| {
+                if options.json {
+                    return write!(out, "{}{end}", pretty::branch_object(summary));
+                }
+                if options.porcelain.is_some() {
+                    let last = summary.last_time.map_or_else(|| "-".into(), |seconds| seconds.to_string());
+                    let mark = if summary.is_current { '*' } else { '-' };
+                    let (name, head) = (&summary.branch.full_name, summary.branch.commit_id);
+                    return write!(out, "{name}\t{head}\t{mark}\t{}\t{last}{end}", summary.conversations);
+                }
+                let mark = if summary.is_current { "*" } else { " " };
+                let last = summary.last_time.map(|seconds| style.date.show(date::Time { seconds, offset: 0 }));
+                let name = pretty::line(&summary.branch.name);
+                let name = style.paint(if summary.is_current { &style.new } else { "" }, &format!("{name:<width$}"));
+                let head = style.paint(&style.commit, &repo.abbreviate(summary.branch.commit_id));
+                write!(
+                    out,
+                    "{mark} {name} {head} {:>5} {}{end}",
+                    summary.conversations,
+                    last.unwrap_or_else(|| "-".into())
+                )
+            })?;
+        }
+        screen.out.finish()?;
+        Ok(Outcome::Done)
+    })
+}
+
+fn sort(summaries: &mut [BranchSummary], key: Option<(Key, bool)>) {
+    let Some((key, is_reversed)) = key else { return };
+    match key {
+        Key::RefName => summaries.sort_by(|a, b| a.branch.full_name.cmp(&b.branch.full_name)),
+        // Most and newest first, as a reader wants them.
+        Key::Conversations => summaries.sort_by_key(|summary| Reverse(summary.conversations)),
+        Key::Date => summaries.sort_by_key(|summary| Reverse(summary.last_time)),
+    }
+    if is_reversed {
+        summaries.reverse();
+    }
+}

@@ -1,0 +1,138 @@
+//! `git shiftlog doctor`: what is set up and what is not, and a proof that recording works.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use clap::Parser;
+
+use crate::agent;
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Result};
+use crate::setup::{self, Finding};
+
+/// Check the set-up and prove that it records
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-doctor", override_usage = "git shiftlog doctor [<options>]")]
+pub struct Options {
+    /// Leave out the rehearsal in a throw-away repository
+    #[arg(long)]
+    no_rehearsal: bool,
+    /// Print only what is wrong
+    #[arg(short = 'q', long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        let mut findings = setup::check(&repo)?;
+        if !options.no_rehearsal {
+            let problem = rehearse().err().map(|error| (error.to_string(), "git shiftlog doctor --help".to_owned()));
+            findings.push(Finding { subject: "recording, tried in a throw-away repository".into(), problem });
+        }
+        let mut outcome = Outcome::Done;
+        let mut text = String::new();
+        for finding in &findings {
+            match &finding.problem {
+                None if options.quiet => {}
+                None => text.push_str(&format!("ok       {}\n", finding.subject)),
+                Some((what, fix)) => {
+                    outcome = Outcome::No;
+                    text.push_str(&format!("problem  {}: {what}\n         fix: {fix}\n", finding.subject));
+                }
+            }
+        }
+        use std::io::Write as _;
+        std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+        Ok(outcome)
+    })
+}
+
+/// A repository that is thrown away afterwards, with a home directory of its own.
+struct Stage {
+    root: tempfile::TempDir,
+}
+
+/// Runs the whole chain once: set up, an agent's session with a commit, and reading it back byte for byte.
+fn rehearse() -> Result<()> {
+    let root = tempfile::tempdir().map_err(|error| Error::other("cannot make a temporary directory").because(error))?;
+    let stage = Stage { root };
+    let top = stage.root.path().join("repo");
+    std::fs::create_dir_all(&top).map_err(|error| Error::io("create", &top, error))?;
+    stage.run("git", ["init", "--quiet", "."], b"")?;
+    let own = std::env::current_exe().map_err(|error| Error::other("cannot find this program").because(error))?;
+    let program = |name: &str| own.with_file_name(name);
+    stage.run(program("git-shiftlog-init"), ["--agent=claude", "--quiet"], b"")?;
+    let settings_path = top.join(".claude/settings.local.json");
+    let settings = std::fs::read(&settings_path).map_err(|error| Error::io("read", &settings_path, error))?;
+    let settings: serde_json::Value =
+        serde_json::from_slice(&settings).map_err(|error| Error::other("the settings do not parse").because(error))?;
+
+    let session_id = "00000000-0000-4000-8000-00000000d0c7";
+    let transcript = stage.root.path().join("session.jsonl");
+    let prompt = serde_json::json!({ "type": "user", "uuid": "u1", "sessionId": session_id, "timestamp": "2026-01-01T00:00:00Z",
+        "message": { "role": "user", "content": "rehearse the commit" } });
+    let written = format!("{prompt}\n");
+    std::fs::write(&transcript, &written).map_err(|error| Error::io("write", &transcript, error))?;
+    let payload = |event: &str| {
+        serde_json::json!({ "session_id": session_id, "transcript_path": transcript, "cwd": top, "hook_event_name": event,
+            "tool_name": "Bash", "tool_use_id": "t1" })
+        .to_string()
+    };
+    let claude = agent::find("claude").ok_or_else(|| Error::other("claude is unknown"))?;
+    let event = |name: &str| -> Result<()> {
+        let command = settings.pointer(&format!("/hooks/{name}/0/hooks/0/command")).and_then(|value| value.as_str());
+        let command = command.ok_or_else(|| Error::other(format!("{} has no hook for {name}", claude.title())))?;
+        stage.run("sh", ["-c", command], payload(name).as_bytes()).map(drop)
+    };
+    event("SessionStart")?;
+    event("UserPromptSubmit")?;
+    stage.run("git", ["commit", "--quiet", "--allow-empty", "-m", "rehearsal"], b"")?;
+    event("PostToolUse")?;
+    event("Stop")?;
+    let shown = stage.run(program("git-shiftlog-show"), ["--raw", "--full", "HEAD"], b"")?;
+    if shown == written.as_bytes() { Ok(()) } else { Err(Error::other("what was read back is not what was recorded")) }
+}
+
+impl Stage {
+    fn run<A: AsRef<OsStr>>(
+        &self,
+        program: impl AsRef<OsStr>,
+        args: impl IntoIterator<Item = A>,
+        input: &[u8],
+    ) -> Result<Vec<u8>> {
+        use std::io::Write as _;
+        let name = PathBuf::from(program.as_ref());
+        let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let failed = |why: String| Error::other(format!("'{name}' failed")).because(why);
+        let mut command = Command::new(program.as_ref());
+        command.args(args).current_dir(self.root.path().join("repo"));
+        for (variable, _) in std::env::vars_os() {
+            let text = variable.to_string_lossy();
+            if text.starts_with("GIT_") || text.starts_with("CLAUDE") {
+                command.env_remove(&variable);
+            }
+        }
+        let home: &Path = self.root.path();
+        command.env("HOME", home).env("XDG_CONFIG_HOME", home).env("GIT_CONFIG_NOSYSTEM", "1");
+        for role in ["AUTHOR", "COMMITTER"] {
+            command
+                .env(format!("GIT_{role}_NAME"), "git-shiftlog")
+                .env(format!("GIT_{role}_EMAIL"), "doctor@localhost");
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that does not read its input closes it; that is its right.
+            let _ = stdin.write_all(input);
+        }
+        let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(failed(stderr.lines().next().unwrap_or("no reason given").to_owned()))
+    }
+}

@@ -1,0 +1,106 @@
+//! `git-shiftlog--hook`: what every hook runs.
+//!
+//! It exits 0 whatever happens and prints nothing on stdout, since agents parse it.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::agent::{self, Agent, Payload};
+use crate::cli;
+use crate::error::{Kind, Result};
+use crate::git::{Repository, locate};
+use crate::notes;
+use crate::record::{Recorder, State, hook};
+
+/// The most bytes of a payload that are read; tools can answer a lot.
+const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Runs the program: `git post-commit`, `git post-rewrite <command>`, or `<agent> <event>`.
+pub fn run() -> ExitCode {
+    // A defect of ours must not show in somebody's commit.
+    std::panic::set_hook(Box::new(|panic| {
+        let here = std::env::current_dir().unwrap_or_default();
+        if let Some(location) = locate(&here) {
+            State::new(&location.common_dir).log(&format!("defect: {panic}"));
+        }
+        std::process::exit(0);
+    }));
+    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let is_off = std::env::var_os("SHIFTLOG_HOOK").is_some_and(|value| value == "off");
+    let here = std::env::current_dir().unwrap_or_default();
+    let outcome = match args.as_slice() {
+        _ if is_off => Ok(()),
+        ["--help" | "-h"] => return cli::finish(cli::show_page("git-shiftlog--hook").map(|()| cli::Outcome::Done)),
+        ["git", "post-commit"] => after_commit(&here),
+        ["git", "post-rewrite", command, ..] => after_rewrite(&here, command),
+        [name, event, ..] => match agent::find(name) {
+            Some(agent) => agent_event(agent, event, &here),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    };
+    if let Err(error) = outcome
+        && let Some(location) = locate(&here)
+    {
+        State::new(&location.common_dir).log(&format!("warning: {}: {error}", args.join(" ")));
+    }
+    ExitCode::SUCCESS
+}
+
+fn notes_ref(repo: &Repository) -> String {
+    notes::expand_ref(cli::configured_notes_ref(repo).as_deref().unwrap_or(notes::DEFAULT_REF))
+}
+
+fn after_commit(here: &Path) -> Result<()> {
+    if locate(here).is_none_or(|location| hook::is_idle(&location)) {
+        return Ok(());
+    }
+    let repo = Repository::open(here)?;
+    let mut recorder = Recorder::new(&repo, &notes_ref(&repo));
+    let outcome = recorder.after_commit();
+    cli::tell(&repo, &recorder.finish());
+    outcome
+}
+
+fn after_rewrite(here: &Path, command: &str) -> Result<()> {
+    let mut input = String::new();
+    let _ = std::io::stdin().take(MAX_PAYLOAD_BYTES).read_to_string(&mut input);
+    let repo = Repository::open(here)?;
+    let pairs: Vec<_> = input
+        .lines()
+        .filter_map(|line| {
+            let mut ids = line.split_whitespace().map(|hex| repo.parse_id(hex));
+            Some((ids.next()??, ids.next()??))
+        })
+        .collect();
+    let notes_ref = notes_ref(&repo);
+    if repo.tip(&notes_ref)?.is_none() {
+        return Ok(());
+    }
+    let mut recorder = Recorder::new(&repo, &notes_ref);
+    let outcome = recorder.after_rewrite(command, &pairs);
+    cli::tell(&repo, &recorder.finish());
+    outcome
+}
+
+fn agent_event(agent: &dyn Agent, event: &str, here: &Path) -> Result<()> {
+    let mut input = Vec::new();
+    let _ = std::io::stdin().take(MAX_PAYLOAD_BYTES).read_to_end(&mut input);
+    let payload = Payload::parse(&input);
+    let directory: PathBuf = payload.directory().filter(|dir| dir.is_dir()).unwrap_or_else(|| here.to_owned());
+    let repo = match Repository::open(&directory) {
+        Ok(repo) => repo,
+        // An agent outside a repository is no failure.
+        Err(error) if error.kind() == Kind::Missing => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let mut recorder = Recorder::new(&repo, &notes_ref(&repo));
+    let outcome = recorder.agent_event(agent, event, &payload);
+    if let Err(error) = &outcome {
+        State::new(&repo.common_dir()).log(&format!("warning: {} {event}: {error}", agent.name()));
+    }
+    recorder.finish();
+    Ok(())
+}

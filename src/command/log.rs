@@ -1,0 +1,212 @@
+//! `git shiftlog log`: the commits that have a conversation, newest first.
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{self, Color, Outcome, Screen};
+use crate::error::{Error, Kind, Result};
+use crate::git::date;
+use crate::git::{Range, Repository};
+use crate::pretty::{self, Format};
+use crate::record::{Listed, Query, Reader};
+
+/// List commits that have a conversation
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-shiftlog-log",
+    override_usage = "git shiftlog log [<options>] [<revision-range>] [[--] <path>...]"
+)]
+pub struct Options {
+    /// List at most this many commits
+    #[arg(short = 'n', long, value_name = "number")]
+    max_count: Option<usize>,
+    /// Leave out this many commits at the beginning
+    #[arg(long, value_name = "number", default_value_t = 0, hide_default_value = true)]
+    skip: usize,
+    /// List commits made at or after a date
+    #[arg(long, visible_alias = "after", value_name = "date")]
+    since: Option<String>,
+    /// List commits made at or before a date
+    #[arg(long, visible_alias = "before", value_name = "date")]
+    until: Option<String>,
+    /// List commits whose author matches a pattern
+    #[arg(long, value_name = "pattern")]
+    author: Option<String>,
+    /// List commits whose subject matches a pattern
+    #[arg(long, value_name = "pattern")]
+    grep: Option<String>,
+    /// List commits with a session of this agent
+    #[arg(long, value_name = "name")]
+    agent: Option<String>,
+    /// List commits with a session of a model whose name has this in it
+    #[arg(long, value_name = "name")]
+    model: Option<String>,
+    /// Start from all refs
+    #[arg(long)]
+    all: bool,
+    /// Start from all local branches
+    #[arg(long)]
+    branches: bool,
+    /// Print the abbreviated id and the subject
+    #[arg(long)]
+    oneline: bool,
+    /// Print each commit in this format
+    #[arg(long, visible_alias = "pretty", value_name = "format")]
+    format: Option<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Print a stable format for scripts
+    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1")]
+    porcelain: Option<String>,
+    /// End each entry with NUL
+    #[arg(short = 'z')]
+    nul: bool,
+    /// Show dates in this format
+    #[arg(long, value_name = "format")]
+    date: Option<String>,
+    /// Read notes from this ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    #[command(flatten)]
+    color: Color,
+    /// Revisions and paths
+    #[arg(value_name = "revision-range")]
+    words: Vec<OsString>,
+}
+
+/// How a commit is printed.
+enum Voice {
+    Human,
+    Format(Format),
+    Porcelain,
+    Json,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        super::add::store_pending(&repo);
+        let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
+        let query = query(&repo, &options)?;
+        let voice = voice(&options)?;
+        let mut screen = Screen::paged(&repo, options.color, dates(&repo, &options)?);
+        let end: &[u8] = if options.nul { b"\0" } else { b"\n" };
+        let mut is_first = true;
+        reader.each(&query, |listed| {
+            print(&repo, &mut screen, &voice, &listed, end, std::mem::replace(&mut is_first, false))?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        screen.out.finish()?;
+        Ok(Outcome::Done)
+    })
+}
+
+fn voice(options: &Options) -> Result<Voice> {
+    if let Some(version) = options.porcelain.as_deref().filter(|version| *version != "v1") {
+        return Err(Error::new(Kind::Usage, format!("unknown porcelain version '{version}'")));
+    }
+    Ok(match (&options.format, &options.porcelain, options.json) {
+        (Some(format), None, false) if format == "oneline" => Voice::Format(Format::parse("%h %s")),
+        (Some(format), None, false) => Voice::Format(Format::parse(format)),
+        (None, Some(_), false) => Voice::Porcelain,
+        (None, None, true) => Voice::Json,
+        (None, None, false) if options.oneline => Voice::Format(Format::parse("%h %s")),
+        (None, None, false) => Voice::Human,
+        _ => return Err(Error::new(Kind::Usage, "--format, --porcelain and --json exclude each other")),
+    })
+}
+
+fn dates(repo: &Repository, options: &Options) -> Result<date::Format> {
+    match options.date.clone().or_else(|| repo.config_string("log.date")) {
+        Some(name) => date::Format::parse(&name),
+        // One line a commit has no room for more than the day.
+        None if options.format.is_none() => Ok(date::Format::SHORT),
+        None => Ok(date::Format::default()),
+    }
+}
+
+fn query(repo: &Repository, options: &Options) -> Result<Query> {
+    let words = cli::split_words(repo, &options.words)?;
+    let mut range = Range::default();
+    for revision in &words.revisions {
+        repo.add_to_range(&mut range, revision)?;
+    }
+    if options.all || options.branches {
+        range.tips.extend(repo.branches(true, options.all)?.into_iter().map(|branch| branch.commit_id));
+    }
+    if options.all {
+        for name in repo.ref_names("refs/tags/") {
+            // A tag can name something that is no commit.
+            let _ = repo.add_to_range(&mut range, &name);
+        }
+    }
+    let is_default = words.revisions.is_empty() && !options.all && !options.branches;
+    if is_default || (options.all && words.revisions.is_empty()) {
+        match repo.head()?.commit_id {
+            Some(head) => range.tips.push(head),
+            None if is_default => return Err(no_commits(repo)),
+            None => {}
+        }
+    }
+    let candidates = match words.paths.as_slice() {
+        [] => None,
+        paths => {
+            let here = std::env::current_dir()
+                .map_err(|error| Error::other("cannot read the current directory").because(error))?;
+            Some(repo.walk_paths(&range, paths, &here)?)
+        }
+    };
+    let pattern = |text: &Option<String>| match text {
+        Some(text) => regex::bytes::Regex::new(text)
+            .map(Some)
+            .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a regular expression"))),
+        None => Ok(None),
+    };
+    let time = |text: &Option<String>| text.as_deref().map(|text| repo.parse_date(text)).transpose();
+    Ok(Query {
+        range,
+        candidates,
+        since: time(&options.since)?,
+        until: time(&options.until)?,
+        author: pattern(&options.author)?,
+        grep: pattern(&options.grep)?,
+        agent: options.agent.clone(),
+        model: options.model.clone(),
+        skip: options.skip,
+        max_count: options.max_count,
+    })
+}
+
+fn no_commits(repo: &Repository) -> Error {
+    let branch = repo.head().ok().and_then(|head| head.branch).unwrap_or_default();
+    let name = branch.trim_start_matches("refs/heads/");
+    Error::other(format!("your current branch '{name}' does not have any commits yet"))
+}
+
+fn print(
+    repo: &Repository,
+    screen: &mut Screen,
+    voice: &Voice,
+    listed: &Listed,
+    end: &[u8],
+    is_first: bool,
+) -> Result<()> {
+    let abbreviate = || repo.abbreviate(listed.commit.commit_id);
+    screen.write(|out, style| match voice {
+        Voice::Human => pretty::write_listed(out, listed, &abbreviate(), style),
+        Voice::Json => write!(out, "{}", pretty::listed_object(listed)).and_then(|()| out.write_all(end)),
+        Voice::Porcelain => pretty::write_porcelain(out, listed, end),
+        Voice::Format(format) => {
+            if format.has_separator() && !is_first {
+                out.write_all(end)?;
+            }
+            out.write_all(&format.expand(listed, abbreviate, style))?;
+            if format.has_separator() { Ok(()) } else { out.write_all(end) }
+        }
+    })
+}

@@ -1,0 +1,40 @@
+//! The commands: one file each, with its options and a `run` that reads like a recipe.
+
+pub mod add;
+pub mod branches;
+pub mod deinit;
+pub mod dispatch;
+pub mod doctor;
+pub mod hook;
+pub mod init;
+pub mod install_docs;
+pub mod log;
+pub mod show;
+
+use clap::CommandFactory as _;
+
+/// A command as `git shiftlog` lists it.
+pub struct Listed {
+    /// The word after `git shiftlog`.
+    pub name: &'static str,
+    /// What it does, in a few words.
+    pub summary: &'static str,
+    /// Its options.
+    pub options: fn() -> clap::Command,
+}
+
+/// The commands, in the order a newcomer meets them. `git-shiftlog--hook` is run by hooks alone and not listed.
+pub const ALL: &[Listed] = &[
+    Listed { name: "init", summary: "Set up recording in this repository", options: init::Options::command },
+    Listed { name: "log", summary: "List commits that have a conversation", options: log::Options::command },
+    Listed { name: "show", summary: "Show the conversation of a commit", options: show::Options::command },
+    Listed { name: "branches", summary: "List branches with their conversations", options: branches::Options::command },
+    Listed { name: "add", summary: "Attach a transcript to a commit by hand", options: add::Options::command },
+    Listed { name: "doctor", summary: "Check the set-up and prove that it records", options: doctor::Options::command },
+    Listed { name: "deinit", summary: "Take back what init did", options: deinit::Options::command },
+    Listed {
+        name: "install-docs",
+        summary: "Install manual pages and completions",
+        options: install_docs::Options::command,
+    },
+];

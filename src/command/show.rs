@@ -1,0 +1,155 @@
+//! `git shiftlog show`: the conversation of a commit.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{self, Color, Outcome, Screen};
+use crate::error::{Error, Kind, Result};
+use crate::git::{Repository, date};
+use crate::pretty::{self, Depth, ToolOutput};
+use crate::record::{Conversation, Reader};
+
+/// Show the conversation of a commit
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-show", override_usage = "git shiftlog show [<options>] [<revision>...]")]
+pub struct Options {
+    /// Show the whole session up to the commit
+    #[arg(long)]
+    full: bool,
+    /// Show only this session
+    #[arg(long, value_name = "id")]
+    session: Option<String>,
+    /// Print the transcript's bytes exactly
+    #[arg(long)]
+    raw: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Print in this format (medium or markdown)
+    #[arg(long, value_name = "format")]
+    format: Option<Layout>,
+    /// Leave out what the model thought
+    #[arg(long)]
+    no_thinking: bool,
+    /// Leave out tool calls
+    #[arg(long)]
+    no_tools: bool,
+    /// Show this much of what tools answered (none, short or full)
+    #[arg(long, value_name = "amount")]
+    tool_output: Option<Amount>,
+    /// End each JSON object with NUL
+    #[arg(short = 'z')]
+    nul: bool,
+    /// Show dates in this format
+    #[arg(long, value_name = "format")]
+    date: Option<String>,
+    /// Read notes from this ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    #[command(flatten)]
+    color: Color,
+    /// Commits
+    #[arg(value_name = "revision")]
+    revisions: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+enum Layout {
+    Medium,
+    Markdown,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+enum Amount {
+    None,
+    Short,
+    Full,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|mut options: Options| {
+        let repo = cli::repository()?;
+        super::add::store_pending(&repo);
+        let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
+        if options.revisions.is_empty() {
+            options.revisions.push("HEAD".into());
+        }
+        let date = match options.date.clone().or_else(|| repo.config_string("log.date")) {
+            Some(name) => date::Format::parse(&name)?,
+            None => date::Format::default(),
+        };
+        let mut outcome = Outcome::Done;
+        let mut screen = None;
+        for revision in &options.revisions {
+            let conversations = match find(&repo, &reader, &options, revision) {
+                Ok(found) => found,
+                Err(error) if error.kind() == Kind::Missing => {
+                    cli::error(&error);
+                    outcome = Outcome::No;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            // The pager starts with the first thing to show, so that an error alone does not flash by in it.
+            let screen = screen.get_or_insert_with(|| Screen::paged(&repo, options.color, date.clone()));
+            print(&repo, screen, &options, revision, &conversations)?;
+            if conversations.iter().any(|conversation| !conversation.problems.is_empty()) {
+                outcome = Outcome::No;
+            }
+        }
+        screen.map_or(Ok(()), |screen| screen.out.finish())?;
+        Ok(outcome)
+    })
+}
+
+fn find(repo: &Repository, reader: &Reader<'_>, options: &Options, revision: &str) -> Result<Vec<Conversation>> {
+    let commit_id = repo.resolve(revision).map_err(|error| match error.kind() {
+        Kind::Missing => Error::other(error.to_string()),
+        _ => error,
+    })?;
+    let nothing = || Error::new(Kind::Missing, format!("no conversation recorded for {revision}"));
+    let note = reader.note(commit_id)?.ok_or_else(nothing)?;
+    let conversations = reader.conversations(&note, options.session.as_deref(), options.full)?;
+    if conversations.is_empty() { Err(nothing()) } else { Ok(conversations) }
+}
+
+fn print(
+    repo: &Repository,
+    screen: &mut Screen,
+    options: &Options,
+    revision: &str,
+    conversations: &[Conversation],
+) -> Result<()> {
+    let commit = repo.commit(repo.resolve(revision)?)?;
+    if options.raw || options.json {
+        for problem in conversations.iter().flat_map(|conversation| &conversation.problems) {
+            cli::warning(problem);
+        }
+    }
+    let depth = Depth {
+        has_thinking: !options.no_thinking,
+        has_tools: !options.no_tools,
+        tool_output: match options.tool_output {
+            Some(Amount::None) => ToolOutput::None,
+            Some(Amount::Full) => ToolOutput::Full,
+            Some(Amount::Short) | None => ToolOutput::Short,
+        },
+    };
+    screen.write(|out, style| {
+        if options.raw {
+            return conversations.iter().try_for_each(|conversation| out.write_all(&conversation.bytes));
+        }
+        if options.json {
+            let end = if options.nul { '\0' } else { '\n' };
+            let objects = conversations.iter().map(|conversation| pretty::conversation_object(&commit, conversation));
+            return objects.into_iter().try_for_each(|object| write!(out, "{object}{end}"));
+        }
+        if options.format == Some(Layout::Markdown) {
+            return conversations.iter().try_for_each(|each| pretty::write_document(out, &commit, each, depth));
+        }
+        pretty::write_commit(out, &commit, style)?;
+        conversations.iter().try_for_each(|conversation| pretty::write_conversation(out, conversation, depth, style))
+    })
+}
