@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::link::{self, Change, Evidence};
 use super::process;
 use super::recorder::{Recorder, known_agent};
-use super::state::{Live, Mark, Open};
-use super::{Note, capture::Reading};
+use super::state::{Live, Open};
+use super::{Note, Record, capture::Reading};
 use crate::agent::{self, Agent, Event, Payload};
 use crate::error::Result;
 use crate::git::date::Time;
@@ -119,7 +119,6 @@ impl Recorder<'_> {
             if !chosen.contains(&index) && !has_run_it {
                 continue;
             }
-            let since = live.progress.recorded.clone();
             let survey = match self.record_session(commit_id, live) {
                 Ok(survey) => survey,
                 Err(error) => {
@@ -130,7 +129,7 @@ impl Recorder<'_> {
             let has_answer =
                 |call: &str| survey.iter().flat_map(|survey| &survey.answers).any(|answer| answer.call_id == call);
             if has_run_it && !call.is_some_and(has_answer) {
-                live.open = Some(Open { commit: commit_id.to_string(), since, call: call.map(str::to_owned) });
+                live.open = Some(Open { commit: commit_id.to_string(), call: call.map(str::to_owned) });
             }
         }
         Ok(())
@@ -270,29 +269,32 @@ impl Recorder<'_> {
         let is_alone = sessions.iter().filter(|live| live.worktree == worktree && !live.is_over).count() == 1;
         let key = sessions[position].key();
         let mut is_rebase = self.repo.is_mid_operation();
+        let mut commits = Vec::new();
         for entry in moves {
             if entry.message.starts_with(b"rebase") {
                 is_rebase =
                     !entry.message.starts_with(b"rebase (finish)") && !entry.message.starts_with(b"rebase (abort)");
-                continue;
+            } else if !is_rebase && entry.is_new_work() {
+                commits.push(entry.new_id);
             }
-            if is_rebase || !entry.is_new_work() {
-                continue;
-            }
-            let commit = entry.new_id.to_string();
+        }
+        for (index, commit_id) in commits.iter().enumerate() {
+            let commit = commit_id.to_string();
+            let is_last = index + 1 == commits.len();
             if let Some(open) = sessions[position].open.as_mut().filter(|open| open.commit == commit) {
                 open.call = payload.call_id().map(str::to_owned);
                 continue;
             }
             let has_run_it = is_alone || payload.response_mentions(&commit[..7]);
-            match notes::get(self.repo, &self.notes_ref, entry.new_id)? {
-                Some(note) if has_run_it => {
+            match notes::get(self.repo, &self.notes_ref, *commit_id)? {
+                // One result is there for all commits of the call; it goes to the last.
+                Some(note) if has_run_it && is_last => {
                     sessions[position].open = self.reopened(&sessions[position], &commit, &note, payload.call_id());
                 }
                 Some(_) => {}
                 None => {
                     let ran = if has_run_it { vec![key.clone()] } else { Vec::new() };
-                    self.link_commit(entry.new_id, sessions, &ran, payload.call_id())?;
+                    self.link_commit(*commit_id, sessions, &ran, payload.call_id())?;
                 }
             }
         }
@@ -303,12 +305,8 @@ impl Recorder<'_> {
     fn reopened(&self, live: &Live, commit: &str, note: &[u8], call: Option<&str>) -> Option<Open> {
         let recorded = live.progress.recorded.segment.as_deref();
         let note = Note::parse(note);
-        let record = note.records().find(|record| record.key() == live.key() && Some(&*record.through) == recorded)?;
-        let since = match record.since.as_deref().and_then(|hex| self.repo.parse_id(hex)) {
-            Some(id) => Mark { segment: record.since.clone(), bytes: self.archive.header(id).ok()?.total_bytes() },
-            None => Mark::default(),
-        };
-        Some(Open { commit: commit.to_owned(), since, call: call.map(str::to_owned) })
+        let is_its_own = |record: &Record| record.key() == live.key() && Some(&*record.through) == recorded;
+        note.records().any(is_its_own).then(|| Open { commit: commit.to_owned(), call: call.map(str::to_owned) })
     }
 
     /// Archives sessions whose agent is gone, and forgets those that no commit can need any more.

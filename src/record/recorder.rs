@@ -323,7 +323,7 @@ impl<'r> Recorder<'r> {
     ///
     /// If the transcript cannot be read.
     pub(super) fn extend(&mut self, live: &mut Live, is_turn_over: bool) -> Result<()> {
-        let Some(Open { commit, since, call }) = live.open.clone() else { return Ok(()) };
+        let Some(Open { commit, call }) = live.open.clone() else { return Ok(()) };
         let agent = known_agent(&live.agent)?;
         let key = live.key();
         let mut reading = Reading::open(&self.archive, agent, &key, &live.progress, &live.transcript)?;
@@ -346,6 +346,8 @@ impl<'r> Recorder<'r> {
         let Some(commit_id) = self.repo.parse_id(&commit) else { return Ok(()) };
         let mut commit_ids = vec![commit_id];
         commit_ids.extend(self.amended_since(commit_id, &key, live.progress.recorded.segment.as_deref()));
+        // It continues the record that is there, and so becomes one with it.
+        let since = live.progress.recorded.clone();
         let stretch = Stretch { key, reading, since, until: answer.end, commit_ids };
         self.record_stretch(stretch, &mut live.progress)?;
         Ok(())

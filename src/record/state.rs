@@ -48,8 +48,6 @@ pub struct Progress {
 pub struct Open {
     /// The commit, in hex.
     pub commit: String,
-    /// Where its increment begins.
-    pub since: Mark,
     /// The tool call, once its hook has told us.
     pub call: Option<String>,
 }

@@ -1,0 +1,13 @@
+//! Everything that is promised about the installed programs, tried with real Git in real repositories.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod commands;
+mod documents;
+mod earlier;
+mod fixtures;
+mod recording;
+mod rooms;
+mod setup;
+mod storage;
+mod support;

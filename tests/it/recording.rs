@@ -1,0 +1,496 @@
+//! Which conversation a commit gets, and that it stays whole whatever Git does afterwards.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::support::Scratch;
+
+#[test]
+fn a_commit_by_the_agent_gets_one_record_through_the_tools_result() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("add a greeting");
+    session.says("I will.");
+    session.edits("greet.txt", "hi\n");
+    let commit = session.commits("add greeting");
+    let through_result = session.text();
+    session.says("Done.");
+    session.hook("Stop");
+    let record = scratch.record(&commit);
+    assert_eq!(record["prompt"], "add a greeting");
+    assert_eq!((&record["turns"], &record["messages"]), (&json!(1), &json!(2)));
+    assert_eq!(record["tokens"], json!({"input":30,"output":15,"cacheRead":0,"cacheWrite":0}));
+    assert_eq!(scratch.raw("HEAD", &[]), through_result, "the result belongs to the commit, what follows does not");
+    scratch.assert_sound();
+}
+
+#[test]
+fn the_agents_hook_alone_records_the_same() {
+    let scratch = Scratch::set_up();
+    fs::remove_file(scratch.top.join(".git/hooks/post-commit")).unwrap();
+    let session = scratch.session("s1");
+    session.prompt("add a greeting");
+    session.edits("greet.txt", "hi\n");
+    let commit = session.commits("add greeting");
+    let expected = session.text();
+    session.says("Done.");
+    session.hook("Stop");
+    scratch.record(&commit);
+    assert_eq!(scratch.raw("HEAD", &[]), expected);
+}
+
+#[test]
+fn gits_hook_alone_records_and_the_result_follows_with_the_next_event() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("add a greeting");
+    session.edits("greet.txt", "hi\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -qam x" }));
+    let commit = session.runs_commit(&["-m", "add greeting"]);
+    assert_eq!(scratch.raw("HEAD", &[]), session.text(), "recorded while the tool still runs");
+    session.answers("c1", &format!("[main {}] x", &commit[..7]));
+    let expected = session.text();
+    session.says("Done.");
+    session.hook("Stop");
+    scratch.record(&commit);
+    assert_eq!(scratch.raw("HEAD", &[]), expected);
+}
+
+#[test]
+fn both_hooks_at_once_give_one_record() {
+    for _ in 0..5 {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        session.prompt("add a greeting");
+        session.edits("greet.txt", "hi\n");
+        session.calls("c1", "Bash", &json!({ "command": "git commit -qam x" }));
+        fs::rename(scratch.top.join(".git/hooks/post-commit"), scratch.root().join("kept")).unwrap();
+        let commit = session.runs_commit(&["-m", "add greeting"]);
+        session.answers("c1", &format!("[main {}] x", &commit[..7]));
+        let expected = session.text();
+        std::thread::scope(|scope| {
+            scope.spawn(|| session.hook_for("PostToolUse", "c1"));
+            let git_hook = || scratch.run_in(&scratch.top, "sh", [scratch.root().join("kept")]);
+            scope.spawn(git_hook);
+            scope.spawn(git_hook);
+        });
+        session.hook("Stop");
+        scratch.record(&commit);
+        assert_eq!(scratch.raw("HEAD", &[]), expected);
+    }
+}
+
+#[test]
+fn a_failing_chain_after_the_commit_still_counts() {
+    let scratch = Scratch::set_up();
+    fs::remove_file(scratch.top.join(".git/hooks/post-commit")).unwrap();
+    let session = scratch.session("s1");
+    session.prompt("commit and test");
+    session.edits("a.txt", "a\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -qam x && false" }));
+    let commit = session.runs_commit(&["-m", "x"]);
+    session.answers("c1", "Exit code 1");
+    session.hook_for("PostToolUseFailure", "c1");
+    scratch.record(&commit);
+    assert_eq!(scratch.raw("HEAD", &[]), session.text());
+}
+
+#[test]
+fn increments_of_one_session_do_not_overlap_and_are_together_the_session() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    let mut commits = Vec::new();
+    for number in 0..5 {
+        session.prompt(&format!("step {number}"));
+        session.edits("a.txt", &format!("{number}\n"));
+        commits.push(session.commits(&format!("step {number}")));
+    }
+    let increments: String = commits.iter().map(|commit| scratch.raw(commit, &[])).collect();
+    assert_eq!(increments, session.text());
+    assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
+    for (number, commit) in commits.iter().enumerate() {
+        assert_eq!(scratch.record(commit)["prompt"], format!("step {number}"));
+        assert_eq!(scratch.record(commit)["turns"], 1);
+    }
+}
+
+#[test]
+fn two_commits_in_one_tool_call_both_belong_to_the_session() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("two commits");
+    session.calls("c1", "Bash", &json!({ "command": "git commit ... && git commit ..." }));
+    scratch.write("a.txt", "a\n");
+    let first = session.runs_commit(&["-m", "first"]);
+    scratch.write("b.txt", "b\n");
+    let second = session.runs_commit(&["-m", "second"]);
+    session.answers("c1", &format!("[main {}] first\n[main {}] second", &first[..7], &second[..7]));
+    session.hook_for("PostToolUse", "c1");
+    session.hook("Stop");
+    scratch.record(&first);
+    scratch.record(&second);
+    assert_eq!(scratch.raw(&first, &[]) + &scratch.raw(&second, &[]), session.text());
+}
+
+#[test]
+fn a_commit_by_hand_gets_the_session_that_edited_its_files() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("write it");
+    session.edits("src/deep/a.txt", "a\n");
+    session.hook("Stop");
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "by hand"]).ok();
+    assert_eq!(scratch.record("HEAD")["session"], "s1");
+    let other = scratch.commit("b.txt", "mine\n", "nothing of the agent's");
+    assert_eq!(scratch.records(&other).len(), 0, "nothing new was said");
+}
+
+#[test]
+fn of_two_sessions_in_one_worktree_each_commit_gets_the_right_one() {
+    let scratch = Scratch::set_up();
+    let (one, two) = (scratch.session("one"), scratch.session("two"));
+    one.prompt("do a");
+    two.prompt("do b");
+    one.edits("a.txt", "a\n");
+    two.edits("b.txt", "b\n");
+    scratch.git(["add", "a.txt"]).ok();
+    scratch.git(["commit", "-q", "-m", "a"]).ok();
+    assert_eq!(scratch.record("HEAD")["session"], "one");
+    scratch.git(["add", "b.txt"]).ok();
+    scratch.git(["commit", "-q", "-m", "b"]).ok();
+    assert_eq!(scratch.record("HEAD")["session"], "two");
+
+    one.prompt("more a");
+    two.prompt("more b");
+    one.edits("a.txt", "aa\n");
+    two.edits("b.txt", "bb\n");
+    scratch.git(["commit", "-q", "-a", "-m", "both"]).ok();
+    let mut sessions: Vec<_> = scratch.records("HEAD").iter().map(|record| record["session"].clone()).collect();
+    sessions.sort_by_key(ToString::to_string);
+    assert_eq!(sessions, ["one", "two"], "both made it");
+
+    one.prompt("talk");
+    two.prompt("talk");
+    let commit = scratch.commit("c.txt", "c\n", "nobody's");
+    assert_eq!(scratch.records(&commit).len(), 0, "two could have made it: nobody can tell");
+}
+
+#[test]
+fn the_process_of_the_agent_tells_who_ran_the_commit() {
+    let scratch = Scratch::set_up();
+    let bystander = scratch.session("bystander");
+    bystander.prompt("watch");
+    let hook = super::support::bin_dir().join("git-shiftlog--hook");
+    let transcript = scratch.root().join("actor.jsonl");
+    fs::write(&transcript, "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"act\"}}\n").unwrap();
+    let payload = json!({ "session_id": "actor", "transcript_path": transcript, "cwd": scratch.top }).to_string();
+    let script = format!(
+        "echo '{payload}' | {hook} claude SessionStart; echo x >x.txt; git add x.txt; git commit -q -m acted; :",
+        hook = hook.display()
+    );
+    let ran = scratch.run_in(&scratch.top, scratch.root().join("bin/claude").to_str().unwrap(), ["-c", &script]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(scratch.record("HEAD")["session"], "actor");
+}
+
+#[test]
+fn sessions_in_two_worktrees_stay_apart() {
+    let scratch = Scratch::set_up();
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", other.to_str().unwrap()]).ok();
+    let (here, there) = (scratch.session("here"), scratch.session_in("there", &other));
+    here.prompt("here");
+    there.prompt("there");
+    fs::write(other.join("o.txt"), "o\n").unwrap();
+    scratch.git_in(&other, ["add", "o.txt"]).ok();
+    scratch.git_in(&other, ["commit", "-q", "-m", "there"]).ok();
+    assert_eq!(scratch.record("other")["session"], "there");
+    let commit = scratch.commit("h.txt", "h\n", "here");
+    assert_eq!(scratch.record(&commit)["session"], "here");
+}
+
+#[test]
+fn a_commit_in_another_worktree_belongs_to_the_session_that_ran_it() {
+    let scratch = Scratch::set_up();
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", other.to_str().unwrap()]).ok();
+    let session = scratch.session("s1");
+    session.prompt("fix it over there");
+    fs::write(other.join("o.txt"), "o\n").unwrap();
+    let mut command = scratch.command("git", &scratch.top);
+    command.args(["-C", other.to_str().unwrap(), "add", "o.txt"]).output().unwrap();
+    let mut command: Command = scratch.command("git", &scratch.top);
+    command.env("CLAUDE_CODE_SESSION_ID", "s1");
+    command.args(["-C", other.to_str().unwrap(), "commit", "-qm", "over there"]).output().unwrap();
+    assert_eq!(scratch.record("other")["session"], "s1");
+}
+
+#[test]
+fn a_transcript_without_hooks_is_found_in_the_agents_own_store() {
+    let scratch = Scratch::set_up();
+    let name: String =
+        scratch.top.to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let folder = scratch.home().join(".claude/projects").join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let edit = json!({ "type": "assistant", "message": { "role": "assistant", "content": [
+        { "type": "tool_use", "id": "t", "name": "Write", "input": { "file_path": scratch.top.join("f.txt"), "content": "f" } } ] } });
+    fs::write(folder.join("lone.jsonl"), format!("{edit}\n")).unwrap();
+    scratch.commit("f.txt", "f", "found");
+    assert_eq!(scratch.record("HEAD")["session"], "lone");
+}
+
+#[test]
+fn sub_agents_are_sessions_of_their_own() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("delegate");
+    session.edits("a.txt", "a\n");
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let words = "{\"type\":\"user\",\"isSidechain\":true,\"message\":{\"role\":\"user\",\"content\":\"find it\"}}\n";
+    fs::write(folder.join("agent-a1b2.jsonl"), words).unwrap();
+    let commit = session.commits("delegated");
+    let sessions: Vec<_> = scratch.records(&commit).iter().map(|record| record["session"].clone()).collect();
+    assert_eq!(sessions, ["s1", "s1.a1b2"]);
+    assert_eq!(scratch.raw("HEAD", &["--session=s1.a1b2"]), words);
+}
+
+#[test]
+fn words_of_an_ended_session_are_archived_and_still_belong_to_the_next_commit() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("write it");
+    session.edits("a.txt", "a\n");
+    session.says("bye");
+    let text = session.text();
+    session.hook("SessionEnd");
+    fs::remove_file(&session.transcript).unwrap();
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "later"]).ok();
+    assert_eq!(scratch.raw("HEAD", &[]), text, "the agent has deleted its file, the archive has the words");
+}
+
+#[test]
+fn a_session_that_was_killed_is_archived_when_another_starts() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("killed");
+    session.prompt("before the crash");
+    scratch.session("next");
+    let listed = scratch.git(["ls-tree", "-r", "--name-only", "refs/shiftlog/sessions"]).ok();
+    assert!(listed.contains("claude~killed/000000-"), "{listed}");
+}
+
+#[test]
+fn amending_keeps_the_conversation_and_adds_to_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    session.edits("a.txt", "a\n");
+    session.commits("first");
+    session.prompt("again, better");
+    session.edits("a.txt", "aa\n");
+    session.calls("c2", "Bash", &json!({ "command": "git commit --amend" }));
+    let amended = session.runs_commit(&["--amend", "-m", "first, better"]);
+    session.answers("c2", &format!("[main {}] first, better", &amended[..7]));
+    session.hook_for("PostToolUse", "c2");
+    let record = scratch.record("HEAD");
+    assert_eq!((&record["since"], &record["turns"], &record["prompt"]), (&json!(null), &json!(2), &json!("first")));
+    assert_eq!(scratch.raw("HEAD", &[]), session.text());
+}
+
+#[test]
+fn an_amend_without_anything_new_keeps_the_record_even_under_overwrite() {
+    for mode in ["concatenate", "overwrite", "cat_sort_uniq", "ignore"] {
+        let scratch = Scratch::set_up();
+        scratch.git(["config", "notes.rewriteMode", mode]).ok();
+        let session = scratch.session("s1");
+        session.prompt("first");
+        session.edits("a.txt", "a\n");
+        session.commits("first");
+        let before = scratch.record("HEAD");
+        scratch.git(["commit", "-q", "--amend", "-m", "reworded"]).ok();
+        assert_eq!(scratch.record("HEAD"), before, "{mode}");
+    }
+}
+
+/// Makes five commits, each with a conversation of its own.
+fn five_commits() -> (Scratch, Vec<String>) {
+    let scratch = Scratch::set_up();
+    let mut texts = Vec::new();
+    for number in 1..=5 {
+        let session = scratch.session(&format!("s{number}"));
+        session.prompt(&format!("step {number}"));
+        session.edits(&format!("f{number}.txt"), "x\n");
+        session.commits(&format!("step {number}"));
+        texts.push(session.text());
+        session.hook("SessionEnd");
+    }
+    (scratch, texts)
+}
+
+#[test]
+fn an_interactive_rebase_carries_every_conversation() {
+    let (scratch, texts) = five_commits();
+    let bystander = scratch.session("bystander");
+    bystander.prompt("I only watch");
+    let before = scratch.git(["log", "-1", "--format=%ct"]).ok();
+    // Reorders 1 and 2, squashes 3 into them, fixes 5 up with 4.
+    let todo = r#"sed -i -e 's/^pick \(.*step 1\)$/PLACE \1/' "$1"; one=$(grep PLACE "$1"); sed -i -e '/PLACE/d' "$1"
+sed -i -e "/step 2/a pick ${one#PLACE }" -e 's/^pick \(.*step 3\)$/squash \1/' -e 's/^pick \(.*step 5\)$/fixup \1/' "$1""#;
+    let script = scratch.root().join("todo.sh");
+    fs::write(&script, todo).unwrap();
+    let editor = format!("GIT_SEQUENCE_EDITOR='sh {}'", script.display());
+    scratch.run_in(&scratch.top, "sh", ["-c", &format!("{editor} git rebase -q -i HEAD~5")]).ok();
+    let subjects = scratch.git(["log", "--format=%s", "--reverse", "-3"]).ok();
+    assert_eq!(subjects, "step 2\nstep 1\nstep 4\n", "before: {before}");
+    let all = |revision: &str| {
+        let mut sessions: Vec<String> =
+            scratch.records(revision).iter().map(|record| record["session"].as_str().unwrap().to_owned()).collect();
+        sessions.sort();
+        sessions
+    };
+    assert_eq!(all("HEAD~2"), ["s2"]);
+    assert_eq!(all("HEAD~1"), ["s1", "s3"], "squashed");
+    assert_eq!(all("HEAD"), ["s4", "s5"], "fixed up");
+    assert_eq!(scratch.raw("HEAD", &["--session=s5"]), texts[4]);
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_rebase_with_an_edit_stop_attaches_no_live_session() {
+    let (scratch, _) = five_commits();
+    let live = scratch.session("live");
+    live.prompt("rebase it");
+    let editor = "GIT_SEQUENCE_EDITOR=\"sed -i -e 's/^pick \\(.*step 4\\)$/edit \\1/'\"";
+    scratch.run_in(&scratch.top, "sh", ["-c", &format!("{editor} git rebase -q -i HEAD~2")]);
+    scratch.write("f4.txt", "edited\n");
+    scratch.git(["commit", "-q", "-a", "--amend", "-m", "step 4, edited"]).ok();
+    scratch.git(["rebase", "--continue"]).ok();
+    assert_eq!(scratch.record("HEAD~1")["session"], "s4");
+    assert_eq!(scratch.record("HEAD")["session"], "s5");
+}
+
+#[test]
+fn cherry_pick_revert_and_merge_attach_no_live_session() {
+    let (scratch, _) = five_commits();
+    scratch.git(["switch", "-q", "-c", "side", "HEAD~3"]).ok();
+    let live = scratch.session("live");
+    live.prompt("busy");
+    scratch.git(["cherry-pick", "main"]).ok();
+    assert_eq!(scratch.records("HEAD").len(), 0);
+    scratch.git(["revert", "--no-edit", "HEAD"]).ok();
+    assert_eq!(scratch.records("HEAD").len(), 0);
+    scratch.git(["merge", "-q", "--no-edit", "main"]).ok();
+    assert_eq!(scratch.records("HEAD").len(), 0);
+}
+
+#[test]
+fn a_compacted_and_a_rewound_transcript_read_back_as_they_were() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    let first = session.text();
+    // The agent rewrites its file: the first line stays, the rest is another.
+    let head = first.lines().next().unwrap().to_owned();
+    fs::write(&session.transcript, format!("{head}\n")).unwrap();
+    session.says("compacted");
+    session.edits("b.txt", "b\n");
+    session.commits("two");
+    assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
+    assert_eq!(scratch.raw("HEAD~1", &["--full"]), first);
+    let increment = scratch.raw("HEAD", &[]);
+    assert_eq!(increment, session.text()[head.len() + 1..], "from where the files part");
+    // And cut short without anything new, then going on.
+    fs::write(&session.transcript, format!("{head}\n")).unwrap();
+    scratch.commit("c.txt", "c\n", "by hand");
+    session.says("after the rewind");
+    session.edits("d.txt", "d\n");
+    session.commits("three");
+    assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
+}
+
+#[test]
+fn a_torn_last_line_waits_for_its_end() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    session.edits("a.txt", "a\n");
+    let complete = session.text();
+    session.append(b"{\"type\":\"assistant\",\"mess");
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "torn"]).ok();
+    assert_eq!(scratch.raw("HEAD", &[]), complete);
+    session.append(b"age\":{\"role\":\"assistant\",\"content\":\"whole\"}}\n");
+    session.edits("b.txt", "b\n");
+    session.commits("whole");
+    assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
+}
+
+#[test]
+fn huge_lines_and_bytes_that_are_no_text_are_kept() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    session.says(&"x".repeat(30 << 20));
+    session.append(b"\xff\xfe not json \x00\x1b[31m\n");
+    session.edits("a.txt", "a\n");
+    session.commits("huge");
+    let shown = scratch.shiftlog("show", ["--raw", "--full"]);
+    assert!(shown.bytes == fs::read(&session.transcript).unwrap(), "byte for byte");
+}
+
+#[test]
+fn a_transcript_deleted_before_the_commit_is_no_failure() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    fs::remove_file(&session.transcript).unwrap();
+    let log_before = scratch.log().lines().count();
+    scratch.write("a.txt", "a\n");
+    let commit = session.runs_commit(&["-m", "lost"]);
+    assert_eq!(scratch.records(&commit).len(), 0);
+    let log = scratch.log();
+    let added: Vec<&str> = log.lines().skip(log_before).collect();
+    assert!(added.iter().any(|line| line.contains("cannot read the transcript")), "{added:?}");
+}
+
+#[test]
+fn lost_state_costs_no_words_and_no_overlap() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    fs::remove_dir_all(scratch.state().join("live")).unwrap();
+    session.prompt("second");
+    session.edits("b.txt", "b\n");
+    session.commits("two");
+    assert_eq!(scratch.raw("HEAD~1", &[]) + &scratch.raw("HEAD", &[]), session.text());
+}
+
+#[test]
+fn forty_commits_store_a_session_once() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    for number in 0..40 {
+        session.prompt(&format!("step {number}"));
+        session.says(&"words ".repeat(500));
+        session.edits("a.txt", &format!("{number}\n"));
+        session.commits(&format!("step {number}"));
+    }
+    let listed = scratch.git(["ls-tree", "-r", "--format=%(objectname)", "refs/shiftlog/sessions"]).ok();
+    let mut joined = Vec::new();
+    let zstd = |id: &str| {
+        let blob = scratch.run_in(&scratch.top, "git", ["cat-file", "blob", id]).bytes;
+        zstd::stream::decode_all(&blob[..]).unwrap()
+    };
+    listed.lines().for_each(|id| joined.extend(zstd(id)));
+    assert!(joined == session.text().as_bytes(), "each word is in exactly one segment, and plain zstd reads them");
+    assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
+    scratch.assert_sound();
+}
