@@ -14,7 +14,12 @@ pub use self::settings::{Edited, Handler, add_hooks, has_hooks, remove_hooks};
 use crate::transcript::Message;
 
 /// All agents that are known.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude];
+pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE];
+
+/// Returns Claude Code with its own files in `root` instead of where this user has them.
+pub fn claude_at(root: &Path) -> impl Agent {
+    claude::Claude::at(root)
+}
 
 /// Returns the agent called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Agent> {

@@ -25,6 +25,10 @@ const HOOK_PROGRAM: &str = "git-shiftlog--hook";
 /// The hooks of Git that are installed.
 const GIT_HOOKS: &[&str] = &["post-commit", "post-rewrite"];
 
+/// Our notes ref as `notes.rewriteRef` gets it. A pattern, because Git warns at each amend about a plain name whose ref
+/// does not exist yet.
+const REWRITE_REF: &str = "refs/notes/shiftlog*";
+
 /// What leaves the machine when the user shares.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Share {
@@ -51,7 +55,7 @@ pub struct Wanted {
 ///
 /// If a file is not what it should be: the message names it, and nothing is replaced.
 pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
-    let mut plan = Plan::new(repo)?;
+    let mut plan = Plan::new(repo, false)?;
     let program = program()?;
     plan_git_hooks(repo, &mut plan, &program)?;
     plan_config(repo, &mut plan);
@@ -70,7 +74,7 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
 ///
 /// As [`install`].
 pub fn remove(repo: &Repository) -> Result<Plan> {
-    let mut plan = Plan::new(repo)?;
+    let mut plan = Plan::new(repo, true)?;
     for (path, kind) in known_files(repo)? {
         plan.take_back(&path, kind)?;
     }
@@ -160,7 +164,7 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
 }
 
 fn plan_config(repo: &Repository, plan: &mut Plan) {
-    plan.add_config(repo, "notes.rewriteRef", notes::DEFAULT_REF);
+    plan.add_config(repo, "notes.rewriteRef", REWRITE_REF);
     plan.add_config(repo, "notes.shiftlog.mergeStrategy", "cat_sort_uniq");
     if repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
         plan.remark("notes.rewriteMode is 'overwrite': an amend loses notes until our own hook has run".into());

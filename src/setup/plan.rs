@@ -38,6 +38,8 @@ pub struct Plan {
     installed: Installed,
     steps: Vec<Step>,
     remarks: Vec<String>,
+    /// Whether everything that was installed goes.
+    is_removal: bool,
 }
 
 impl Step {
@@ -55,9 +57,15 @@ impl Step {
 }
 
 impl Plan {
-    pub(super) fn new(repo: &Repository) -> Result<Self> {
+    pub(super) fn new(repo: &Repository, is_removal: bool) -> Result<Self> {
         let common_dir = repo.common_dir();
-        Ok(Plan { installed: Installed::read(&common_dir)?, common_dir, steps: Vec::new(), remarks: Vec::new() })
+        Ok(Plan {
+            installed: Installed::read(&common_dir)?,
+            common_dir,
+            steps: Vec::new(),
+            remarks: Vec::new(),
+            is_removal,
+        })
     }
 
     /// Returns the steps, in the order they are taken.
@@ -116,12 +124,16 @@ impl Plan {
         }
         let before = match there {
             None => Original::Absent,
-            Some(bytes) => self.installed.original(&path, &bytes).unwrap_or_else(|| {
-                // Edited since by the user: without our part it is what they want back.
-                let is_ours_alone = self.installed.file(&path).is_some_and(|known| known.is_new);
-                let stripped = stripped(kind, &bytes).unwrap_or_else(|_| bytes.clone());
-                if is_ours_alone && is_blank(kind, &stripped) { Original::Absent } else { Original::Bytes(stripped) }
-            }),
+            Some(bytes) => match self.installed.original(&path, &bytes) {
+                Some(original) => original,
+                None if self.installed.file(&path).is_none() && !has_our_part(kind, &bytes) => Original::Bytes(bytes),
+                // Edited by the user since: without our part it is what they want back.
+                None => {
+                    let stripped = stripped(kind, &bytes).unwrap_or(bytes);
+                    let is_new = self.installed.file(&path).is_some_and(|known| known.is_new);
+                    if is_new && is_blank(kind, &stripped) { Original::Absent } else { Original::Bytes(stripped) }
+                }
+            },
         };
         self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
         self.steps.push(Step::Write { path, before, after, kind, is_restore: false });
@@ -175,12 +187,9 @@ impl Plan {
     ///
     /// If a step fails; those before it are done and written down.
     pub fn carry_out(mut self, repo: &Repository) -> Result<()> {
-        let is_removal = self.steps.iter().all(|step| {
-            matches!(step, Step::Remove { .. } | Step::RemoveConfig { .. } | Step::Write { is_restore: true, .. })
-        });
         let steps = std::mem::take(&mut self.steps);
         let outcome = steps.iter().try_for_each(|step| self.take(repo, step));
-        if is_removal && outcome.is_ok() {
+        if self.is_removal && outcome.is_ok() {
             for directory in self.installed.directories.drain(..).rev() {
                 // Only if it is empty: what the user put there since stays.
                 let _ = std::fs::remove_dir(directory);
@@ -242,6 +251,15 @@ fn stripped(kind: FileKind, bytes: &[u8]) -> Result<Vec<u8>> {
             }
             agent::remove_hooks(text).map(String::into_bytes)
         }
+    }
+}
+
+/// Says whether a file has a part that this program put there.
+fn has_our_part(kind: FileKind, bytes: &[u8]) -> bool {
+    match kind {
+        FileKind::Hook => hook::has_block(bytes),
+        FileKind::Exclude => file::remove_exclude(bytes) != bytes,
+        FileKind::Settings => bstr::ByteSlice::contains_str(bytes, super::HOOK_PROGRAM),
     }
 }
 

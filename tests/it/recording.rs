@@ -259,6 +259,21 @@ fn sub_agents_are_sessions_of_their_own() {
 }
 
 #[test]
+fn sub_agents_of_older_releases_lie_beside_their_session() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("delegate");
+    session.edits("a.txt", "a\n");
+    let folder = session.transcript.parent().unwrap();
+    let words = |session: &str| json!({ "type": "user", "isSidechain": true, "sessionId": session, "message": { "role": "user", "content": "x" } });
+    fs::write(folder.join("agent-mine.jsonl"), format!("{}\n", words("s1"))).unwrap();
+    fs::write(folder.join("agent-other.jsonl"), format!("{}\n", words("s2"))).unwrap();
+    let commit = session.commits("delegated");
+    let sessions: Vec<_> = scratch.records(&commit).iter().map(|record| record["session"].clone()).collect();
+    assert_eq!(sessions, ["s1", "s1.mine"]);
+}
+
+#[test]
 fn words_of_an_ended_session_are_archived_and_still_belong_to_the_next_commit() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");

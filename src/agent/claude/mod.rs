@@ -10,8 +10,25 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::{Agent, Event, Found, Handler};
 use crate::transcript::Message;
 
-/// Claude Code.
-pub struct Claude;
+/// Claude Code, with its own files where it keeps them, or in another place.
+pub struct Claude {
+    root: Option<PathBuf>,
+}
+
+impl Claude {
+    /// Claude Code as this user has it: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    pub const HERE: Claude = Claude { root: None };
+
+    /// Returns Claude Code with its files in `root`.
+    pub fn at(root: &Path) -> Self {
+        Claude { root: Some(root.to_owned()) }
+    }
+
+    fn root(&self) -> Option<PathBuf> {
+        let configured = || std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        self.root.clone().or_else(configured).or_else(|| home().map(|home| home.join(".claude")))
+    }
+}
 
 const HANDLERS: &[Handler] = &[
     Handler { event: "SessionStart", matcher: None, timeout_secs: 10 },
@@ -36,7 +53,7 @@ impl Agent for Claude {
     fn is_installed(&self) -> bool {
         let on_path = |dir: &Path| dir.join("claude").is_file();
         let home = home();
-        root().is_some_and(|root| root.is_dir())
+        self.root().is_some_and(|root| root.is_dir())
             || std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| on_path(&dir)))
             || home.is_some_and(|home| on_path(&home.join(".local/bin")) || on_path(&home.join(".claude/local")))
     }
@@ -62,7 +79,7 @@ impl Agent for Claude {
         if !is_plain_id(session_id) {
             return None;
         }
-        let projects = root()?.join("projects");
+        let projects = self.root()?.join("projects");
         let file = format!("{session_id}.jsonl");
         let expected = projects.join(project_name(directory)).join(&file);
         if expected.is_file() {
@@ -73,7 +90,7 @@ impl Agent for Claude {
     }
 
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
-        let Some(root) = root() else { return Vec::new() };
+        let Some(root) = self.root() else { return Vec::new() };
         let folder = root.join("projects").join(project_name(directory));
         let since = UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
         let written_since = |path: &Path| {
@@ -118,12 +135,6 @@ impl Agent for Claude {
 
 fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
-}
-
-/// Returns the directory with Claude Code's own files.
-fn root() -> Option<PathBuf> {
-    let configured = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    configured.or_else(|| home().map(|home| home.join(".claude")))
 }
 
 /// Says whether a session id can be a file name and an argument as it stands.
