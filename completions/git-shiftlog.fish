@@ -1,0 +1,118 @@
+# Completion of git-shiftlog for fish, beside fish's own completion of Git.
+
+function __fish_git_shiftlog_command
+    set -l words (commandline -xpc 2>/dev/null; or commandline -opc)
+    set -l at (contains -i -- shiftlog $words)
+    or set -l at 1
+    test (count $words) -gt $at
+    and echo $words[(math $at + 1)]
+end
+
+function __fish_git_shiftlog_needs_command
+    set -l words (commandline -xpc 2>/dev/null; or commandline -opc)
+    contains -- shiftlog $words
+    and test -z (__fish_git_shiftlog_command)
+end
+
+function __fish_git_shiftlog_uses
+    set -l words (commandline -xpc 2>/dev/null; or commandline -opc)
+    contains -- shiftlog $words
+    and contains -- (__fish_git_shiftlog_command) $argv
+end
+
+complete -c git -f -n __fish_git_shiftlog_needs_command -a init -d 'Set up recording in this repository'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a log -d 'List commits that have a conversation'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a list -d 'List commits that have a conversation'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a show -d 'Show the conversation of a commit'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and prove that it records'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a deinit -d 'Take back what init did'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a install-docs -d 'Install manual pages and completions'
+complete -c git -f -n '__fish_git_shiftlog_uses log list show add' -a '(git for-each-ref --format="%(refname:short)" 2>/dev/null)'
+
+# What follows is generated from the definitions of the options; a test compares them.
+
+complete -c git-shiftlog-init -l agent -d 'Set up this agent; may be given several times (default: those that are installed)' -r
+complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share notes or all' -r -f -a "notes\t''
+all\t''"
+complete -c git-shiftlog-init -l shared -d 'Put agents\' hooks into the files that a team commits'
+complete -c git-shiftlog-init -l dry-run -d 'Print what would be done'
+complete -c git-shiftlog-init -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-init -s h -d 'Print this usage'
+
+complete -c git-shiftlog-log -s n -l max-count -d 'List at most this many commits' -r
+complete -c git-shiftlog-log -l skip -d 'Leave out this many commits at the beginning' -r
+complete -c git-shiftlog-log -l since -l after -d 'List commits made at or after a date' -r
+complete -c git-shiftlog-log -l until -l before -d 'List commits made at or before a date' -r
+complete -c git-shiftlog-log -l author -d 'List commits whose author matches a pattern' -r
+complete -c git-shiftlog-log -l grep -d 'List commits whose subject matches a pattern' -r
+complete -c git-shiftlog-log -l agent -d 'List commits with a session of this agent' -r
+complete -c git-shiftlog-log -l model -d 'List commits with a session of a model whose name has this in it' -r
+complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r
+complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r
+complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-log -l ref -d 'Read notes from this ref' -r
+complete -c git-shiftlog-log -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+never\t'Never'
+auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-log -l all -d 'Start from all refs'
+complete -c git-shiftlog-log -l branches -d 'Start from all local branches'
+complete -c git-shiftlog-log -l oneline -d 'Print the abbreviated id and the subject'
+complete -c git-shiftlog-log -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-log -s z -d 'End each entry with NUL'
+complete -c git-shiftlog-log -s h -d 'Print this usage'
+
+complete -c git-shiftlog-show -l session -d 'Show only this session' -r
+complete -c git-shiftlog-show -l format -d 'Print in this format (medium or markdown)' -r -f -a "medium\t''
+markdown\t''"
+complete -c git-shiftlog-show -l tool-output -d 'Show this much of what tools answered (none, short or full)' -r -f -a "none\t''
+short\t''
+full\t''"
+complete -c git-shiftlog-show -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-show -l ref -d 'Read notes from this ref' -r
+complete -c git-shiftlog-show -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+never\t'Never'
+auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-show -l full -d 'Show the whole session up to the commit'
+complete -c git-shiftlog-show -l raw -d 'Print the transcript\'s bytes exactly'
+complete -c git-shiftlog-show -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-show -l no-thinking -d 'Leave out what the model thought'
+complete -c git-shiftlog-show -l no-tools -d 'Leave out tool calls'
+complete -c git-shiftlog-show -s z -d 'End each JSON object with NUL'
+complete -c git-shiftlog-show -s h -d 'Print this usage'
+
+complete -c git-shiftlog-branches -l contains -d 'List only branches that reach a commit' -r
+complete -c git-shiftlog-branches -l sort -d 'Sort by a key (refname, conversations or date); a leading \'-\' reverses' -r
+complete -c git-shiftlog-branches -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
+complete -c git-shiftlog-branches -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-branches -l ref -d 'Read notes from this ref' -r
+complete -c git-shiftlog-branches -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+never\t'Never'
+auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-branches -s r -l remotes -d 'List remote-tracking branches'
+complete -c git-shiftlog-branches -s a -l all -d 'List local and remote-tracking branches'
+complete -c git-shiftlog-branches -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-branches -s z -d 'End each entry with NUL'
+complete -c git-shiftlog-branches -s h -d 'Print this usage'
+
+complete -c git-shiftlog-add -l transcript -d 'Read the transcript from a file, or from standard input for \'-\'' -r -F
+complete -c git-shiftlog-add -l session -d 'Take the session with this id from the agent\'s own store; with --transcript, name the session' -r
+complete -c git-shiftlog-add -l agent -d 'Name the agent that wrote it' -r
+complete -c git-shiftlog-add -l since -d 'Let the increment begin after this segment' -r
+complete -c git-shiftlog-add -l ref -d 'Write to this notes ref' -r
+complete -c git-shiftlog-add -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-add -s h -d 'Print this usage'
+
+complete -c git-shiftlog-doctor -l no-rehearsal -d 'Leave out the rehearsal in a throw-away repository'
+complete -c git-shiftlog-doctor -s q -l quiet -d 'Print only what is wrong'
+complete -c git-shiftlog-doctor -s h -d 'Print this usage'
+
+complete -c git-shiftlog-deinit -l dry-run -d 'Print what would be done'
+complete -c git-shiftlog-deinit -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-deinit -s h -d 'Print this usage'
+
+complete -c git-shiftlog-install-docs -l prefix -d 'Install below this directory (default: the one that has our programs in its \'bin\', else ~/.local)' -r -F
+complete -c git-shiftlog-install-docs -l uninstall -d 'Remove them again'
+complete -c git-shiftlog-install-docs -l dry-run -d 'Print what would be done'
+complete -c git-shiftlog-install-docs -s h -d 'Print this usage'

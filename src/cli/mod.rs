@@ -16,7 +16,7 @@ use clap::{CommandFactory, FromArgMatches};
 pub use self::color::{Color, ColorWhen};
 pub use self::man::{PAGES, Page, show_page};
 pub use self::message::{error, hint, warning};
-pub use self::options::{Words, split_words};
+pub use self::options::{Words, prepared, split_words};
 pub use self::output::{Output, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;

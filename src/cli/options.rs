@@ -30,7 +30,7 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
 }
 
 /// Gives a command the manners of Git: unique prefixes, the last option wins, usage as Git prints it.
-pub(super) fn prepared(command: Command) -> Command {
+pub fn prepared(command: Command) -> Command {
     command
         .infer_long_args(true)
         .args_override_self(true)

@@ -1,1 +1,229 @@
-//! x
+//! Manual pages, usage and completions say what the option definitions say.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap_complete::Shell;
+use shiftlog::cli::{PAGES, prepared};
+use shiftlog::command;
+
+use crate::support::Scratch;
+
+const GENERATED: &str = "# What follows is generated from the definitions of the options; a test compares them.\n";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// Returns the long options of a command, other names included.
+fn long_options(command: &clap::Command) -> BTreeSet<String> {
+    let args = command.get_arguments().filter(|arg| !arg.is_positional());
+    args.flat_map(|arg| {
+        let aliases = arg.get_visible_aliases().unwrap_or_default().into_iter().map(str::to_owned);
+        arg.get_long().map(str::to_owned).into_iter().chain(aliases).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+fn page(name: &str) -> &'static str {
+    PAGES.iter().find(|page| page.name == name).unwrap_or_else(|| panic!("no page {name}")).source
+}
+
+#[test]
+fn every_option_is_in_its_manual_page_and_no_other() {
+    for listed in command::ALL {
+        let command = (listed.options)();
+        let source = page(&format!("git-shiftlog-{}", listed.name));
+        let described: BTreeSet<String> = source
+            .lines()
+            .filter(|line| line.starts_with(".It Fl"))
+            .flat_map(|line| {
+                line.split("Fl -")
+                    .skip(1)
+                    .map(|rest| rest.split_whitespace().next().unwrap().to_owned())
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(described, long_options(&command), "{}", listed.name);
+        for arg in command.get_arguments() {
+            if let Some(short) = arg.get_short() {
+                assert!(source.contains(&format!(".It Fl {short}")), "{}: -{short}", listed.name);
+            }
+        }
+        assert!(
+            source.contains(&format!(".Nd {}", lower_first(listed.summary))),
+            "{}: {}",
+            listed.name,
+            listed.summary
+        );
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    text[..1].to_lowercase() + &text[1..]
+}
+
+#[test]
+fn every_page_is_listed_and_every_command_has_one() {
+    let mut files: Vec<String> = fs::read_dir(root().join("man"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    let mut listed: Vec<String> = PAGES.iter().map(|page| page.file_name()).collect();
+    listed.sort();
+    assert_eq!(files, listed);
+    let main = page("git-shiftlog");
+    for listed in command::ALL {
+        assert!(
+            main.contains(&format!(".It Xr git-shiftlog-{} 1\n{}.", listed.name, listed.summary)),
+            "{}",
+            listed.name
+        );
+    }
+}
+
+#[test]
+fn completions_are_those_of_the_option_definitions() {
+    let files = [(Shell::Bash, "git-shiftlog.bash"), (Shell::Zsh, "_git-shiftlog"), (Shell::Fish, "git-shiftlog.fish")];
+    for (shell, file) in files {
+        let path = root().join("completions").join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let (glue, there) = text.split_once(GENERATED).expect("the mark is there");
+        let generated: String = command::ALL.iter().map(|listed| completion(shell, listed)).collect();
+        if std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "overwrite") {
+            fs::write(&path, format!("{glue}{GENERATED}{generated}")).unwrap();
+        } else {
+            assert!(there == generated, "{file} is stale; SNAPSHOTS=overwrite brings it up to date");
+        }
+        if shell == Shell::Zsh {
+            for listed in command::ALL {
+                assert!(glue.contains(&format!("'{}:", listed.name)), "{file}: {}", listed.name);
+            }
+        }
+        if shell == Shell::Fish {
+            for listed in command::ALL {
+                assert!(
+                    glue.contains(&format!("-a {} -d '{}'", listed.name, listed.summary)),
+                    "{file}: {}",
+                    listed.name
+                );
+            }
+        }
+    }
+}
+
+/// Returns what clap generates for a program, fitted into the one file of a shell.
+fn completion(shell: Shell, listed: &command::Listed) -> String {
+    let name = format!("git-shiftlog-{}", listed.name);
+    let mut bytes = Vec::new();
+    clap_complete::generate(shell, &mut prepared((listed.options)()), &name, &mut bytes);
+    let text = String::from_utf8(bytes).unwrap();
+    let text = match shell {
+        // zsh wants one '#compdef' line a file and finds the function by name.
+        Shell::Zsh => {
+            let body = text.split_once('\n').unwrap().1;
+            let body = body.split("\nif [ \"$funcstack[1]\"").next().unwrap();
+            body.replace(&format!("_{name}"), &format!("_{name}-options"))
+        }
+        _ => text,
+    };
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    format!("\n{}\n", lines.join("\n").trim_matches('\n'))
+}
+
+#[test]
+fn the_glue_for_git_offers_every_option() {
+    let text = fs::read_to_string(root().join("completions/git-shiftlog.bash")).unwrap();
+    let glue = text.split_once(GENERATED).unwrap().0;
+    for listed in command::ALL {
+        let start =
+            glue.find(&format!("\t{},--*", listed.name)).unwrap_or_else(|| panic!("{} is in the glue", listed.name));
+        let words = &glue[start..start + glue[start..].find(";;").unwrap()];
+        for option in long_options(&(listed.options)()) {
+            let has_it = words
+                .split_whitespace()
+                .any(|word| word.trim_matches('"').trim_end_matches('=') == format!("--{option}"));
+            assert!(has_it, "{}: --{option}", listed.name);
+        }
+        assert!(
+            glue.contains(&format!(" {} ", listed.name))
+                || glue.contains(&format!("\"{} ", listed.name))
+                || glue.contains(&format!(" {}\"", listed.name))
+        );
+    }
+}
+
+#[test]
+fn git_shiftlog_completes_through_gits_own_completion() {
+    let candidates = ["/usr/share/bash-completion/completions/git", "/etc/bash_completion.d/git"];
+    let Some(gits) = candidates.iter().find(|path| Path::new(path).is_file()) else {
+        eprintln!("SKIPPED: no completion of Git here");
+        return;
+    };
+    let scratch = Scratch::new();
+    scratch.git(["branch", "feature-one"]).ok();
+    let complete = |words: &[&str]| {
+        let list: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let script = format!(
+            "source {gits}; source {ours}; COMP_WORDS=({words}); COMP_CWORD={at}; COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}; \
+             __git_wrap__git_main; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            ours = root().join("completions/git-shiftlog.bash").display(),
+            words = list.join(" "),
+            at = words.len() - 1,
+            line = words.join(" "),
+        );
+        let ran = scratch.run_in(&scratch.top, "bash", ["-c", &script]);
+        ran.stdout.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(complete(&["git", "shiftlog", ""]).contains(&"branches".to_owned()));
+    assert!(complete(&["git", "shiftlog", "show", "feat"]).contains(&"feature-one".to_owned()));
+    assert!(complete(&["git", "shiftlog", "show", "--to"]).contains(&"--tool-output=".to_owned()));
+    assert_eq!(complete(&["git", "shiftlog", "show", "--tool-output=sh"]), ["short"]);
+}
+
+#[test]
+fn usage_goes_to_stdout_and_names_the_command_as_typed() {
+    let scratch = Scratch::new();
+    for listed in command::ALL {
+        let ran = scratch.shiftlog(listed.name, ["-h"]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", listed.name);
+        assert!(ran.stdout.starts_with(&format!("usage: git shiftlog {}", listed.name)), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn help_is_the_manual_page() {
+    let mut scratch = Scratch::new();
+    scratch.env.insert("MANPAGER".into(), "cat".into());
+    scratch.env.insert("PAGER".into(), "cat".into());
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v man"]).code != 0 {
+        eprintln!("SKIPPED: no man here");
+        return;
+    }
+    for listed in command::ALL {
+        let shown = scratch.shiftlog(listed.name, ["--help"]);
+        assert_eq!(shown.code, 0, "{}: {}", listed.name, shown.stderr);
+        assert!(shown.stdout.contains(&format!("git-shiftlog-{}", listed.name)), "{}: {}", listed.name, shown.stdout);
+    }
+}
+
+#[test]
+fn installed_pages_are_found_by_git_help() {
+    let mut scratch = Scratch::new();
+    let prefix = scratch.root().join("prefix");
+    let written = scratch.shiftlog("install-docs", ["--prefix", prefix.to_str().unwrap()]).ok();
+    assert_eq!(written.lines().count(), PAGES.len() + 3);
+    scratch.env.insert("MANPATH".into(), prefix.join("share/man").to_str().unwrap().into());
+    scratch.env.insert("MANPAGER".into(), "cat".into());
+    scratch.env.insert("PAGER".into(), "cat".into());
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v man"]).code == 0 {
+        let page = scratch.git(["help", "shiftlog"]).ok();
+        assert!(page.contains("keep the conversation with a coding agent"), "{page}");
+    } else {
+        eprintln!("SKIPPED: no man here");
+    }
+    scratch.shiftlog("install-docs", ["--prefix", prefix.to_str().unwrap(), "--uninstall"]).ok();
+    assert!(!prefix.join("share/man/man1/git-shiftlog.1").exists());
+}
