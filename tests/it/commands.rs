@@ -1,1 +1,415 @@
-//! x
+//! The manners of the commands: exit codes, voices, odd names, closed pipes, large repositories.
+
+use std::fs;
+use std::io::Read as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::support::{Scratch, feed};
+
+/// A repository with three recorded commits, one of them on a branch of its own.
+fn recorded() -> Scratch {
+    let scratch = Scratch::set_up();
+    for (number, name) in ["alpha", "beta"].iter().enumerate() {
+        let session = scratch.session(name);
+        session.prompt(&format!("make {name}"));
+        session.says(&format!("Here is `{name}`."));
+        session.edits(&format!("src/{name}.rs"), &format!("fn {name}() {{}}\n"));
+        session.commits(&format!("add {name} {number}"));
+        session.hook("SessionEnd");
+    }
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    let session = scratch.session("gamma");
+    session.prompt("make gamma");
+    session.edits("gamma.rs", "fn gamma() {}\n");
+    session.commits("add gamma");
+    scratch
+}
+
+#[test]
+fn log_lists_what_the_range_and_the_options_choose() {
+    let scratch = recorded();
+    let log = |args: &[&str]| scratch.shiftlog("log", [&["--format=%s"], args].concat()).ok();
+    assert_eq!(log(&[]), "add gamma\nadd beta 1\nadd alpha 0\n");
+    assert_eq!(log(&["main"]), "add beta 1\nadd alpha 0\n");
+    assert_eq!(log(&["main.."]), "add gamma\n");
+    assert_eq!(log(&["^main", "topic"]), "add gamma\n");
+    assert_eq!(log(&["main...topic"]), "add gamma\n");
+    assert_eq!(log(&["HEAD^!"]), "add gamma\n");
+    assert_eq!(log(&["-n", "1"]), "add gamma\n");
+    assert_eq!(log(&["-n1", "--skip=1"]), "add beta 1\n");
+    assert_eq!(log(&["--max-count=1", "--no-max-count", "main"]), "add beta 1\nadd alpha 0\n");
+    assert_eq!(log(&["--max=1"]), "add gamma\n", "a unique prefix is enough");
+    assert_eq!(log(&["--grep=^add (al|ga)"]), "add gamma\nadd alpha 0\n");
+    assert_eq!(log(&["--author=author@example"]).lines().count(), 3);
+    assert_eq!(log(&["--author=nobody"]), "");
+    assert_eq!(log(&["--agent=claude"]).lines().count(), 3);
+    assert_eq!(log(&["--agent=codex"]), "");
+    assert_eq!(log(&["--model=test-1"]).lines().count(), 3);
+    assert_eq!(log(&["--since=2026-01-01"]).lines().count(), 3);
+    assert_eq!(log(&["--until=2025-12-31"]), "");
+    assert_eq!(log(&["--", "src"]), "add beta 1\nadd alpha 0\n");
+    assert_eq!(log(&["src/alpha.rs"]), "add alpha 0\n");
+    assert_eq!(log(&["--", ":(glob)*.rs"]), "add gamma\n");
+    scratch.git(["switch", "-q", "main"]).ok();
+    assert_eq!(log(&["--all"]).lines().count(), 3);
+    assert_eq!(log(&["--branches"]).lines().count(), 3);
+    let inside = scratch.top.join("src");
+    assert_eq!(scratch.shiftlog_in(&inside, "log", ["--format=%s", "--", "alpha.rs"]).ok(), "add alpha 0\n");
+    assert_eq!(scratch.shiftlog("list", ["--format=%s", "-n1"]).ok(), "add beta 1\n", "'list' is another word");
+}
+
+#[test]
+fn log_speaks_in_four_voices() {
+    let scratch = recorded();
+    let commit = scratch.id("HEAD");
+    let short = &commit[..7];
+    assert_eq!(scratch.shiftlog("log", ["-n1"]).ok(), format!("{short} 2026-01-02 claude      1 make gamma\n"));
+    assert_eq!(scratch.shiftlog("log", ["-n1", "--oneline"]).ok(), format!("{short} add gamma\n"));
+    let format =
+        "--format=%H|%h|%an|%ae|%ad|%ct|%s|%(agent)|%(model)|%(session)|%(messages)|%(turns)|%(prompt)|%(nope)|%x41%%";
+    assert_eq!(
+        scratch.shiftlog("log", ["-n1", format]).ok(),
+        format!(
+            "{commit}|{short}|A U Thor|author@example.com|Fri Jan 2 03:04:05 2026 +0000|1767323045|add gamma|claude|\
+             claude-test-1|gamma|1|1|make gamma|%(nope)|A%\n"
+        )
+    );
+    let git = scratch
+        .git(["log", "-3", "--format=%H %h %T %P %an %ae %ad %aI %as %at %cn %ce %cd %cI %cs %ct %s %B %b"])
+        .ok();
+    let ours =
+        scratch.shiftlog("log", ["--format=%H %h %T %P %an %ae %ad %aI %as %at %cn %ce %cd %cI %cs %ct %s %B %b"]).ok();
+    assert_eq!(ours, git, "the short placeholders mean what they mean to Git");
+    assert_eq!(scratch.shiftlog("log", ["--format=format:%s"]).ok(), "add gamma\nadd beta 1\nadd alpha 0");
+    assert_eq!(scratch.shiftlog("log", ["-z", "--format=%s"]).ok(), "add gamma\0add beta 1\0add alpha 0\0");
+    assert_eq!(
+        scratch.shiftlog("log", ["-n1", "--porcelain"]).ok(),
+        format!("{commit}\t1767323045\tclaude\tgamma\tclaude-test-1\t1\t1\t20\t10\tmake gamma\n")
+    );
+    let object: Value = serde_json::from_str(&scratch.shiftlog("log", ["-n1", "--json"]).ok()).unwrap();
+    assert_eq!(object["version"], 1);
+    assert_eq!(object["commit"], commit);
+    assert_eq!(object["sessions"][0]["session"], "gamma");
+    assert_eq!(object["sessions"][0]["tokens"], json!({"input":20,"output":10,"cacheRead":0,"cacheWrite":0}));
+    for date in ["iso", "short", "unix", "rfc", "raw", "iso-strict", "format:%Y/%m", "default"] {
+        let option = format!("--date={date}");
+        let git = scratch.git(["log", "-1", "--format=%ad", &option]).ok();
+        assert_eq!(scratch.shiftlog("log", ["-n1", "--format=%ad", &option]).ok(), git, "{date}");
+    }
+}
+
+#[test]
+fn show_prints_the_conversation_for_people_and_for_programs() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("write `greet`\nplease");
+    session.calls(
+        "c1",
+        "Edit",
+        &json!({ "file_path": "greet.rs", "old_string": "a\nb\nc\n", "new_string": "a\nB\nc\n" }),
+    );
+    session.answers("c1", &(1..=20).map(|n| format!("line {n}\n")).collect::<String>());
+    session.edits("greet.rs", "fn greet() {}\n");
+    session.commits("greet");
+    let shown = scratch.shiftlog("show", [""; 0]).ok();
+    let commit = scratch.id("HEAD");
+    let expected = format!(
+        "commit {commit}\nAuthor: A U Thor <author@example.com>\nDate:   Fri Jan 2 03:04:05 2026 +0000\n\n    greet\n\n\
+         session claude s1, claude-test-1, 1 turn, 1 message, [..], tokens 30 in, 15 out, 0 cached\n\n\
+         > write `greet`\n> please\n\n  Edit greet.rs\n     a\n    -b\n    +B\n     c\n\
+         \x20   line 1\n    line 2\n    line 3\n    line 4\n    ... 16 more lines\n\n\
+         \x20 Write [..]/greet.rs\n    +fn greet() {{}}\n    done\n\n  Bash git commit -am 'greet'\n    [main {short}] greet\n\n",
+        short = &commit[..7]
+    );
+    snapbox::assert_data_eq!(shown, snapbox::Data::from(expected));
+    let full = scratch.shiftlog("show", ["--tool-output=full"]).ok();
+    assert!(full.contains("    line 20\n"));
+    let none = scratch.shiftlog("show", ["--tool-output=none"]).ok();
+    assert!(!none.contains("line 1\n") && none.contains("  Edit greet.rs"));
+    assert!(!scratch.shiftlog("show", ["--no-tools"]).ok().contains("greet.rs"));
+    assert!(scratch.shiftlog("show", ["--no-tools", "--tools"]).ok().contains("greet.rs"), "the last one wins");
+    let object: Value = serde_json::from_str(&scratch.shiftlog("show", ["--json"]).ok()).unwrap();
+    assert_eq!((&object["version"], &object["session"], &object["messages"]), (&json!(1), &json!("s1"), &json!(1)));
+    assert_eq!(object["conversation"][0]["parts"][0]["text"], "write `greet`\nplease");
+    let document = scratch.shiftlog("show", ["--format=markdown"]).ok();
+    assert!(
+        document.starts_with("# greet\n\n- commit: `") && document.contains("\n> write `greet`\n> please\n"),
+        "{document}"
+    );
+    assert!(document.contains("- **Bash** `git commit -am 'greet'`"), "{document}");
+}
+
+#[test]
+fn several_commits_are_shown_in_turn_and_missing_ones_are_told() {
+    let scratch = recorded();
+    let ran = scratch.shiftlog("show", ["--no-tools", "HEAD", "HEAD~3", "HEAD~1"]);
+    assert_eq!(ran.code, 1);
+    assert_eq!(ran.stderr, "error: no conversation recorded for HEAD~3\n");
+    assert!(ran.stdout.contains("> make gamma") && ran.stdout.contains("> make beta"));
+    let ran = scratch.shiftlog("show", ["--session=nope"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: no session 'nope' recorded there\n"));
+    let ran = scratch.shiftlog("show", ["no-such-revision"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: bad revision 'no-such-revision'\n"));
+}
+
+#[test]
+fn branches_count_shared_history_for_each() {
+    let scratch = recorded();
+    let (main, topic) = (scratch.id("main"), scratch.id("topic"));
+    assert_eq!(
+        scratch.shiftlog("branches", [""; 0]).ok(),
+        format!("  main  {}     2 2026-01-02\n* topic {}     3 2026-01-02\n", &main[..7], &topic[..7])
+    );
+    assert_eq!(
+        scratch.shiftlog("branches", ["--porcelain"]).ok(),
+        format!("refs/heads/main\t{main}\t-\t2\t1767323045\nrefs/heads/topic\t{topic}\t*\t3\t1767323045\n")
+    );
+    let names = |args: &[&str]| {
+        let output = scratch.shiftlog("branches", [&["--json"], args].concat()).ok();
+        output
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(&["--sort=conversations"]), ["topic", "main"]);
+    assert_eq!(names(&["--sort=-conversations"]), ["main", "topic"]);
+    assert_eq!(names(&["--sort", "-refname"]), ["topic", "main"]);
+    assert_eq!(names(&["--contains=topic"]), ["topic"]);
+    assert_eq!(names(&["--contains", "main"]), ["main", "topic"]);
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", ".", clone.to_str().unwrap()]).ok();
+    let remote = scratch.shiftlog_in(&clone, "branches", ["-r", "--porcelain"]).ok();
+    assert_eq!(
+        remote.lines().map(|line| line.split('\t').next().unwrap()).collect::<Vec<_>>(),
+        ["refs/remotes/origin/main", "refs/remotes/origin/topic"]
+    );
+    assert_eq!(scratch.shiftlog_in(&clone, "branches", ["-a", "-z", "--porcelain"]).ok().matches('\0').count(), 3);
+    // More branches than bits in a word.
+    for number in 0..70 {
+        scratch.git(["branch", &format!("b{number:02}"), if number % 2 == 0 { "main" } else { "topic" }]).ok();
+    }
+    let counts = scratch.shiftlog("branches", ["--porcelain"]).ok();
+    for line in counts.lines().filter(|line| line.starts_with("refs/heads/b")) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let expected = if fields[1] == main { "2" } else { "3" };
+        assert_eq!(fields[3], expected, "{line}");
+    }
+}
+
+#[test]
+fn wrong_usage_exits_129_and_a_missing_repository_128() {
+    let scratch = Scratch::new();
+    let outside = scratch.root();
+    for name in ["log", "show", "branches", "add", "doctor", "init", "deinit", "install-docs"] {
+        let ran = scratch.shiftlog(name, ["--frobnicate"]);
+        assert_eq!(ran.code, 129, "{name}");
+        assert!(
+            ran.stderr.starts_with("error: unknown option '--frobnicate'\nusage: git shiftlog "),
+            "{name}: {}",
+            ran.stderr
+        );
+        if name != "install-docs" {
+            let ran = scratch.shiftlog_in(&outside, name, if name == "add" { vec!["--transcript=-"] } else { vec![] });
+            assert_eq!(
+                (ran.code, ran.stderr.as_str()),
+                (128, "fatal: not a git repository (or any of the parent directories): .git\n"),
+                "{name}"
+            );
+        }
+    }
+    let ran = scratch.shiftlog("log", ["--date=nonsense"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (129, "error: unknown date format nonsense\n"));
+    let ran = scratch.shiftlog("log", ["--json", "--porcelain"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (129, "error: --format, --porcelain and --json exclude each other\n"));
+    let ran = scratch.shiftlog("add", [""; 0]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (129, "error: one of --transcript and --session is needed\n"));
+    scratch.git(["branch", "README"]).ok();
+    let ran = scratch.shiftlog("log", ["README"]);
+    assert_eq!(ran.code, 128);
+    assert!(
+        ran.stderr.starts_with("fatal: ambiguous argument 'README': both revision and filename\n"),
+        "{}",
+        ran.stderr
+    );
+    let ran = scratch.shiftlog("log", ["nothing-there"]);
+    assert!(
+        ran.stderr.starts_with(
+            "fatal: ambiguous argument 'nothing-there': unknown revision or path not in the working tree\n"
+        ),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(scratch.shiftlog("log", ["--", "nothing-there"]).code, 0);
+}
+
+#[test]
+fn the_dispatcher_lists_suggests_and_runs_what_it_finds() {
+    let scratch = Scratch::new();
+    let usage = scratch.git(["shiftlog", "-h"]).ok();
+    assert!(
+        usage.starts_with("usage: git shiftlog [-h] [--version] <command> [<args>]\n")
+            && usage.contains("   show          Show the conversation of a commit\n")
+    );
+    let bare = scratch.git(["shiftlog"]);
+    assert_eq!((bare.code, bare.stdout), (1, usage));
+    assert_eq!(
+        scratch.git(["shiftlog", "--version"]).ok(),
+        concat!("git-shiftlog version ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+    let ran = scratch.git(["shiftlog", "shwo"]);
+    assert_eq!(ran.code, 1);
+    assert_eq!(
+        ran.stderr,
+        "error: 'shwo' is not a git shiftlog command; see 'git shiftlog -h'\nhint: the most similar command is: git shiftlog show\n"
+    );
+    let own = scratch.root().join("bin/git-shiftlog-hello");
+    fs::write(&own, "#!/bin/sh\necho \"hello $*\"\nexit 7\n").unwrap();
+    fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ran = scratch.git(["shiftlog", "hello", "a b"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (7, "hello a b\n"));
+    assert_eq!(scratch.git(["shiftlog", "../../bin/true"]).code, 1);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_met_with_silence() {
+    let scratch = many(3000);
+    for args in [&["log", "many"][..], &["log", "--json", "many"], &["branches", "--json"]] {
+        let mut command = scratch.command("git", &scratch.top);
+        let mut child =
+            command.arg("shiftlog").args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut first = [0; 1];
+        let _ = child.stdout.take().unwrap().read(&mut first);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{args:?}");
+        assert!(matches!(output.status.code(), Some(0 | 141)), "{args:?}: {:?}", output.status);
+    }
+    let mut command = scratch.command("sh", &scratch.top);
+    command.args(["-c", "git shiftlog log many | head -n1; echo ${PIPESTATUS:-}"]);
+    assert_eq!(feed(&mut command, b"").stderr, "");
+}
+
+/// Makes a branch `many` of noted commits.
+fn many(count: usize) -> Scratch {
+    let scratch = Scratch::new();
+    let mut import = String::new();
+    for number in 0..count {
+        import += &format!(
+            "commit refs/heads/many\nmark :{}\ncommitter A <a@example.com> {} +0000\ndata 9\nnumber {:02}\n",
+            number + 1,
+            1_700_000_000 + number,
+            number % 100
+        );
+    }
+    import += "commit refs/notes/shiftlog\ncommitter A <a@example.com> 1700000000 +0000\ndata 1\nx\n";
+    for number in 0..count {
+        let note = json!({"shiftlog":1,"agent":"claude","session":format!("s{}", number % 50),"time":"2026-01-01T00:00:00Z",
+            "prompt":format!("prompt {number}"),"turns":1,"messages":2,"since":null,"through":"00".repeat(20),"bytes":1,"sha256":""});
+        let note = note.to_string();
+        import += &format!("N inline :{}\ndata {}\n{note}\n", number + 1, note.len());
+    }
+    let mut command = scratch.command("git", &scratch.top);
+    assert_eq!(feed(command.args(["fast-import", "--quiet"]), import.as_bytes()).code, 0);
+    scratch
+}
+
+#[test]
+fn ten_thousand_noted_commits_are_listed_in_gits_order() {
+    let scratch = many(10_000);
+    let git = scratch.git(["rev-list", "many"]).ok();
+    assert!(scratch.shiftlog("log", ["--format=%H", "many"]).ok() == git);
+    assert_eq!(
+        scratch.shiftlog("log", ["--format=%(prompt)", "-n2", "--skip=9998", "many"]).ok(),
+        "prompt 1\nprompt 0\n"
+    );
+    let branches = scratch.shiftlog("branches", ["--porcelain"]).ok();
+    assert!(branches.contains("\t10000\t1700009999\n"), "{branches}");
+}
+
+#[test]
+fn odd_names_do_no_harm() {
+    let scratch = Scratch::set_up();
+    scratch.git(["switch", "-q", "-c", "zwölf/ünïcode"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("\u{1b}[31mred\u{202e}desrever\u{7}");
+    let name = "dir with space/\u{1b}odd\n\"name\".txt";
+    session.edits(name, "x\n");
+    session.commits("\u{1b}]0;title\u{7}subject");
+    let shown = scratch.shiftlog("show", [""; 0]).ok();
+    let listed = scratch.shiftlog("log", [""; 0]).ok();
+    for text in [&shown, &listed, &scratch.shiftlog("show", ["--format=markdown"]).ok()] {
+        assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
+        assert!(text.contains("[31mreddesrever"), "{text:?}");
+    }
+    assert_eq!(scratch.shiftlog("log", ["--format=%H", "--", name]).ok().lines().count(), 1);
+    assert!(scratch.shiftlog("branches", [""; 0]).ok().contains("* zwölf/ünïcode "));
+    assert_eq!(scratch.raw("HEAD", &[]), session.text());
+}
+
+#[test]
+fn colours_come_when_asked_for_and_obey_the_config() {
+    let scratch = recorded();
+    let first = |args: &[&str]| scratch.git([&["-c", "color.ui=always", "shiftlog", "log", "-n1"], args].concat()).ok();
+    assert!(first(&[]).starts_with("\u{1b}[33m"), "color.ui is honoured");
+    assert!(!first(&["--color=never"]).contains('\u{1b}'));
+    assert!(!first(&["--color", "--no-color", "--color=auto"]).contains('\u{1b}'), "no terminal");
+    let red = scratch.git(["-c", "color.shiftlog.commit=red bold", "shiftlog", "log", "-n1", "--color"]).ok();
+    assert!(red.starts_with("\u{1b}[1m\u{1b}[31m"), "{red:?}");
+    assert!(!scratch.shiftlog("log", ["--json", "--color=always"]).ok().contains('\u{1b}'), "JSON has no colours");
+}
+
+#[test]
+fn a_terminal_gets_gits_pager() {
+    let mut scratch = recorded();
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v script"]).code != 0 {
+        eprintln!("SKIPPED: no script(1) to make a terminal with");
+        return;
+    }
+    scratch.env.insert("GIT_PAGER".into(), "sed -e s/^/paged:/".into());
+    scratch.env.insert("TERM".into(), "xterm".into());
+    let ran = scratch.run_in(&scratch.top, "script", ["-qec", "git shiftlog log -n1", "/dev/null"]);
+    assert!(ran.stdout.starts_with("paged:\u{1b}[33m"), "{ran:?}");
+    let ran = scratch.run_in(&scratch.top, "script", ["-qec", "git shiftlog show HEAD~3", "/dev/null"]);
+    assert_eq!(
+        (ran.code, ran.stdout.trim_end()),
+        (1, "error: no conversation recorded for HEAD~3"),
+        "an error alone is not paged"
+    );
+}
+
+#[test]
+fn a_transcript_is_added_by_hand_once() {
+    let scratch = Scratch::new();
+    let file = scratch.root().join("t.jsonl");
+    let line = |text: &str| {
+        format!(
+            "{}\n",
+            json!({ "type": "user", "sessionId": "by-hand", "message": { "role": "user", "content": text } })
+        )
+    };
+    fs::write(&file, line("one")).unwrap();
+    let path = file.to_str().unwrap();
+    let done = scratch.shiftlog("add", ["--transcript", path]).ok();
+    assert_eq!(done, format!("recorded session claude/by-hand on {}\n", &scratch.id("HEAD")[..7]));
+    let before = scratch.id("refs/notes/shiftlog");
+    let again = scratch.shiftlog("add", ["--transcript", path]);
+    assert_eq!(
+        (again.code, again.stderr.as_str()),
+        (1, "warning: session claude/by-hand has nothing that is not recorded yet\n")
+    );
+    assert_eq!(scratch.id("refs/notes/shiftlog"), before, "recording twice changes nothing");
+    let first = scratch.record("HEAD");
+    scratch.commit("a.txt", "a\n", "next");
+    fs::write(&file, line("one") + &line("two")).unwrap();
+    scratch.shiftlog("add", ["-q", "--transcript", path]).ok();
+    assert_eq!(scratch.raw("HEAD", &[]), line("two"), "it begins where the session was last recorded");
+    assert_eq!(scratch.record("HEAD")["since"], first["through"]);
+    let store = scratch.home().join(".claude/projects/-somewhere");
+    fs::create_dir_all(&store).unwrap();
+    fs::write(store.join("stored.jsonl"), line("from the store")).unwrap();
+    scratch.shiftlog("add", ["-q", "HEAD~1", "--session=stored"]).ok();
+    assert_eq!(scratch.raw("HEAD~1", &["--session=stored"]), line("from the store"));
+    let ran = scratch.shiftlog("add", ["--session=../../etc/passwd"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: Claude Code has no session '../../etc/passwd'\n"));
+}
