@@ -94,7 +94,7 @@ impl Repository {
             self.gix().rev_walk(range.tips.iter().copied()).sorting(sorting).with_hidden(range.hidden.iter().copied());
         let steps = walk.all().map_err(fail)?;
         Ok(steps.map(move |info| {
-            let info = info.map_err(|error| gix_error("cannot walk the history", &gix::Error::from(error)))?;
+            let info = info.map_err(|error| gix_error("cannot walk the history", &error))?;
             Ok(Step { commit_id: info.id, parent_ids: info.parent_ids.to_vec(), time: info.commit_time })
         }))
     }

@@ -38,7 +38,7 @@ impl Format {
         let mut literal = Vec::new();
         let mut rest = text;
         while let Some(at) = rest.find('%') {
-            literal.extend_from_slice(rest[..at].as_bytes());
+            literal.extend_from_slice(&rest.as_bytes()[..at]);
             let after = &rest[at + 1..];
             let (used, piece) = placeholder(after);
             match piece {

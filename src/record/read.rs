@@ -166,7 +166,7 @@ impl<'r> Reader<'r> {
         let Some(through) = parse(&outer.through) else { return false };
         let stop = outer.since.as_deref().and_then(parse);
         let (links, _) = Archive::new(self.repo).chain(through, stop);
-        let is_on_it = |hex: &str| links.iter().any(|link| link.segment_id.to_string() == hex);
+        let is_on_it = |hex: &str| parse(hex).is_some_and(|id| links.iter().any(|link| link.segment_id == id));
         let begins_inside = match &inner.since {
             Some(since) => is_on_it(since),
             None => outer.since.is_none(),

@@ -24,7 +24,7 @@ pub fn is_shell_script(text: &[u8]) -> bool {
 /// `command` ends the line it stands on and must not fail. A hook that reads standard input gets all of it, also
 /// after our command has read it.
 pub fn add_block(text: Option<&[u8]>, command: &str, has_input: bool) -> Vec<u8> {
-    let text = text.map(|text| remove_block(text)).unwrap_or_default();
+    let text = text.map(remove_block).unwrap_or_default();
     let mut block = BEGIN.to_vec();
     if has_input {
         block.push_str("shiftlog_input=$(cat)\n");

@@ -18,7 +18,6 @@ use self::plan::{FileKind, Step};
 use crate::agent::{self, Agent};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
-use crate::notes;
 
 /// The program that every hook runs.
 const HOOK_PROGRAM: &str = "git-shiftlog--hook";
