@@ -98,9 +98,10 @@ fn find(name: &str) -> Option<PathBuf> {
 
 /// Returns the command whose name is most like a word, if one is like it at all.
 fn nearest(word: &str) -> Option<&'static str> {
-    let names = ALL.iter().map(|command| command.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
-    let near = names.map(|name| (distance(word, name), name)).min()?;
-    (near.0 <= 2 || near.1.starts_with(word)).then_some(near.1)
+    let names = || ALL.iter().map(|command| command.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
+    let longer = names().find(|name| name.starts_with(word) && !word.is_empty());
+    let near = || names().map(|name| (distance(word, name), name)).min().filter(|(distance, _)| *distance <= 2);
+    longer.or_else(|| near().map(|(_, name)| name))
 }
 
 /// Returns how many letters must be changed, added or left out to turn one word into the other.

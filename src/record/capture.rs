@@ -207,7 +207,7 @@ impl<'a> Reading<'a> {
                     Part::ToolResult(result) => Some(Answer {
                         call_id: result.call_id.clone(),
                         end,
-                        text: result.text.chars().take(2000).collect(),
+                        text: result.text.chars().take(256).collect(),
                     }),
                     _ => None,
                 }));

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use super::link::{self, Change, Evidence};
 use super::process;
-use super::recorder::{Recorder, known_agent};
+use super::recorder::{Recorder, Stretch};
 use super::state::{Live, Open};
-use super::{Note, Record, capture::Reading};
+use super::{Note, Record};
 use crate::agent::{self, Agent, Event, Payload};
 use crate::error::Result;
 use crate::git::date::Time;
@@ -92,59 +92,43 @@ impl Recorder<'_> {
             parent_time: parent.map_or(i64::MIN, |parent| parent.committer.time.seconds),
             worktree: worktree.clone(),
         };
-        let mut surveys = Vec::new();
+        let mut news = Vec::new();
         for live in sessions.iter_mut() {
             if let Err(error) = self.extend(live, true) {
                 self.warn(error);
             }
-            surveys.push(self.news(live).unwrap_or_else(|error| {
+            news.push(self.news(live).unwrap_or_else(|error| {
                 self.state.log(&format!("warning: {}: {error}", live.key()));
                 None
             }));
         }
-        let evidence: Vec<(usize, Evidence<'_>)> = surveys
+        let said: Vec<(usize, &Stretch<'_>)> =
+            news.iter().enumerate().filter_map(|(index, stretch)| Some((index, stretch.as_ref()?))).collect();
+        let evidence = |(index, stretch): &(usize, &'_ Stretch<'_>)| {
+            (ran.contains(&stretch.key), sessions[*index].worktree == worktree)
+        };
+        let evidence: Vec<Evidence<'_>> = said
             .iter()
-            .enumerate()
-            .filter_map(|(index, tally)| {
-                let live = &sessions[index];
-                let has_run_it = ran.contains(&live.key());
-                let is_in_worktree = live.worktree == worktree;
-                tally.as_ref().map(|tally| (index, Evidence { has_run_it, is_in_worktree, tally }))
+            .map(|said| {
+                let (has_run_it, is_in_worktree) = evidence(said);
+                Evidence { has_run_it, is_in_worktree, tally: &said.1.survey.tally }
             })
             .collect();
-        let (positions, evidence): (Vec<usize>, Vec<Evidence<'_>>) = evidence.into_iter().unzip();
-        let chosen: Vec<usize> = link::choose(&change, &evidence).into_iter().map(|index| positions[index]).collect();
-        for (index, live) in sessions.iter_mut().enumerate() {
-            let has_run_it = ran.contains(&live.key());
-            if !chosen.contains(&index) && !has_run_it {
-                continue;
+        let chosen: Vec<usize> =
+            link::choose(&change, &evidence).into_iter().map(|position| said[position].0).collect();
+        for (index, (live, news)) in sessions.iter_mut().zip(news).enumerate() {
+            let mut has_answer = false;
+            if let Some(mut stretch) = news.filter(|_| chosen.contains(&index)) {
+                stretch.commit_ids.push(commit_id);
+                has_answer = stretch.survey.answers.iter().any(|answer| Some(&*answer.call_id) == call);
+                self.record_stretch(&mut stretch, &mut live.progress);
+                self.record_sub_agents(Some(commit_id), live)?;
             }
-            let survey = match self.record_session(commit_id, live) {
-                Ok(survey) => survey,
-                Err(error) => {
-                    self.warn(error);
-                    continue;
-                }
-            };
-            let has_answer =
-                |call: &str| survey.iter().flat_map(|survey| &survey.answers).any(|answer| answer.call_id == call);
-            if has_run_it && !call.is_some_and(has_answer) {
+            if ran.contains(&live.key()) && !has_answer {
                 live.open = Some(Open { commit: commit_id.to_string(), call: call.map(str::to_owned) });
             }
         }
         Ok(())
-    }
-
-    /// Counts what a session said since it was last recorded; `None` if nothing.
-    fn news(&mut self, live: &Live) -> Result<Option<crate::transcript::Tally>> {
-        let agent = known_agent(&live.agent)?;
-        let mut reading = Reading::open(&self.archive, agent, &live.key(), &live.progress, &live.transcript)?;
-        let from = live.progress.recorded.bytes.min(reading.kept());
-        let until = reading.end().max(reading.kept());
-        if until <= from {
-            return Ok(None);
-        }
-        reading.survey(from, until).map(|survey| Some(survey.tally))
     }
 
     /// Carries notes from rewritten commits to what became of them, as our own union.

@@ -55,6 +55,8 @@ pub struct Addition {
 pub(super) struct Stretch<'a> {
     pub key: SessionKey,
     pub reading: Reading<'a>,
+    /// What it holds.
+    pub survey: Survey,
     /// Where it begins.
     pub since: Mark,
     /// Where it ends, in bytes.
@@ -96,93 +98,83 @@ impl<'r> Recorder<'r> {
         self.report.warnings.push(error);
     }
 
-    /// Records what a session said since it was last recorded on a commit.
-    ///
-    /// Its sub-agents are recorded beside it, each as a session of its own. Returns what was said, or `None` if
-    /// there is nothing new.
+    /// Reads what a session said since it was last recorded on a commit; `None` if that is nothing.
     ///
     /// # Errors
     ///
-    /// If the transcript cannot be read. What can be read but not stored is put aside and reported as a warning.
-    pub(super) fn record_session(&mut self, commit_id: ObjectId, live: &mut Live) -> Result<Option<Survey>> {
-        let agent = known_agent(&live.agent)?;
+    /// If the transcript cannot be read.
+    pub(super) fn news(&mut self, live: &mut Live) -> Result<Option<Stretch<'static>>> {
         let key = live.key();
-        let survey = self.record_transcript(Some(commit_id), agent, key, &live.transcript, &mut live.progress)?;
-        self.record_sub_agents(Some(commit_id), agent, live);
-        Ok(survey)
+        self.unrecorded(key, known_agent(&live.agent)?, &live.transcript, &mut live.progress)
+    }
+
+    fn unrecorded(
+        &mut self,
+        key: SessionKey,
+        agent: &'static dyn Agent,
+        transcript: &Path,
+        progress: &mut Progress,
+    ) -> Result<Option<Stretch<'static>>> {
+        self.recover_progress(&key, progress);
+        let reading = Reading::open(&self.archive, agent, &key, progress, transcript)?;
+        Self::stretch(key, reading, progress.recorded.clone())
+    }
+
+    /// Returns the stretch from a mark to the end of a transcript; `None` if it is empty.
+    fn stretch<'a>(key: SessionKey, mut reading: Reading<'a>, since: Mark) -> Result<Option<Stretch<'a>>> {
+        let (from, until) = (since.bytes.min(reading.kept()), reading.end().max(reading.kept()));
+        if until <= from {
+            return Ok(None);
+        }
+        let survey = reading.survey(from, until)?;
+        Ok(Some(Stretch { key, reading, survey, since, until, commit_ids: Vec::new() }))
     }
 
     /// Archives what a session said and no commit has, so that it survives the agent's own files.
     pub(super) fn archive_session(&mut self, live: &mut Live) -> Result<()> {
-        let agent = known_agent(&live.agent)?;
-        let key = live.key();
-        self.record_transcript(None, agent, key, &live.transcript, &mut live.progress)?;
-        self.record_sub_agents(None, agent, live);
-        Ok(())
+        if let Some(mut news) = self.news(live)? {
+            self.record_stretch(&mut news, &mut live.progress);
+        }
+        self.record_sub_agents(None, live)
     }
 
-    fn record_sub_agents(&mut self, commit_id: Option<ObjectId>, agent: &dyn Agent, live: &mut Live) {
+    /// Records the sub-agents of a session, each as a session of its own; without a commit they are only archived.
+    pub(super) fn record_sub_agents(&mut self, commit_id: Option<ObjectId>, live: &mut Live) -> Result<()> {
+        let agent = known_agent(&live.agent)?;
         for found in agent.sub_agents(&live.transcript) {
             let key = SessionKey::new(&live.agent, &found.session_id);
             let progress = live.sub_agents.entry(found.session_id).or_default();
-            if let Err(error) = self.record_transcript(commit_id, agent, key, &found.transcript, progress) {
-                self.warn(error);
+            match self.unrecorded(key, agent, &found.transcript, progress) {
+                Ok(Some(mut stretch)) => {
+                    stretch.commit_ids.extend(commit_id);
+                    self.record_stretch(&mut stretch, progress);
+                }
+                Ok(None) => {}
+                Err(error) => self.warn(error),
             }
         }
-    }
-
-    fn record_transcript(
-        &mut self,
-        commit_id: Option<ObjectId>,
-        agent: &dyn Agent,
-        key: SessionKey,
-        transcript: &Path,
-        progress: &mut Progress,
-    ) -> Result<Option<Survey>> {
-        self.recover_progress(&key, progress);
-        let reading = Reading::open(&self.archive, agent, &key, progress, transcript)?;
-        let stretch = Stretch {
-            key,
-            until: reading.end().max(reading.kept()),
-            since: progress.recorded.clone(),
-            commit_ids: commit_id.into_iter().collect(),
-            reading,
-        };
-        self.record_stretch(stretch, progress)
+        Ok(())
     }
 
     /// Stores a stretch, then records it on its commits; what cannot be stored is put aside.
     ///
     /// The archive is written before the note that names it: a crash in between leaves nothing dangling.
-    pub(super) fn record_stretch(
-        &mut self,
-        mut stretch: Stretch<'_>,
-        progress: &mut Progress,
-    ) -> Result<Option<Survey>> {
+    pub(super) fn record_stretch(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) {
         let before = progress.stored.clone();
         let kept = stretch.reading.kept();
-        if stretch.until <= kept && before.segment.is_some() && before.segment == stretch.since.segment {
-            return Ok(None);
-        }
-        if stretch.until == 0 {
-            return Ok(None);
-        }
-        let survey = stretch.reading.survey(stretch.since.bytes.min(kept), stretch.until)?;
-        let outcome = self.try_record(&mut stretch, &survey, progress);
-        if let Err(error) = outcome {
+        if let Err(error) = self.try_record(stretch, progress) {
             // What was stored before the failure need not be kept a second time.
             let from = if progress.stored == before {
                 Mark { bytes: kept.min(before.bytes), ..before }
             } else {
                 progress.stored.clone()
             };
-            let error = self.put_aside(&mut stretch, from, error);
+            let error = self.put_aside(stretch, from, error);
             self.warn(error);
         }
-        Ok(Some(survey))
     }
 
-    fn try_record(&mut self, stretch: &mut Stretch<'_>, survey: &Survey, progress: &mut Progress) -> Result<()> {
+    fn try_record(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<()> {
         stretch.reading.store(&self.archive, progress, stretch.until, self.deadline)?;
         crate::git::fault_point("archived");
         let Some(through) = progress.stored.segment.clone().filter(|_| !stretch.commit_ids.is_empty()) else {
@@ -191,7 +183,7 @@ impl<'r> Recorder<'r> {
         if Some(&through) == stretch.since.segment.as_ref() {
             return Ok(());
         }
-        let tally = &survey.tally;
+        let tally = &stretch.survey.tally;
         let record = Record {
             shiftlog: 1,
             agent: stretch.key.agent.clone(),
@@ -276,13 +268,11 @@ impl<'r> Recorder<'r> {
             };
             transcript.truncate(usize::try_from(capture.from.bytes).unwrap_or(usize::MAX));
             transcript.extend(bytes);
-            let mut reading = Reading::of_bytes(&self.archive, agent, &key, &progress, transcript)?;
-            let until = reading.end().max(reading.kept());
-            let since = progress.recorded.clone();
-            let survey = reading.survey(since.bytes.min(reading.kept()), until)?;
-            let commit_ids = capture.commit.as_deref().and_then(|hex| self.repo.parse_id(hex)).into_iter().collect();
-            let mut stretch = Stretch { key, reading, since, until, commit_ids };
-            self.try_record(&mut stretch, &survey, &mut progress)?;
+            let reading = Reading::of_bytes(&self.archive, agent, &key, &progress, transcript)?;
+            if let Some(mut stretch) = Self::stretch(key, reading, progress.recorded.clone())? {
+                stretch.commit_ids.extend(capture.commit.as_deref().and_then(|hex| self.repo.parse_id(hex)));
+                self.try_record(&mut stretch, &mut progress)?;
+            }
             if let Some(live) = &mut live {
                 live.progress = progress;
                 self.state.save(live)?;
@@ -328,15 +318,14 @@ impl<'r> Recorder<'r> {
         let key = live.key();
         let mut reading = Reading::open(&self.archive, agent, &key, &live.progress, &live.transcript)?;
         let from = live.progress.recorded.bytes.min(reading.kept());
-        let end = reading.end().max(from);
-        let answers = reading.survey(from, end)?.answers;
+        let answers = reading.survey(from, reading.end().max(from))?.answers;
         let short_id = commit.get(..7).unwrap_or(&commit);
         let is_the_one = |answer: &&super::capture::Answer| match &call {
             Some(call) => answer.call_id == *call,
             None => answer.text.contains(short_id),
         };
         let answer = answers.iter().find(is_the_one).or_else(|| answers.first().filter(|_| is_turn_over));
-        let Some(answer) = answer else {
+        let Some(until) = answer.map(|answer| answer.end) else {
             if is_turn_over {
                 live.open = None;
             }
@@ -348,8 +337,9 @@ impl<'r> Recorder<'r> {
         commit_ids.extend(self.amended_since(commit_id, &key, live.progress.recorded.segment.as_deref()));
         // It continues the record that is there, and so becomes one with it.
         let since = live.progress.recorded.clone();
-        let stretch = Stretch { key, reading, since, until: answer.end, commit_ids };
-        self.record_stretch(stretch, &mut live.progress)?;
+        let survey = reading.survey(from, until)?;
+        let mut stretch = Stretch { key, reading, survey, since, until, commit_ids };
+        self.record_stretch(&mut stretch, &mut live.progress);
         Ok(())
     }
 
@@ -382,14 +372,14 @@ impl<'r> Recorder<'r> {
             Some(since) => Mark { segment: Some(since.to_string()), bytes: self.archive.header(since)?.total_bytes() },
             None => progress.recorded.clone(),
         };
-        let until = reading.end().max(reading.kept());
-        if until == 0 {
+        if reading.end() == 0 {
             return Err(Error::new(Kind::Missing, "the transcript is empty"));
         }
-        let mut stretch = Stretch { key: addition.key, reading, since, until, commit_ids: vec![commit_id] };
-        let survey = stretch.reading.survey(stretch.since.bytes.min(stretch.reading.kept()), until)?;
         let before = self.report.recorded.len();
-        self.try_record(&mut stretch, &survey, &mut progress)?;
+        if let Some(mut stretch) = Self::stretch(addition.key, reading, since)? {
+            stretch.commit_ids.push(commit_id);
+            self.try_record(&mut stretch, &mut progress)?;
+        }
         if let Some(live) = &mut live {
             live.progress = progress;
             self.state.save(live)?;

@@ -1,0 +1,268 @@
+//! The bars: what we cost beside Git, measured in one run. `cargo bench` prints the ratios.
+//!
+//! Two commands run in turn, so that a noisy machine disturbs both alike; medians are compared. A ratio above its bar
+//! is marked, and the exit code says so.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+/// How often each command runs.
+const ROUNDS: usize = 60;
+
+/// A repository with a home of its own.
+struct Stage {
+    root: tempfile::TempDir,
+}
+
+fn main() {
+    // `cargo test --benches` runs this without `--bench`; a measurement is no test.
+    if !std::env::args().any(|arg| arg == "--bench") {
+        return;
+    }
+    let bars = [idle_hook, busy_hook, show, log, growth, memory];
+    let failed = bars.iter().filter(|bar| !bar()).count();
+    if failed > 0 {
+        println!("{failed} above the bar");
+        std::process::exit(1);
+    }
+}
+
+fn report(what: &str, ours: f64, theirs: f64, unit: &str, against: &str, bar: f64) -> bool {
+    let ratio = ours / theirs;
+    let mark = if ratio <= bar { "" } else { "  ABOVE THE BAR" };
+    println!("{what}: {ours:.2} {unit}, {against}: {theirs:.2} {unit}, ratio {ratio:.2} (bar {bar:.1}){mark}");
+    ratio <= bar
+}
+
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_git-shiftlog")).with_file_name(name)
+}
+
+impl Stage {
+    fn new() -> Self {
+        // In memory where there is such a place: what is measured is the programs, not the disk.
+        let shm = Path::new("/dev/shm");
+        let root = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() };
+        let stage = Stage { root: root.expect("a temporary directory") };
+        fs::create_dir_all(stage.top()).expect("a directory");
+        stage.run(stage.git(&["init", "-q", "-b", "main", "."]));
+        stage.commit("start");
+        stage
+    }
+
+    fn top(&self) -> PathBuf {
+        self.root.path().join("repo")
+    }
+
+    fn command(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.top()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env("HOME", self.root.path()).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_EDITOR", "true");
+        for (name, value) in [("NAME", "Bench"), ("EMAIL", "bench@example.com")] {
+            command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
+        }
+        command
+    }
+
+    fn git(&self, args: &[&str]) -> Command {
+        self.command(Path::new("git"), args)
+    }
+
+    fn run(&self, mut command: Command) {
+        assert!(command.status().expect("it runs").success(), "{command:?}");
+    }
+
+    fn output(&self, mut command: Command) -> String {
+        let output = command.stdout(Stdio::piped()).output().expect("it runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn commit(&self, message: &str) {
+        self.run(self.git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", message]));
+    }
+
+    fn feed(&self, mut command: Command, input: &[u8]) {
+        let mut child = command.stdin(Stdio::piped()).spawn().expect("it runs");
+        child.stdin.take().expect("a pipe").write_all(input).expect("it reads");
+        assert!(child.wait().expect("it ends").success());
+    }
+
+    /// Tells us about a session, as a hook of its agent does.
+    fn event(&self, event: &str, transcript: &Path, session: usize) {
+        let payload = json!({ "session_id": format!("s{session}"), "transcript_path": transcript, "cwd": self.top() });
+        self.feed(self.command(&program("git-shiftlog--hook"), &["claude", event]), payload.to_string().as_bytes());
+    }
+
+    /// Prepares the hook that Git runs after a commit by this session.
+    fn hook(&self, session: usize) -> Command {
+        let mut command = self.command(&program("git-shiftlog--hook"), &["git", "post-commit"]);
+        command.env("CLAUDE_CODE_SESSION_ID", format!("s{session}"));
+        command
+    }
+}
+
+fn time(mut command: Command) -> Duration {
+    let started = Instant::now();
+    let status = command.status().expect("it runs");
+    let elapsed = started.elapsed();
+    assert!(status.success(), "{command:?}");
+    elapsed
+}
+
+fn median_millis(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1e3
+}
+
+/// Runs two commands in turn and returns the medians in milliseconds.
+fn compare(rounds: usize, ours: impl Fn() -> Command, theirs: impl Fn() -> Command) -> (f64, f64) {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        a.push(time(ours()));
+        b.push(time(theirs()));
+    }
+    (median_millis(a), median_millis(b))
+}
+
+/// Returns about `bytes` of transcript that compresses like real ones do: words of a large vocabulary, few of them
+/// often, in records with ids and digests.
+fn transcript(bytes: usize, seed: &mut u64) -> String {
+    let mut next = || {
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        *seed
+    };
+    let mut text = String::new();
+    while text.len() < bytes {
+        let mut words = String::new();
+        for _ in 0..40 + next() % 120 {
+            let rank = (1u64 << (next() % 13)) + next() % 512;
+            words +=
+                &format!("{}{} ", ["re", "con", "st", "pro", "ma", "ti", "un", "ex"][(rank % 8) as usize], rank / 3);
+        }
+        let (id, digest) = (next(), next());
+        let record = json!({ "type": "assistant", "uuid": format!("{id:016x}"), "sessionId": "s1", "timestamp": "2026-01-02T03:04:06Z",
+            "message": { "id": format!("msg_{digest:016x}"), "role": "assistant", "model": "claude-bench", "content": [{ "type": "text", "text": words }],
+                "usage": { "input_tokens": next() % 4000, "output_tokens": next() % 900 } } });
+        text += &record.to_string();
+        text.push('\n');
+    }
+    text
+}
+
+fn append(path: &Path, text: &str) {
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(path).expect("a file");
+    file.write_all(text.as_bytes()).expect("room");
+}
+
+fn idle_hook() -> bool {
+    let stage = Stage::new();
+    let ours = || stage.command(&program("git-shiftlog--hook"), &["git", "post-commit"]);
+    let (ours, theirs) = compare(ROUNDS * 3, ours, || stage.git(&["rev-parse", "HEAD"]));
+    report("post-commit hook, no live session", ours, theirs, "ms", "git rev-parse HEAD", 1.5)
+}
+
+fn busy_hook() -> bool {
+    let stage = Stage::new();
+    let path = stage.root.path().join("s1.jsonl");
+    let mut seed = 7;
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS / 2 {
+        fs::write(&path, transcript(2 << 20, &mut seed)).expect("room");
+        stage.event("SessionStart", &path, round);
+        stage.commit(&format!("before {round}"));
+        stage.run(stage.hook(round));
+        append(&path, &transcript(100 << 10, &mut seed));
+        stage.commit(&format!("round {round}"));
+        ours.push(time(stage.hook(round)));
+        theirs.push(time(stage.git(&["notes", "--ref=theirs", "append", "-m", "a note of one line", "HEAD"])));
+        stage.event("SessionEnd", &path, round);
+    }
+    let recorded = stage.output(stage.git(&["notes", "--ref=shiftlog", "list"])).lines().count();
+    assert_eq!(recorded, ROUNDS / 2 * 2, "each commit was recorded");
+    let what = "post-commit hook, 2 MB transcript, 100 KB new";
+    report(what, median_millis(ours), median_millis(theirs), "ms", "git notes append", 2.0)
+}
+
+fn show() -> bool {
+    let stage = Stage::new();
+    let path = stage.root.path().join("s1.jsonl");
+    append(&path, &transcript(4 << 10, &mut 7));
+    stage.event("SessionStart", &path, 1);
+    stage.run(stage.hook(1));
+    let ours = || stage.command(&program("git-shiftlog-show"), &["HEAD"]);
+    let (ours, theirs) = compare(ROUNDS * 3, ours, || stage.git(&["notes", "--ref=shiftlog", "show", "HEAD"]));
+    report("git-shiftlog-show HEAD", ours, theirs, "ms", "git notes show HEAD", 1.0)
+}
+
+fn log() -> bool {
+    let stage = Stage::new();
+    let mut import = String::new();
+    for number in 1..=10_000 {
+        let time = 1_700_000_000 + number;
+        import += &format!("commit refs/heads/main\nmark :{number}\ncommitter B <b@example.com> {time} +0000\n");
+        import += &format!("data 12\nnumber {number:05}\n");
+    }
+    import += "commit refs/notes/shiftlog\ncommitter B <b@example.com> 1700000000 +0000\ndata 1\nx\n";
+    for number in 1..=10_000 {
+        let note = json!({ "shiftlog": 1, "agent": "claude", "session": format!("3f6b1c9e-52d4-4b8a-9d0e-{number:012}"), "model": "claude-bench",
+            "time": "2026-01-02T03:04:05Z", "prompt": format!("make the reconnect loop number {number} back off"), "turns": 3, "messages": 12,
+            "tokens": { "input": 1840, "output": 5120, "cacheRead": 90111, "cacheWrite": 7710 }, "since": null,
+            "through": format!("{number:040x}"), "bytes": 18324, "sha256": format!("{number:064x}") }).to_string();
+        import += &format!("N inline :{number}\ndata {}\n{note}\n", note.len());
+    }
+    stage.feed(stage.git(&["fast-import", "--quiet", "--force"]), import.as_bytes());
+    let ours = || stage.command(&program("git-shiftlog-log"), &["main"]);
+    let (ours, theirs) = compare(ROUNDS / 3, ours, || stage.git(&["log", "--notes=shiftlog", "main"]));
+    report("git-shiftlog-log, 10,000 noted commits", ours, theirs, "ms", "git log --notes=shiftlog", 1.0)
+}
+
+fn growth() -> bool {
+    let stage = Stage::new();
+    let path = stage.root.path().join("s1.jsonl");
+    let mut seed = 11;
+    append(&path, "");
+    stage.event("SessionStart", &path, 1);
+    for round in 0..50 {
+        append(&path, &transcript((10 << 20) / 50, &mut seed));
+        stage.commit(&format!("round {round}"));
+        stage.run(stage.hook(1));
+    }
+    let list = stage.output(stage.git(&["rev-list", "--objects", "refs/shiftlog/sessions", "refs/notes/shiftlog"]));
+    let size = |id: &str| {
+        fs::metadata(stage.top().join(".git/objects").join(&id[..2]).join(&id[2..]))
+            .map_or(0, |metadata| metadata.len())
+    };
+    let grown: u64 = list.lines().filter_map(|line| line.split(' ').next()).map(size).sum();
+    let whole = zstd::encode_all(fs::File::open(&path).expect("it is there"), 9).expect("it compresses").len();
+    let what = "growth, 50 commits over a 10 MB session";
+    report(what, grown as f64 / 1e6, whole as f64 / 1e6, "MB", "zstd -9 of it all", 2.2)
+}
+
+fn memory() -> bool {
+    let stage = Stage::new();
+    let path = stage.root.path().join("s1.jsonl");
+    let mut seed = 13;
+    for _ in 0..20 {
+        append(&path, &transcript(10 << 20, &mut seed));
+    }
+    stage.event("SessionStart", &path, 1);
+    let mut command = stage.hook(1);
+    let mut child = command.spawn().expect("it runs");
+    let mut peak_kib = 0u64;
+    while child.try_wait().expect("it ends").is_none() {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
+        peak_kib = peak_kib.max(line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let recorded = stage.output(stage.git(&["notes", "--ref=shiftlog", "list"])).lines().count();
+    assert_eq!(recorded, 1, "it was recorded");
+    report("memory, 200 MB transcript captured", peak_kib as f64 / 1024.0, 64.0, "MiB", "the bar", 1.0)
+}
