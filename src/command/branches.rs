@@ -79,6 +79,7 @@ pub fn run() -> ExitCode {
         let mut screen = Screen::paged(&repo, options.color, dates);
         let end = if options.nul { '\0' } else { '\n' };
         let width = summaries.iter().map(|summary| summary.branch.name.chars().count()).max().unwrap_or(0);
+        let mut names = repo.names();
         for summary in &summaries {
             screen.write(|out, style| {
                 if options.json {
@@ -94,7 +95,7 @@ pub fn run() -> ExitCode {
                 let last = summary.last_time.map(|seconds| style.date.show(date::Time { seconds, offset: 0 }));
                 let name = pretty::line(&summary.branch.name);
                 let name = style.paint(if summary.is_current { &style.new } else { "" }, &format!("{name:<width$}"));
-                let head = style.paint(&style.commit, &repo.abbreviate(summary.branch.commit_id));
+                let head = style.paint(&style.commit, &names.shorten(summary.branch.commit_id));
                 write!(
                     out,
                     "{mark} {name} {head} {:>5} {}{end}",

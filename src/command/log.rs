@@ -9,7 +9,7 @@ use clap::Parser;
 use crate::cli::{self, Color, Outcome, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::date;
-use crate::git::{Range, Repository};
+use crate::git::{Names, Range, Repository};
 use crate::pretty::{self, Format};
 use crate::record::{Listed, Query, Reader};
 
@@ -97,8 +97,9 @@ pub fn run() -> ExitCode {
         let mut screen = Screen::paged(&repo, options.color, dates(&repo, &options)?);
         let end: &[u8] = if options.nul { b"\0" } else { b"\n" };
         let mut is_first = true;
+        let mut names = repo.names();
         reader.each(&query, |listed| {
-            print(&repo, &mut screen, &voice, &listed, end, std::mem::replace(&mut is_first, false))?;
+            print(&mut names, &mut screen, &voice, &listed, end, std::mem::replace(&mut is_first, false))?;
             Ok(ControlFlow::Continue(()))
         })?;
         screen.out.finish()?;
@@ -189,14 +190,14 @@ fn no_commits(repo: &Repository) -> Error {
 }
 
 fn print(
-    repo: &Repository,
+    names: &mut Names<'_>,
     screen: &mut Screen,
     voice: &Voice,
     listed: &Listed,
     end: &[u8],
     is_first: bool,
 ) -> Result<()> {
-    let abbreviate = || repo.abbreviate(listed.commit.commit_id);
+    let mut abbreviate = || names.shorten(listed.commit.commit_id);
     screen.write(|out, style| match voice {
         Voice::Human => pretty::write_listed(out, listed, &abbreviate(), style),
         Voice::Json => write!(out, "{}", pretty::listed_object(listed)).and_then(|()| out.write_all(end)),

@@ -9,6 +9,8 @@ mod config;
 pub mod date;
 mod head;
 mod locate;
+mod names;
+mod pack;
 mod refs;
 mod walk;
 
@@ -21,10 +23,17 @@ pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
 pub use self::head::{Head, ReflogEntry};
 pub use self::locate::{Location, locate};
+pub use self::names::Names;
 pub use self::refs::{Branch, Tip, fault_point};
 pub use self::walk::{Order, Range, Step};
 
 use crate::error::{Error, Kind, Result};
+
+/// How much memory whole objects may take while many are read.
+const BASES_BYTES: usize = 64 * 1024 * 1024;
+
+/// The largest object that is unpacked.
+const MAX_OBJECT_BYTES: u64 = 512 * 1024 * 1024;
 
 /// An open repository.
 pub struct Repository {
@@ -43,17 +52,29 @@ impl Repository {
     /// [`Kind::Missing`] if there is no repository, [`Kind::Unsupported`] if it keeps its refs in a reftable, and
     /// [`Kind::Other`] if Git would refuse to use it (`safe.directory`).
     pub fn open(directory: &Path) -> Result<Self> {
-        let options = || {
-            gix::open::Options::default().bail_if_untrusted(true).cli_overrides(config::overrides_from_environment())
-        };
         let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
         let upwards = gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
         let inner = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(directory, upwards, trust)
             .map_err(|error| open_error(directory, error))?;
+        Self::of(inner)
+    }
+
+    /// Opens the repository with this git directory once more, for another thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::open`].
+    pub fn open_git_dir(git_dir: &Path) -> Result<Self> {
+        let opened = gix::ThreadSafeRepository::open_opts(git_dir, options().open_path_as_is(true));
+        Self::of(opened.map_err(|error| open_error(git_dir, error))?)
+    }
+
+    fn of(inner: gix::ThreadSafeRepository) -> Result<Self> {
         let mut inner = inner.to_thread_local();
         // Git ignores GIT_NAMESPACE for what is read locally; gix applies it to HEAD.
         inner.clear_namespace();
-        inner.object_cache_size_if_unset(4 * 1024 * 1024);
+        // A walk reads each commit, and what is printed of it is read again.
+        inner.object_cache_size_if_unset(16 * 1024 * 1024);
         let repository = Repository { user_config: config::Identity::of(&inner), inner };
         if repository.config_string("extensions.refStorage").is_some_and(|format| format != "files") {
             return Err(Error::new(
@@ -107,10 +128,9 @@ impl Repository {
         ObjectId::from_hex(hex.as_bytes()).ok().filter(|id| id.kind() == self.inner.object_hash())
     }
 
-    /// Returns the shortest name of `id` that is unique here, as `core.abbrev` wants it.
+    /// Returns the shortest name of `id` that is unique here, as `core.abbrev` wants it; for many, see [`Names`].
     pub fn abbreviate(&self, id: ObjectId) -> String {
-        use gix::prelude::ObjectIdExt as _;
-        id.attach(&self.inner).shorten_or_id().to_string()
+        self.names().shorten(id)
     }
 
     /// Returns the commit that `revision` names, by the rules of gitrevisions(7); tags are peeled.
@@ -149,19 +169,50 @@ impl Repository {
     /// [`Kind::Missing`] if there is no such object, [`Kind::Corrupt`] if it is no blob or larger than allowed.
     pub fn read_blob(&self, blob_id: ObjectId, max_bytes: u64) -> Result<Vec<u8>> {
         let fail = |error: gix::Error| gix_error(format!("cannot read object '{blob_id}'"), &error);
-        let Some(header) = self.inner.try_find_header(blob_id).map_err(fail)? else {
+        let Some(object) = self.inner.try_find_object(blob_id).map_err(fail)? else {
             if !self.config_strings("extensions.partialClone").is_empty() {
                 return Ok(git(["cat-file", "blob", &blob_id.to_string()]).repository(self).capture()?.into());
             }
             return Err(Error::new(Kind::Missing, format!("object '{blob_id}' is missing")));
         };
-        if header.kind() != gix::object::Kind::Blob {
+        if object.kind != gix::object::Kind::Blob {
             return Err(Error::new(Kind::Corrupt, format!("object '{blob_id}' is not a blob")));
         }
-        if header.size() > max_bytes {
-            return Err(Error::new(Kind::Corrupt, format!("object '{blob_id}' is too large: {} bytes", header.size())));
+        if object.data.len() as u64 > max_bytes {
+            return Err(Error::new(
+                Kind::Corrupt,
+                format!("object '{blob_id}' is too large: {} bytes", object.data.len()),
+            ));
         }
-        Ok(self.inner.find_object(blob_id).map_err(fail)?.detach().data)
+        Ok(object.detach().data)
+    }
+
+    /// Keeps whole objects in memory while many are read: gix forgets bases otherwise, and unpacks each again for
+    /// everything that was made smaller by it.
+    pub fn keep_bases(&mut self) {
+        let cache = || Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASES_BYTES));
+        self.inner.objects.set_pack_cache(move || cache());
+        // What is read here is read once.
+        self.inner.objects.unset_object_cache();
+    }
+
+    /// Returns the bytes of many blobs, in the order asked for.
+    ///
+    /// They are read in the order they have in their packs: there a base comes before what was made smaller by it, so
+    /// that after [`Repository::keep_bases`] each is unpacked once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::read_blob`].
+    pub fn read_blobs(&self, blob_ids: &[ObjectId], max_bytes: u64) -> Result<Vec<Vec<u8>>> {
+        let mut order: Vec<usize> = (0..blob_ids.len()).collect();
+        let places = pack::places(self, blob_ids);
+        order.sort_by_key(|index| places[*index]);
+        let mut blobs = vec![Vec::new(); blob_ids.len()];
+        for index in order {
+            blobs[index] = self.read_blob(blob_ids[index], max_bytes)?;
+        }
+        Ok(blobs)
     }
 
     /// Writes a blob and returns its id.
@@ -201,6 +252,14 @@ impl Repository {
         let old = rustix::process::umask(Mode::empty());
         rustix::process::umask(old - keep);
     }
+}
+
+fn options() -> gix::open::Options {
+    gix::open::Options::default()
+        .bail_if_untrusted(true)
+        .cli_overrides(config::overrides_from_environment())
+        // An object of somebody else's can claim any size.
+        .config_overrides([format!("gitoxide.objects.allocLimit={MAX_OBJECT_BYTES}")])
 }
 
 fn open_error(directory: &Path, error: gix::Error) -> Error {

@@ -76,6 +76,15 @@ pub fn read(repo: &Repository, note_blob_id: ObjectId) -> Result<Vec<u8>> {
     repo.read_blob(note_blob_id, MAX_NOTE_BYTES)
 }
 
+/// Returns the bytes of many note blobs, in the order asked for.
+///
+/// # Errors
+///
+/// As [`Repository::read_blob`].
+pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Result<Vec<Vec<u8>>> {
+    repo.read_blobs(note_blob_ids, MAX_NOTE_BYTES)
+}
+
 /// Returns all notes under `ref_name`, in the order of the tree; none if there is no such ref.
 ///
 /// Reads trees only, never a note: about 20 ms for ten thousand. Entries that are no notes are skipped.

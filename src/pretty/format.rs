@@ -60,12 +60,12 @@ impl Format {
     }
 
     /// Returns what a commit looks like in this format.
-    pub fn expand(&self, listed: &Listed, abbreviate: impl Fn() -> String, style: &Style) -> Vec<u8> {
+    pub fn expand(&self, listed: &Listed, mut abbreviate: impl FnMut() -> String, style: &Style) -> Vec<u8> {
         let mut bytes = Vec::new();
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(literal) => bytes.extend_from_slice(literal),
-                Piece::Field(name) => bytes.extend(field(name, listed, &abbreviate, style)),
+                Piece::Field(name) => bytes.extend(field(name, listed, &mut abbreviate, style)),
             }
         }
         bytes
@@ -95,7 +95,7 @@ fn placeholder(after: &str) -> (usize, Piece) {
     }
 }
 
-fn field(name: &str, listed: &Listed, abbreviate: impl Fn() -> String, style: &Style) -> Vec<u8> {
+fn field(name: &str, listed: &Listed, mut abbreviate: impl FnMut() -> String, style: &Style) -> Vec<u8> {
     let commit = &listed.commit;
     let mut names = name.chars();
     match (names.next(), names.as_str()) {

@@ -217,19 +217,22 @@ fn shortened_line(line: &str, max_chars: usize) -> String {
 ///
 /// If writing fails.
 pub fn write_listed(out: &mut dyn Write, listed: &Listed, abbreviated: &str, style: &Style) -> io::Result<()> {
-    let mut agents: Vec<String> = Vec::new();
-    for summary in &listed.summaries {
-        let agent = sanitize::line(&summary.key.agent);
+    let mut agents: Vec<&str> = Vec::new();
+    for agent in listed.summaries.iter().map(|summary| summary.key.agent.as_str()) {
         if !agents.contains(&agent) {
             agents.push(agent);
         }
     }
+    let agents = sanitize::line(&agents.join(","));
     let messages: u64 = main_sessions(&listed.summaries).map(|summary| summary.messages).sum();
-    let prompt = listed.summaries.iter().find_map(|summary| summary.prompt.clone());
-    let what = prompt.unwrap_or_else(|| listed.commit.subject().to_str_lossy().into_owned());
+    let prompt = listed.summaries.iter().find_map(|summary| summary.prompt.as_deref());
+    let what = match prompt {
+        Some(prompt) => sanitize::line(prompt),
+        None => sanitize::line(&listed.commit.subject().to_str_lossy()),
+    };
     let id = style.paint(&style.commit, abbreviated);
     let date = style.date.show(listed.commit.committer.time);
-    writeln!(out, "{id} {date} {:<8} {messages:>4} {}", agents.join(","), shortened_line(&sanitize::line(&what), 100))
+    writeln!(out, "{id} {date} {:<8} {messages:>4} {}", agents, shortened_line(&what, 100))
 }
 
 /// Returns the summaries that are no sub-agent's.

@@ -10,6 +10,9 @@ fn is_unsafe(c: char) -> bool {
 
 /// Returns text on one line: line ends and tabs become spaces, control, bidi and zero-width characters go.
 pub fn line(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     text.chars()
         .filter_map(|c| match c {
             '\n' | '\t' | '\r' => Some(' '),

@@ -94,10 +94,7 @@ impl Recorder<'_> {
         };
         let mut news = Vec::new();
         for live in sessions.iter_mut() {
-            if let Err(error) = self.extend(live, true) {
-                self.warn(error);
-            }
-            news.push(self.news(live).unwrap_or_else(|error| {
+            news.push(self.catch_up(live, true).unwrap_or_else(|error| {
                 self.state.log(&format!("warning: {}: {error}", live.key()));
                 None
             }));
@@ -192,7 +189,9 @@ impl Recorder<'_> {
         }
         let live = &mut sessions[position];
         let is_turn_over = event != Event::AfterTool;
-        if let Err(error) = self.extend(live, is_turn_over) {
+        if live.open.is_some()
+            && let Err(error) = self.catch_up(live, is_turn_over)
+        {
             self.warn(error);
         }
         if event == Event::SessionEnd {

@@ -70,6 +70,16 @@ impl<'r> Reader<'r> {
         Reader { repo, refs }
     }
 
+    /// Makes a reader of just these refs.
+    pub(super) fn with_refs(repo: &'r Repository, refs: Vec<String>) -> Self {
+        Reader { repo, refs }
+    }
+
+    /// Returns the refs that are read.
+    pub(super) fn refs(&self) -> &[String] {
+        &self.refs
+    }
+
     /// Returns the repository.
     pub fn repo(&self) -> &'r Repository {
         self.repo
@@ -110,17 +120,20 @@ impl<'r> Reader<'r> {
         Ok(noted)
     }
 
-    /// Returns the note made of these blobs, merged; for listing, so nothing is mended.
+    /// Returns the notes made of these blobs, each merged from its own; for listing, so nothing is mended.
     ///
     /// # Errors
     ///
     /// If a blob cannot be read.
-    pub fn note_of_blobs(&self, blob_ids: &[ObjectId]) -> Result<Note> {
-        let mut merged = Note::default();
-        for blob_id in blob_ids {
-            merged.merge(&Note::parse(&notes::read(self.repo, *blob_id)?));
-        }
-        Ok(merged)
+    pub fn notes_of_blobs(&self, blob_ids: &[&[ObjectId]]) -> Result<Vec<Note>> {
+        let mut bytes = notes::read_many(self.repo, &blob_ids.concat())?.into_iter();
+        let merged = |ids: &&[ObjectId]| {
+            let mut notes = bytes.by_ref().take(ids.len()).map(|bytes| Note::parse(&bytes));
+            let mut merged = notes.next().unwrap_or_default();
+            notes.for_each(|note| merged.merge(&note));
+            merged
+        };
+        Ok(blob_ids.iter().map(merged).collect())
     }
 
     fn mended(&self, note: Note, notes_ref: &str, commit_id: ObjectId) -> Note {

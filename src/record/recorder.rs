@@ -304,7 +304,8 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// Extends the record of a commit through the result of the tool call that made it, once the transcript has it.
+    /// Reads what a session said since it was last recorded; first extends the record of its last commit through the
+    /// result of the tool call that made it, once the transcript has that. What is left is returned.
     ///
     /// `is_turn_over` says that the result must be there by now; then the first result counts if nothing tells which
     /// is the right one.
@@ -312,35 +313,32 @@ impl<'r> Recorder<'r> {
     /// # Errors
     ///
     /// If the transcript cannot be read.
-    pub(super) fn extend(&mut self, live: &mut Live, is_turn_over: bool) -> Result<()> {
-        let Some(Open { commit, call }) = live.open.clone() else { return Ok(()) };
-        let agent = known_agent(&live.agent)?;
-        let key = live.key();
-        let mut reading = Reading::open(&self.archive, agent, &key, &live.progress, &live.transcript)?;
-        let from = live.progress.recorded.bytes.min(reading.kept());
-        let answers = reading.survey(from, reading.end().max(from))?.answers;
+    pub(super) fn catch_up(&mut self, live: &mut Live, is_turn_over: bool) -> Result<Option<Stretch<'static>>> {
+        let news = self.news(live)?;
+        let Some(Open { commit, call }) = live.open.clone() else { return Ok(news) };
         let short_id = commit.get(..7).unwrap_or(&commit);
         let is_the_one = |answer: &&super::capture::Answer| match &call {
             Some(call) => answer.call_id == *call,
             None => answer.text.contains(short_id),
         };
-        let answer = answers.iter().find(is_the_one).or_else(|| answers.first().filter(|_| is_turn_over));
-        let Some(until) = answer.map(|answer| answer.end) else {
-            if is_turn_over {
-                live.open = None;
-            }
-            return Ok(());
-        };
-        live.open = None;
-        let Some(commit_id) = self.repo.parse_id(&commit) else { return Ok(()) };
-        let mut commit_ids = vec![commit_id];
-        commit_ids.extend(self.amended_since(commit_id, &key, live.progress.recorded.segment.as_deref()));
+        let answers = news.iter().flat_map(|news| &news.survey.answers);
+        let answer = answers.clone().find(is_the_one).or_else(|| answers.clone().next().filter(|_| is_turn_over));
+        let until = answer.map(|answer| answer.end);
+        if until.is_some() || is_turn_over {
+            live.open = None;
+        }
+        let (Some(until), Some(commit_id)) = (until, self.repo.parse_id(&commit)) else { return Ok(news) };
+        let Some(mut stretch) = news else { return Ok(None) };
+        stretch.commit_ids.push(commit_id);
+        stretch.commit_ids.extend(self.amended_since(commit_id, &stretch.key, stretch.since.segment.as_deref()));
+        if stretch.until > until {
+            let from = stretch.since.bytes.min(stretch.reading.kept());
+            stretch.survey = stretch.reading.survey(from, until)?;
+            stretch.until = until;
+        }
         // It continues the record that is there, and so becomes one with it.
-        let since = live.progress.recorded.clone();
-        let survey = reading.survey(from, until)?;
-        let mut stretch = Stretch { key, reading, survey, since, until, commit_ids };
         self.record_stretch(&mut stretch, &mut live.progress);
-        Ok(())
+        self.news(live)
     }
 
     /// Returns HEAD if it is an amended form of `commit_id`: another commit whose note ends with the same segment.

@@ -1,12 +1,14 @@
 //! The commits of a range that have a conversation, newest first.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::sync::mpsc;
 
 use bstr::ByteSlice as _;
 
 use super::{Reader, Summary};
-use crate::error::Result;
-use crate::git::{Commit, ObjectId, Order, Range};
+use crate::error::{Error, Result};
+use crate::git::{Commit, ObjectId, Order, Range, Repository};
 
 /// Which of the noted commits to list. An absent condition holds for all.
 #[derive(Default)]
@@ -46,7 +48,8 @@ impl Reader<'_> {
     /// Visits the commits of a query until `visit` breaks off.
     ///
     /// The set of noted commits is read first; then history is walked once, and only commits in the set are looked
-    /// at any closer.
+    /// at any closer. Where there are many, their notes are read by a second thread while this one walks on: unpacking
+    /// objects is most of the work.
     ///
     /// # Errors
     ///
@@ -56,43 +59,176 @@ impl Reader<'_> {
         if noted.is_empty() || query.max_count == Some(0) {
             return Ok(());
         }
-        let (mut skipped, mut count, mut left) = (0, 0, noted.len());
-        let mut consider = |commit_id: ObjectId| -> Result<ControlFlow<()>> {
-            let Some(blob_ids) = noted.get(&commit_id) else { return Ok(ControlFlow::Continue(())) };
-            left -= 1;
-            let has_more = |left: usize| if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-            let commit = self.repo().commit(commit_id)?;
-            if !query.fits(&commit) {
-                return Ok(has_more(left));
+        let candidates = query.candidates.iter().flatten().map(|id| Ok(*id));
+        let walked = match query.candidates {
+            Some(_) => None,
+            None => {
+                Some(self.repo().walk(&query.range, Order::NewestFirst)?.map(|step| step.map(|step| step.commit_id)))
             }
-            let summaries = Self::summaries(&self.note_of_blobs(blob_ids)?);
-            if summaries.is_empty() || !summaries.iter().any(|summary| query.fits_summary(summary)) {
-                return Ok(has_more(left));
-            }
-            if skipped < query.skip {
-                skipped += 1;
-                return Ok(has_more(left));
-            }
-            count += 1;
-            if visit(Listed { commit, summaries })?.is_break() || query.max_count.is_some_and(|max| count >= max) {
-                return Ok(ControlFlow::Break(()));
-            }
-            Ok(has_more(left))
         };
-        if let Some(candidates) = &query.candidates {
-            for commit_id in candidates {
-                if consider(*commit_id)?.is_break() {
+        let commit_ids = candidates.chain(walked.into_iter().flatten());
+        std::thread::scope(|scope| {
+            let mut lister = Lister { reader: self, query, skipped: 0, listed: 0 };
+            let mut ahead: Option<ReadAhead> = None;
+            let mut window = Vec::new();
+            let mut window_size = FIRST_WINDOW.min(query.max_count.map_or(FIRST_WINDOW, |max| max + query.skip));
+            let mut left = noted.len();
+            for commit_id in commit_ids {
+                let commit_id = commit_id?;
+                let Some(blob_ids) = noted.get(&commit_id) else { continue };
+                window.push((commit_id, blob_ids.as_slice()));
+                left -= 1;
+                if window.len() < window_size && left > 0 {
+                    continue;
+                }
+                let full = std::mem::take(&mut window);
+                match &mut ahead {
+                    None => {
+                        let summaries = self.summaries_of(&full)?;
+                        if lister.list(&full, summaries, &mut visit)?.is_break() {
+                            return Ok(());
+                        }
+                        if left > WINDOW {
+                            window_size = WINDOW;
+                            ahead = Some(ReadAhead::start(scope, self));
+                        }
+                    }
+                    Some(ahead) => {
+                        ahead.ask(full);
+                        if ahead.is_full() && lister.list_next(ahead, &mut visit)?.is_break() {
+                            return Ok(());
+                        }
+                    }
+                }
+                if left == 0 {
                     break;
                 }
             }
-            return Ok(());
-        }
-        for step in self.repo().walk(&query.range, Order::NewestFirst)? {
-            if consider(step?.commit_id)?.is_break() {
-                break;
+            while let Some(ahead) = ahead.as_mut().filter(|ahead| !ahead.is_empty()) {
+                if lister.list_next(ahead, &mut visit)?.is_break() {
+                    return Ok(());
+                }
+            }
+            let summaries = self.summaries_of(&window)?;
+            lister.list(&window, summaries, &mut visit).map(drop)
+        })
+    }
+
+    /// Returns what the records of some noted commits say.
+    fn summaries_of(&self, window: &[Noted<'_>]) -> Result<Vec<Vec<Summary>>> {
+        let blob_ids: Vec<&[ObjectId]> = window.iter().map(|(_, blob_ids)| *blob_ids).collect();
+        Ok(self.notes_of_blobs(&blob_ids)?.iter().map(Reader::summaries).collect())
+    }
+}
+
+/// A commit with its note blobs.
+type Noted<'a> = (ObjectId, &'a [ObjectId]);
+
+/// How many noted commits are read together at first, so that a short list comes at once.
+const FIRST_WINDOW: usize = 64;
+/// And then, so that their notes are read in a good order.
+const WINDOW: usize = 1024;
+/// How many windows are read ahead.
+const WINDOWS_AHEAD: usize = 3;
+
+/// A thread that reads notes while the walk goes on.
+struct ReadAhead<'a> {
+    questions: mpsc::Sender<Vec<Noted<'a>>>,
+    answers: mpsc::Receiver<Result<Vec<Vec<Summary>>>>,
+    windows: VecDeque<Vec<Noted<'a>>>,
+}
+
+impl<'a> ReadAhead<'a> {
+    fn start<'scope>(scope: &'scope std::thread::Scope<'scope, '_>, reader: &Reader<'_>) -> Self
+    where
+        'a: 'scope,
+    {
+        let (questions, asked) = mpsc::channel::<Vec<Noted<'a>>>();
+        let (answer, answers) = mpsc::channel();
+        let (refs, git_dir) = (reader.refs().to_vec(), reader.repo().git_dir().to_owned());
+        scope.spawn(move || {
+            // An open repository stays in its thread; opening another costs a millisecond.
+            let mut repo = Repository::open_git_dir(&git_dir);
+            if let Ok(repo) = &mut repo {
+                repo.keep_bases();
+            }
+            for window in asked {
+                let summaries = match &repo {
+                    Ok(repo) => Reader::with_refs(repo, refs.clone()).summaries_of(&window),
+                    Err(error) => Err(Error::new(error.kind(), error.to_string())),
+                };
+                if answer.send(summaries).is_err() {
+                    return;
+                }
+            }
+        });
+        ReadAhead { questions, answers, windows: VecDeque::new() }
+    }
+
+    fn ask(&mut self, window: Vec<Noted<'a>>) {
+        // If the thread is gone, the answer is missing, and that is told.
+        let _ = self.questions.send(window.clone());
+        self.windows.push_back(window);
+    }
+
+    fn is_full(&self) -> bool {
+        self.windows.len() >= WINDOWS_AHEAD
+    }
+
+    fn is_empty(&self) -> bool {
+        self.windows.is_empty()
+    }
+
+    fn next(&mut self) -> Result<(Vec<Noted<'a>>, Vec<Vec<Summary>>)> {
+        let ended = || Error::other("cannot read the notes: a thread ended early");
+        let summaries = self.answers.recv().map_err(|_| ended())??;
+        Ok((self.windows.pop_front().ok_or_else(ended)?, summaries))
+    }
+}
+
+struct Lister<'a, 'r> {
+    reader: &'a Reader<'r>,
+    query: &'a Query,
+    skipped: usize,
+    listed: usize,
+}
+
+impl Lister<'_, '_> {
+    fn list_next(
+        &mut self,
+        ahead: &mut ReadAhead<'_>,
+        visit: &mut impl FnMut(Listed) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        let (window, summaries) = ahead.next()?;
+        self.list(&window, summaries, visit)
+    }
+
+    /// Visits those of some noted commits that fit the query; breaks when there is no more to visit.
+    fn list(
+        &mut self,
+        window: &[Noted<'_>],
+        summaries: Vec<Vec<Summary>>,
+        visit: &mut impl FnMut(Listed) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        for ((commit_id, _), summaries) in window.iter().zip(summaries) {
+            if !summaries.iter().any(|summary| self.query.fits_summary(summary)) {
+                continue;
+            }
+            let commit = self.reader.repo().commit(*commit_id)?;
+            if !self.query.fits(&commit) {
+                continue;
+            }
+            if self.skipped < self.query.skip {
+                self.skipped += 1;
+                continue;
+            }
+            self.listed += 1;
+            let is_last = self.query.max_count.is_some_and(|max| self.listed >= max);
+            if visit(Listed { commit, summaries })?.is_break() || is_last {
+                return Ok(ControlFlow::Break(()));
             }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 }
 

@@ -129,8 +129,8 @@ fn compare(rounds: usize, ours: impl Fn() -> Command, theirs: impl Fn() -> Comma
     (median_millis(a), median_millis(b))
 }
 
-/// Returns about `bytes` of transcript that compresses like real ones do: words of a large vocabulary, few of them
-/// often, in records with ids and digests.
+/// Returns about `bytes` of transcript: records with ids, words of a vocabulary of which few are used often, and tools'
+/// output that repeats itself. `zstd -9` makes a fifth of 100 KB of it; of real sessions it makes a fifth to an eighth.
 fn transcript(bytes: usize, seed: &mut u64) -> String {
     let mut next = || {
         *seed ^= *seed << 13;
@@ -138,18 +138,33 @@ fn transcript(bytes: usize, seed: &mut u64) -> String {
         *seed ^= *seed << 17;
         *seed
     };
+    let syllables = ["re", "con", "st", "pro", "ma", "ti", "un", "ex", "lo", "da", "in", "ter"];
     let mut text = String::new();
     while text.len() < bytes {
         let mut words = String::new();
-        for _ in 0..40 + next() % 120 {
-            let rank = (1u64 << (next() % 13)) + next() % 512;
-            words +=
-                &format!("{}{} ", ["re", "con", "st", "pro", "ma", "ti", "un", "ex"][(rank % 8) as usize], rank / 3);
+        for _ in 0..20 + next() % 60 {
+            let rank = next() % (1 << (3 + next() % 8));
+            let syllable = |place: u64| syllables[((rank * 7 + place * 5) as usize % 12) ^ ((rank >> 3) as usize % 4)];
+            words += &format!("{}{}{} ", syllable(0), syllable(1), if rank > 64 { syllable(2) } else { "" });
         }
-        let (id, digest) = (next(), next());
-        let record = json!({ "type": "assistant", "uuid": format!("{id:016x}"), "sessionId": "s1", "timestamp": "2026-01-02T03:04:06Z",
-            "message": { "id": format!("msg_{digest:016x}"), "role": "assistant", "model": "claude-bench", "content": [{ "type": "text", "text": words }],
-                "usage": { "input_tokens": next() % 4000, "output_tokens": next() % 900 } } });
+        let path = format!("src/{}/{}.rs", syllables[(next() % 12) as usize], syllables[(next() % 12) as usize]);
+        let (id, line) = (next(), next() % 400);
+        let message = match next() % 3 {
+            0 => json!({ "id": format!("msg_{:012x}", id >> 16), "role": "assistant", "model": "claude-bench",
+                "content": [{ "type": "text", "text": words }], "usage": { "input_tokens": next() % 4000, "output_tokens": line } }),
+            1 => json!({ "id": format!("msg_{:012x}", id >> 16), "role": "assistant", "model": "claude-bench",
+                "content": [{ "type": "tool_use", "id": format!("toolu_{:012x}", id >> 16), "name": "Read",
+                    "input": { "file_path": format!("/home/dev/demo-app/{path}"), "offset": line } }] }),
+            _ => {
+                json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": format!("toolu_{:012x}", id >> 16),
+                "content": (0..12).map(|n| format!("{:5}\u{2192}    let {} = self.{}(&{path:?})?;\n", line + n,
+                    &words[..12], &words[12..24])).collect::<String>() }] })
+            }
+        };
+        let record = json!({ "parentUuid": format!("{id:016x}-4b8a-9d0e"), "isSidechain": false, "userType": "external",
+            "cwd": "/home/dev/demo-app", "sessionId": "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e", "version": "2.1.178", "gitBranch": "main",
+            "type": message["role"], "message": message, "uuid": format!("{:016x}-4b8a-9d0e", id.rotate_left(9)),
+            "timestamp": format!("2026-01-02T03:{:02}:{:02}.{:03}Z", line % 60, next() % 60, next() % 1000) });
         text += &record.to_string();
         text.push('\n');
     }
