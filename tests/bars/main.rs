@@ -193,6 +193,8 @@ fn busy_hook() -> bool {
         stage.event("SessionStart", &path, round);
         stage.commit(&format!("before {round}"));
         stage.run(stage.hook(round));
+        // The tool call that made the commit ends, and the turn goes on.
+        stage.event("Stop", &path, round);
         append(&path, &transcript(100 << 10, &mut seed));
         stage.commit(&format!("round {round}"));
         ours.push(time(stage.hook(round)));
