@@ -22,7 +22,7 @@ use crate::git::date::Time;
 use crate::transcript::{Part, SessionKey, Tally, complete_lines};
 
 /// How much is read at once where only a digest or a count is wanted: little enough to stay in the processor's cache.
-const STEP_BYTES: usize = 128 << 10;
+const STEP_BYTES: usize = 64 << 10;
 
 trait ReadSeek: Read + Seek {}
 impl<T: Read + Seek> ReadSeek for T {}

@@ -87,8 +87,8 @@ impl Recorder<'_> {
         let commit = self.repo.commit(commit_id)?;
         let parent = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok());
         let worktree = self.repo.worktree().map(std::path::Path::to_owned);
-        let change = Change {
-            paths: self.repo.changed_paths(&commit)?,
+        let mut change = Change {
+            paths: Vec::new(),
             parent_time: parent.map_or(i64::MIN, |parent| parent.committer.time.seconds),
             worktree: worktree.clone(),
         };
@@ -101,6 +101,10 @@ impl Recorder<'_> {
         }
         let said: Vec<(usize, &Stretch<'_>)> =
             news.iter().enumerate().filter_map(|(index, stretch)| Some((index, stretch.as_ref()?))).collect();
+        // The paths only tell something about sessions that did not run the commit.
+        if said.iter().any(|(_, stretch)| !ran.contains(&stretch.key)) {
+            change.paths = self.repo.changed_paths(&commit)?;
+        }
         let evidence = |(index, stretch): &(usize, &'_ Stretch<'_>)| {
             (ran.contains(&stretch.key), sessions[*index].worktree == worktree)
         };

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 use bstr::ByteSlice as _;
 
-use super::{Reader, Summary};
+use super::{Note, Reader, Summary};
 use crate::error::{Error, Result};
 use crate::git::{Commit, ObjectId, Order, Range, Repository};
 
@@ -84,7 +84,7 @@ impl Reader<'_> {
                 let full = std::mem::take(&mut window);
                 match &mut ahead {
                     None => {
-                        let summaries = self.summaries_of(&full)?;
+                        let summaries = self.look_at(&full, usize::MAX)?;
                         if lister.list(&full, summaries, &mut visit)?.is_break() {
                             return Ok(());
                         }
@@ -109,17 +109,25 @@ impl Reader<'_> {
                     return Ok(());
                 }
             }
-            let summaries = self.summaries_of(&window)?;
+            let summaries = self.look_at(&window, usize::MAX)?;
             lister.list(&window, summaries, &mut visit).map(drop)
         })
     }
 
-    /// Returns what the records of some noted commits say.
-    fn summaries_of(&self, window: &[Noted<'_>]) -> Result<Vec<Vec<Summary>>> {
+    /// Returns what the records of some noted commits say, and the commits from position `commits_from` on.
+    fn look_at(&self, window: &[Noted<'_>], commits_from: usize) -> Result<Vec<Looked>> {
         let blob_ids: Vec<&[ObjectId]> = window.iter().map(|(_, blob_ids)| *blob_ids).collect();
-        Ok(self.notes_of_blobs(&blob_ids)?.iter().map(Reader::summaries).collect())
+        let notes = self.notes_of_blobs(&blob_ids)?;
+        let look = |(position, (note, (commit_id, _))): (usize, (&Note, &Noted<'_>))| {
+            let commit = (position >= commits_from).then(|| self.repo().commit(*commit_id)).transpose()?;
+            Ok((Reader::summaries(note), commit))
+        };
+        notes.iter().zip(window).enumerate().map(look).collect()
     }
 }
+
+/// What the records of a commit say, and the commit if it has been read already.
+type Looked = (Vec<Summary>, Option<Commit>);
 
 /// A commit with its note blobs.
 type Noted<'a> = (ObjectId, &'a [ObjectId]);
@@ -134,7 +142,7 @@ const WINDOWS_AHEAD: usize = 3;
 /// A thread that reads notes while the walk goes on.
 struct ReadAhead<'a> {
     questions: mpsc::Sender<Vec<Noted<'a>>>,
-    answers: mpsc::Receiver<Result<Vec<Vec<Summary>>>>,
+    answers: mpsc::Receiver<Result<Vec<Looked>>>,
     windows: VecDeque<Vec<Noted<'a>>>,
 }
 
@@ -154,7 +162,8 @@ impl<'a> ReadAhead<'a> {
             }
             for window in asked {
                 let summaries = match &repo {
-                    Ok(repo) => Reader::with_refs(repo, refs.clone()).summaries_of(&window),
+                    // The walk is more work than the notes; some of the commits make both even.
+                    Ok(repo) => Reader::with_refs(repo, refs.clone()).look_at(&window, window.len() * 3 / 5),
                     Err(error) => Err(Error::new(error.kind(), error.to_string())),
                 };
                 if answer.send(summaries).is_err() {
@@ -179,7 +188,7 @@ impl<'a> ReadAhead<'a> {
         self.windows.is_empty()
     }
 
-    fn next(&mut self) -> Result<(Vec<Noted<'a>>, Vec<Vec<Summary>>)> {
+    fn next(&mut self) -> Result<(Vec<Noted<'a>>, Vec<Looked>)> {
         let ended = || Error::other("cannot read the notes: a thread ended early");
         let summaries = self.answers.recv().map_err(|_| ended())??;
         Ok((self.windows.pop_front().ok_or_else(ended)?, summaries))
@@ -207,14 +216,14 @@ impl Lister<'_, '_> {
     fn list(
         &mut self,
         window: &[Noted<'_>],
-        summaries: Vec<Vec<Summary>>,
+        looked: Vec<Looked>,
         visit: &mut impl FnMut(Listed) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        for ((commit_id, _), summaries) in window.iter().zip(summaries) {
+        for ((commit_id, _), (summaries, commit)) in window.iter().zip(looked) {
             if !summaries.iter().any(|summary| self.query.fits_summary(summary)) {
                 continue;
             }
-            let commit = self.reader.repo().commit(*commit_id)?;
+            let commit = commit.map_or_else(|| self.reader.repo().commit(*commit_id), Ok)?;
             if !self.query.fits(&commit) {
                 continue;
             }

@@ -24,8 +24,18 @@ fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
-    let bars = [idle_hook, busy_hook, show, log, growth, memory];
-    let failed = bars.iter().filter(|bar| !bar()).count();
+    let bars: [(&str, fn() -> bool); 6] = [
+        ("idle", idle_hook),
+        ("busy", busy_hook),
+        ("show", show),
+        ("log", log),
+        ("growth", growth),
+        ("memory", memory),
+    ];
+    // 'cargo bench -- log' measures one alone.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let chosen = bars.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|word| word == name));
+    let failed = chosen.filter(|(_, bar)| !bar()).count();
     if failed > 0 {
         println!("{failed} above the bar");
         std::process::exit(1);
