@@ -13,7 +13,7 @@
 //! | [`command`] | one file per command: its options, and a `run` that reads like a recipe |
 //!
 //! To follow `git shiftlog show HEAD` to the bytes: `src/bin/git-shiftlog-show.rs`, [`command::show`],
-//! [`record::read`], [`notes`], [`archive`].
+//! [`record::Reader`], [`notes`], [`archive`].
 
 #![warn(missing_docs)]
 

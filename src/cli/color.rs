@@ -67,6 +67,7 @@ pub(super) fn style(repo: &Repository, is_colored: bool, date: date::Format) -> 
         new: slot("new", plain(AnsiColor::Green)),
         reset: anstyle::Reset.render().to_string(),
         date,
+        ..Style::default()
     }
 }
 

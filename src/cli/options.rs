@@ -117,7 +117,7 @@ pub struct Words {
 ///
 /// # Errors
 ///
-/// [`Kind::Usage`] for a word that is both or neither.
+/// If a word is both or neither.
 pub fn split_words(repo: &Repository, words: &[OsString]) -> Result<Words> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let after_dashes = typed.iter().position(|arg| arg == "--").map_or(0, |at| typed.len() - at - 1);

@@ -29,7 +29,8 @@ impl Screen {
         let out = if is_terminal { Output::paged(repo) } else { Output::plain() };
         let is_screen = is_terminal || std::env::var_os("GIT_PAGER_IN_USE").is_some();
         let is_colored = color.decide(repo, is_screen);
-        Screen { style: color::style(repo, is_colored, date), out }
+        let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
+        Screen { style: Style { top, ..color::style(repo, is_colored, date) }, out }
     }
 
     /// Writes with a printer.

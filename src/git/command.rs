@@ -19,7 +19,7 @@ pub struct Git {
 /// What a `git` command printed on stdout.
 pub type Output = BString;
 
-/// Prepares `git <args>`; nothing runs before [`Git::capture`].
+/// Prepares `git <args>`; nothing runs before its `capture`.
 pub fn git<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Git {
     Git { args: args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(), directory: None, input: None }
 }

@@ -160,7 +160,7 @@ impl Printer<'_> {
 
     fn call(&mut self, call: &ToolCall) -> io::Result<()> {
         let name = self.style.paint(&self.style.tool, &sanitize::line(&call.name));
-        let mut lines = vec![format!("  {name} {}", shortened_line(&argument(call), 160))];
+        let mut lines = vec![format!("  {name} {}", shortened_line(self.style.path(&argument(call)), 160))];
         for edit in &call.edits {
             lines.extend(diff::lines(edit, EDIT_LINES, self.style).into_iter().map(|line| format!("    {line}")));
         }

@@ -44,9 +44,17 @@ pub struct Style {
     pub reset: String,
     /// How dates are shown.
     pub date: date::Format,
+    /// The top of the working tree; paths below it are shown from there.
+    pub top: Option<String>,
 }
 
 impl Style {
+    /// Returns a path from the top of the working tree, if it is below it.
+    pub fn path<'p>(&self, path: &'p str) -> &'p str {
+        let below = |top: &String| path.strip_prefix(top.as_str())?.strip_prefix('/');
+        self.top.as_ref().and_then(below).unwrap_or(path)
+    }
+
     /// Returns `text` in `color`, which is one of the colours of this style.
     pub fn paint(&self, color: &str, text: &str) -> String {
         if color.is_empty() { text.to_owned() } else { format!("{color}{text}{}", self.reset) }

@@ -14,6 +14,9 @@ use serde_json::json;
 /// How often each command runs.
 const ROUNDS: usize = 60;
 
+/// A bar: its name, and what measures it.
+type Bar = (&'static str, fn() -> bool);
+
 /// A repository with a home of its own.
 struct Stage {
     root: tempfile::TempDir,
@@ -24,7 +27,7 @@ fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
-    let bars: [(&str, fn() -> bool); 6] = [
+    let bars: [Bar; 6] = [
         ("idle", idle_hook),
         ("busy", busy_hook),
         ("show", show),

@@ -120,7 +120,7 @@ fn show_prints_the_conversation_for_people_and_for_programs() {
          session claude s1, claude-test-1, 1 turn, 1 message, [..], tokens 30 in, 15 out, 0 cached\n\n\
          > write `greet`\n> please\n\n  Edit greet.rs\n     a\n    -b\n    +B\n     c\n\
          \x20   line 1\n    line 2\n    line 3\n    line 4\n    ... 16 more lines\n\n\
-         \x20 Write [..]/greet.rs\n    +fn greet() {{}}\n    done\n\n  Bash git commit -am 'greet'\n    [main {short}] greet\n\n",
+         \x20 Write greet.rs\n    +fn greet() {{}}\n    done\n\n  Bash git commit -am 'greet'\n    [main {short}] greet\n\n",
         short = &commit[..7]
     );
     snapbox::assert_data_eq!(shown, snapbox::Data::from(expected));
