@@ -79,7 +79,7 @@ complete -c git-shiftlog-show -l raw -d 'Print the transcript\'s bytes exactly'
 complete -c git-shiftlog-show -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-show -l no-thinking -d 'Leave out what the model thought'
 complete -c git-shiftlog-show -l no-tools -d 'Leave out tool calls'
-complete -c git-shiftlog-show -s z -d 'End each JSON object with NUL'
+complete -c git-shiftlog-show -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-show -s h -d 'Print this usage'
 
 complete -c git-shiftlog-branches -l contains -d 'List only branches that reach a commit' -r

@@ -7,6 +7,7 @@ mod man;
 mod message;
 mod options;
 mod output;
+mod printing;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ pub use self::man::{PAGES, Page, show_page};
 pub use self::message::{error, hint, warning};
 pub use self::options::{Words, prepared, split_words};
 pub use self::output::{Output, Screen};
+pub use self::printing::Printing;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 

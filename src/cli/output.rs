@@ -26,7 +26,8 @@ impl Screen {
     /// Starts the output of a command that lists or shows: with a pager if a person sees it, and colours if wanted.
     pub fn paged(repo: &Repository, color: Color, date: date::Format) -> Self {
         let is_terminal = io::stdout().is_terminal();
-        let out = if is_terminal { Output::paged(repo) } else { Output::plain() };
+        let wants_pager = is_terminal && repo.config_bool("pager.shiftlog") != Some(false);
+        let out = if wants_pager { Output::paged(repo) } else { Output::plain() };
         let is_screen = is_terminal || std::env::var_os("GIT_PAGER_IN_USE").is_some();
         let is_colored = color.decide(repo, is_screen);
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());

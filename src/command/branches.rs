@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Color, Outcome, Screen};
+use crate::cli::{self, Outcome, Printing};
 use crate::error::Result;
 use crate::git::date;
 use crate::pretty;
-use crate::record::{BranchSummary, Reader};
+use crate::record::BranchSummary;
 
 /// List branches with their conversations
 #[derive(Debug, Parser)]
@@ -34,17 +34,8 @@ pub struct Options {
     #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
           value_parser = ["v1"], conflicts_with = "json")]
     porcelain: Option<String>,
-    /// End each entry with NUL
-    #[arg(short = 'z')]
-    nul: bool,
-    /// Show dates in this format
-    #[arg(long, value_name = "format")]
-    date: Option<String>,
-    /// Read notes from this ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
     #[command(flatten)]
-    color: Color,
+    printing: Printing,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -70,14 +61,14 @@ pub fn run() -> ExitCode {
     cli::main(|options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
-        let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
+        let reader = options.printing.reader(&repo);
         let branches = repo.branches(!options.remotes || options.all, options.remotes || options.all)?;
         let contains = options.contains.as_deref().map(|revision| repo.resolve(revision)).transpose()?;
         let mut summaries = reader.branches(branches, contains)?;
         sort(&mut summaries, options.sort);
-        let dates = options.date.as_deref().map_or(Ok(date::Format::SHORT), date::Format::parse)?;
-        let mut screen = Screen::paged(&repo, options.color, dates);
-        let end = if options.nul { '\0' } else { '\n' };
+        let dates = options.printing.dates(&repo, date::Format::SHORT)?;
+        let mut screen = options.printing.screen(&repo, dates);
+        let end = options.printing.end();
         let width = summaries.iter().map(|summary| summary.branch.name.chars().count()).max().unwrap_or(0);
         let mut names = repo.names();
         for summary in &summaries {

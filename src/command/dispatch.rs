@@ -93,7 +93,7 @@ fn find(name: &str) -> Option<PathBuf> {
         file(&dir)
     };
     let on_path = || std::env::split_paths(&std::env::var_os("PATH")?).find_map(|dir| file(&dir));
-    beside().or_else(on_path).or_else(libexec)
+    beside().or_else(libexec).or_else(on_path)
 }
 
 /// Returns the command whose name is most like a word, if one is like it at all.

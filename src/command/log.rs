@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Color, Outcome, Screen};
+use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::date;
 use crate::git::{Names, Range, Repository};
 use crate::pretty::{self, Format};
-use crate::record::{Listed, Query, Reader};
+use crate::record::{Listed, Query};
 
 /// List commits that have a conversation
 #[derive(Debug, Parser)]
@@ -62,17 +62,8 @@ pub struct Options {
     /// Print a stable format for scripts
     #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1")]
     porcelain: Option<String>,
-    /// End each entry with NUL
-    #[arg(short = 'z')]
-    nul: bool,
-    /// Show dates in this format
-    #[arg(long, value_name = "format")]
-    date: Option<String>,
-    /// Read notes from this ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
     #[command(flatten)]
-    color: Color,
+    printing: Printing,
     /// Revisions and paths
     #[arg(value_name = "revision-range")]
     words: Vec<OsString>,
@@ -91,11 +82,15 @@ pub fn run() -> ExitCode {
     cli::main(|options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
-        let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
+        let reader = options.printing.reader(&repo);
         let query = query(&repo, &options)?;
         let voice = voice(&options)?;
-        let mut screen = Screen::paged(&repo, options.color, dates(&repo, &options)?);
-        let end: &[u8] = if options.nul { b"\0" } else { b"\n" };
+        // One line a commit has no room for more than the day.
+        let default = if options.format.is_none() { date::Format::SHORT } else { date::Format::default() };
+        let dates = options.printing.dates(&repo, default)?;
+        let mut screen = options.printing.screen(&repo, dates);
+        let mut end = [0; 1];
+        let end = options.printing.end().encode_utf8(&mut end).as_bytes();
         let mut is_first = true;
         let mut names = repo.names();
         reader.each(&query, |listed| {
@@ -120,15 +115,6 @@ fn voice(options: &Options) -> Result<Voice> {
         (None, None, false) => Voice::Human,
         _ => return Err(Error::new(Kind::Usage, "--format, --porcelain and --json exclude each other")),
     })
-}
-
-fn dates(repo: &Repository, options: &Options) -> Result<date::Format> {
-    match options.date.clone().or_else(|| repo.config_string("log.date")) {
-        Some(name) => date::Format::parse(&name),
-        // One line a commit has no room for more than the day.
-        None if options.format.is_none() => Ok(date::Format::SHORT),
-        None => Ok(date::Format::default()),
-    }
 }
 
 fn query(repo: &Repository, options: &Options) -> Result<Query> {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Color, Outcome, Screen};
+use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, date};
 use crate::pretty::{self, Depth, ToolOutput};
@@ -38,17 +38,8 @@ pub struct Options {
     /// Show this much of what tools answered (none, short or full)
     #[arg(long, value_name = "amount")]
     tool_output: Option<Amount>,
-    /// End each JSON object with NUL
-    #[arg(short = 'z')]
-    nul: bool,
-    /// Show dates in this format
-    #[arg(long, value_name = "format")]
-    date: Option<String>,
-    /// Read notes from this ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
     #[command(flatten)]
-    color: Color,
+    printing: Printing,
     /// Commits
     #[arg(value_name = "revision")]
     revisions: Vec<String>,
@@ -72,14 +63,11 @@ pub fn run() -> ExitCode {
     cli::main(|mut options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
-        let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
+        let reader = options.printing.reader(&repo);
         if options.revisions.is_empty() {
             options.revisions.push("HEAD".into());
         }
-        let date = match options.date.clone().or_else(|| repo.config_string("log.date")) {
-            Some(name) => date::Format::parse(&name)?,
-            None => date::Format::default(),
-        };
+        let dates = options.printing.dates(&repo, date::Format::default())?;
         let mut outcome = Outcome::Done;
         let mut screen = None;
         for revision in &options.revisions {
@@ -93,7 +81,7 @@ pub fn run() -> ExitCode {
                 Err(error) => return Err(error),
             };
             // The pager starts with the first thing to show, so that an error alone does not flash by in it.
-            let screen = screen.get_or_insert_with(|| Screen::paged(&repo, options.color, date.clone()));
+            let screen = screen.get_or_insert_with(|| options.printing.screen(&repo, dates.clone()));
             print(&repo, screen, &options, revision, &conversations)?;
             if conversations.iter().any(|conversation| !conversation.problems.is_empty()) {
                 outcome = Outcome::No;
@@ -142,7 +130,7 @@ fn print(
             return conversations.iter().try_for_each(|conversation| out.write_all(&conversation.bytes));
         }
         if options.json {
-            let end = if options.nul { '\0' } else { '\n' };
+            let end = options.printing.end();
             let objects = conversations.iter().map(|conversation| pretty::conversation_object(&commit, conversation));
             return objects.into_iter().try_for_each(|object| write!(out, "{object}{end}"));
         }

@@ -17,7 +17,8 @@ use crate::transcript::SessionKey;
 
 /// A session whose hooks have been silent for so long counts as over.
 const IDLE_SECS: i64 = 6 * 60 * 60;
-/// The state of a session that is over is kept so long, for commits made by hand afterwards.
+/// The state of a session that is over is kept so long: for commits made by hand afterwards, and so that its transcript
+/// in the agent's store is not taken for a new one.
 const KEEP_SECS: i64 = 14 * 24 * 60 * 60;
 /// How far back `post-commit` looks for transcripts in the agents' own stores.
 const RECENT_SECS: i64 = 12 * 60 * 60;
@@ -54,11 +55,22 @@ impl Recorder<'_> {
             return Ok(());
         }
         let mut sessions = self.state.sessions();
+        let before = sessions.clone();
         self.add_undiscovered(&mut sessions);
         let ran = runners(&sessions);
         self.link_commit(commit_id, &mut sessions, &ran, None)?;
-        for live in &sessions {
-            self.state.save(live)?;
+        self.save_changed(&before, &sessions)
+    }
+
+    /// Writes down the sessions that are not as they were, and forgets those that no commit can need any more.
+    fn save_changed(&self, before: &[Live], sessions: &[Live]) -> Result<()> {
+        let now = Time::now().seconds;
+        for (index, live) in sessions.iter().enumerate() {
+            if live.is_over && now - live.seen > KEEP_SECS {
+                self.state.forget(&live.key());
+            } else if before.get(index) != Some(live) {
+                self.state.save(live)?;
+            }
         }
         Ok(())
     }
@@ -178,6 +190,7 @@ impl Recorder<'_> {
         let key = SessionKey::new(agent.name(), session_id);
         let event = agent.event(payload.event().unwrap_or(name));
         let mut sessions = self.state.sessions();
+        let before = sessions.clone();
         let position = sessions.iter().position(|live| live.key() == key).unwrap_or_else(|| {
             sessions.push(new_live(&key, PathBuf::new()));
             sessions.len() - 1
@@ -204,14 +217,7 @@ impl Recorder<'_> {
                 self.warn(error);
             }
         }
-        for live in &sessions {
-            if live.is_over && live.progress.stored == live.progress.recorded && live.open.is_none() {
-                self.state.forget(&live.key());
-            } else {
-                self.state.save(live)?;
-            }
-        }
-        Ok(())
+        self.save_changed(&before, &sessions)
     }
 
     /// Brings what is known of a session up to date with its newest hook.
@@ -296,7 +302,7 @@ impl Recorder<'_> {
         note.records().any(is_its_own).then(|| Open { commit: commit.to_owned(), call: call.map(str::to_owned) })
     }
 
-    /// Archives sessions whose agent is gone, and forgets those that no commit can need any more.
+    /// Archives sessions whose agent is gone.
     fn close_forgotten(&mut self, sessions: &mut [Live], current: usize) {
         let now = Time::now().seconds;
         for (index, live) in sessions.iter_mut().enumerate() {
@@ -309,11 +315,6 @@ impl Recorder<'_> {
                 if let Err(error) = self.archive_session(live) {
                     self.state.log(&format!("warning: {}: {error}", live.key()));
                 }
-            }
-            if live.is_over && now - live.seen > KEEP_SECS {
-                // Everything it said is in the archive; saying that it is recorded makes the caller forget it.
-                live.progress.recorded = live.progress.stored.clone();
-                live.open = None;
             }
         }
     }

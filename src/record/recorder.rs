@@ -104,6 +104,11 @@ impl<'r> Recorder<'r> {
     ///
     /// If the transcript cannot be read.
     pub(super) fn news(&mut self, live: &mut Live) -> Result<Option<Stretch<'static>>> {
+        let recorded = live.progress.recorded.bytes;
+        // Most sessions that are known have nothing new; their files are not even opened.
+        if recorded > 0 && live.transcript.metadata().is_ok_and(|metadata| metadata.len() == recorded) {
+            return Ok(None);
+        }
         let key = live.key();
         self.unrecorded(key, known_agent(&live.agent)?, &live.transcript, &mut live.progress)
     }

@@ -27,7 +27,7 @@ pub struct Mark {
 }
 
 /// How far a transcript is stored, and how far it is recorded on commits.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Progress {
     /// What the archive has.
     #[serde(default)]
@@ -53,7 +53,7 @@ pub struct Open {
 }
 
 /// A session that is going on, or ended with words that no commit has yet.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Live {
     /// The agent's name.
     pub agent: String,

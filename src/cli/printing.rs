@@ -1,0 +1,49 @@
+//! The options that every printing command has.
+
+use super::{Color, Screen, notes_ref};
+use crate::error::Result;
+use crate::git::{Repository, date};
+use crate::record::Reader;
+
+/// How to print, and from which notes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Printing {
+    /// End each entry with NUL
+    #[arg(short = 'z')]
+    nul: bool,
+    /// Show dates in this format
+    #[arg(long, value_name = "format")]
+    date: Option<String>,
+    /// Read notes from this ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    #[command(flatten)]
+    color: Color,
+}
+
+impl Printing {
+    /// Returns what ends an entry.
+    pub fn end(&self) -> char {
+        if self.nul { '\0' } else { '\n' }
+    }
+
+    /// Returns how dates are shown: the option, then `log.date`, then `default`.
+    ///
+    /// # Errors
+    ///
+    /// If the option or the config names no format.
+    pub fn dates(&self, repo: &Repository, default: date::Format) -> Result<date::Format> {
+        let name = self.date.clone().or_else(|| repo.config_string("log.date"));
+        name.map_or(Ok(default), |name| date::Format::parse(&name))
+    }
+
+    /// Returns a reader of the notes that are wanted.
+    pub fn reader<'r>(&self, repo: &'r Repository) -> Reader<'r> {
+        Reader::new(repo, notes_ref(repo, self.notes_ref.as_deref()).as_deref())
+    }
+
+    /// Starts the output.
+    pub fn screen(&self, repo: &Repository, dates: date::Format) -> Screen {
+        Screen::paged(repo, self.color, dates)
+    }
+}
