@@ -74,7 +74,20 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
 /// As [`install`].
 pub fn remove(repo: &Repository) -> Result<Plan> {
     let mut plan = Plan::new(repo, true)?;
-    for (path, kind) in known_files(repo)? {
+    let mut files = known_files(repo)?;
+    // Another worktree may have been set up from there; its files are known by their names alone.
+    for path in plan.installed_files() {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let kind = match name.as_str() {
+            "exclude" => FileKind::Exclude,
+            name if GIT_HOOKS.contains(&name) => FileKind::Hook,
+            _ => FileKind::Settings,
+        };
+        if !files.iter().any(|(known, _)| *known == path) {
+            files.push((path, kind));
+        }
+    }
+    for (path, kind) in files {
         plan.take_back(&path, kind)?;
     }
     plan.take_back_config();

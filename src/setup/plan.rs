@@ -78,6 +78,11 @@ impl Plan {
         &self.remarks
     }
 
+    /// Returns the files that were edited or made.
+    pub(super) fn installed_files(&self) -> Vec<PathBuf> {
+        self.installed.files.iter().map(|file| file.path.clone()).collect()
+    }
+
     pub(super) fn remark(&mut self, remark: String) {
         self.remarks.push(remark);
     }

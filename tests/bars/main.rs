@@ -198,10 +198,10 @@ fn idle_hook() -> bool {
 
 fn busy_hook() -> bool {
     let stage = Stage::new();
-    let path = stage.root.path().join("s1.jsonl");
     let mut seed = 7;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS / 2 {
+        let path = stage.root.path().join(format!("s{round}.jsonl"));
         fs::write(&path, transcript(2 << 20, &mut seed)).expect("room");
         stage.event("SessionStart", &path, round);
         stage.commit(&format!("before {round}"));

@@ -363,7 +363,7 @@ fn colours_come_when_asked_for_and_obey_the_config() {
 fn a_terminal_gets_gits_pager() {
     let mut scratch = recorded();
     if scratch.run_in(&scratch.top, "sh", ["-c", "command -v script"]).code != 0 {
-        eprintln!("SKIPPED: no script(1) to make a terminal with");
+        super::support::skip("no script(1) to make a terminal with");
         return;
     }
     scratch.env.insert("GIT_PAGER".into(), "sed -e s/^/paged:/".into());

@@ -159,7 +159,7 @@ fn the_glue_for_git_offers_every_option() {
 fn git_shiftlog_completes_through_gits_own_completion() {
     let candidates = ["/usr/share/bash-completion/completions/git", "/etc/bash_completion.d/git"];
     let Some(gits) = candidates.iter().find(|path| Path::new(path).is_file()) else {
-        eprintln!("SKIPPED: no completion of Git here");
+        super::support::skip("no completion of Git here");
         return;
     };
     let scratch = Scratch::new();
@@ -199,7 +199,7 @@ fn help_is_the_manual_page() {
     scratch.env.insert("MANPAGER".into(), "cat".into());
     scratch.env.insert("PAGER".into(), "cat".into());
     if scratch.run_in(&scratch.top, "sh", ["-c", "command -v man"]).code != 0 {
-        eprintln!("SKIPPED: no man here");
+        super::support::skip("no man here");
         return;
     }
     for listed in command::ALL {
@@ -222,7 +222,7 @@ fn installed_pages_are_found_by_git_help() {
         let page = scratch.git(["help", "shiftlog"]).ok();
         assert!(page.contains("keep the conversation with a coding agent"), "{page}");
     } else {
-        eprintln!("SKIPPED: no man here");
+        super::support::skip("no man here");
     }
     scratch.shiftlog("install-docs", ["--prefix", prefix.to_str().unwrap(), "--uninstall"]).ok();
     assert!(!prefix.join("share/man/man1/git-shiftlog.1").exists());

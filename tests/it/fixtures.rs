@@ -14,7 +14,7 @@ fn fixtures() -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path);
     }
-    eprintln!("SKIPPED: no fixtures at {}", path.display());
+    super::support::skip(&format!("no fixtures at {}", path.display()));
     None
 }
 

@@ -235,7 +235,7 @@ fn settings_that_do_not_parse_are_refused_with_their_place() {
 fn entries_of_the_earlier_tools_give_way_to_ours_and_others_stay() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures/merge");
     if !path.is_dir() {
-        eprintln!("SKIPPED: no fixtures at {}", path.display());
+        super::support::skip(&format!("no fixtures at {}", path.display()));
         return;
     }
     let others = fs::read_to_string(path.join("claude-settings-before.json")).unwrap();
@@ -352,4 +352,16 @@ fn doctor_proves_that_recording_works() {
          ok       recording, tried in a throw-away repository\n"
     );
     assert_eq!(scratch.shiftlog("doctor", ["-q"]).ok(), "");
+}
+
+#[test]
+fn deinit_takes_back_what_was_set_up_from_another_worktree() {
+    let scratch = Scratch::set_up();
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", other.to_str().unwrap()]).ok();
+    scratch.shiftlog_in(&other, "init", ["--agent=claude", "-q"]).ok();
+    assert!(other.join(".claude/settings.local.json").exists());
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert!(!other.join(".claude").exists() && !scratch.top.join(".claude").exists());
+    assert!(!scratch.top.join(".git/hooks/post-commit").exists());
 }

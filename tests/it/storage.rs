@@ -167,7 +167,7 @@ fn a_full_disk_is_told_once_and_the_words_come_with_the_next_commit() {
     let mounted =
         std::process::Command::new("mount").args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"]).arg(&small).output();
     if !mounted.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: cannot mount a tmpfs here");
+        super::support::skip("cannot mount a tmpfs here");
         return;
     }
     let copied =
@@ -228,7 +228,7 @@ fn a_read_only_repository_can_be_read_and_breaks_no_hook() {
             .is_ok_and(|o| o.status.success())
     };
     if !bind("bind") || !bind("remount,bind,ro") {
-        eprintln!("SKIPPED: cannot mount read-only here");
+        super::support::skip("cannot mount read-only here");
         return;
     }
     let shown = scratch.shiftlog("show", ["--raw", "--full"]);
