@@ -17,6 +17,7 @@ const TRANSCRIPT: &[&str] = &["transcript_path", "transcriptPath", "session_path
 const EVENT: &[&str] = &["hook_event_name", "hookEventName", "hookName", "agent_action_name"];
 const CALL: &[&str] = &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "callID"];
 const TOOL: &[&str] = &["tool_name", "toolName", "tool"];
+const INPUT: &[&str] = &["tool_input", "toolInput", "toolArgs", "parameters", "args"];
 const RESPONSE: &[&str] = &["tool_response", "toolResponse", "tool_result", "toolResult", "error"];
 
 impl Payload {
@@ -63,6 +64,16 @@ impl Payload {
     /// Returns the name of the tool that just ran.
     pub fn tool(&self) -> Option<&str> {
         self.string(TOOL)
+    }
+
+    /// Says whether the command that the tool ran may have made a commit, by its words.
+    pub fn may_commit(&self) -> bool {
+        const WORDS: &[&str] = &["commit", "merge", "rebase", "cherry-pick", "revert", "pull", "am"];
+        let inputs = INPUT.iter().filter_map(|key| self.value.get(key));
+        let commands = inputs.flat_map(|input| ["command", "cmd"].iter().filter_map(|key| input.get(key)?.as_str()));
+        commands.into_iter().any(|command| {
+            command.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| WORDS.contains(&word))
+        })
     }
 
     /// Says whether what the tool answered mentions `word`.

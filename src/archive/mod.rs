@@ -229,7 +229,7 @@ impl<'r> Archive<'r> {
         self.repo.update_ref(REF, &message, deadline, |tip| {
             let root = tip.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
             let there = self.entries(tip, &directory)?;
-            let mut sequence = there.last().map_or(0, |(number, _)| number + 1);
+            let mut sequence = there.last().map_or(0, |(number, _)| number.saturating_add(1));
             let mut editor = self.repo.gix().edit_tree(root).map_err(fail)?;
             for segment_id in segment_ids {
                 if there.iter().any(|(_, id)| id == segment_id) {
@@ -237,7 +237,7 @@ impl<'r> Archive<'r> {
                 }
                 let path = format!("{directory}/{sequence:06}-{}.zst", segment_id.to_hex_with_len(12));
                 editor.upsert(path, gix::object::tree::EntryKind::Blob, *segment_id).map_err(fail)?;
-                sequence += 1;
+                sequence = sequence.saturating_add(1);
             }
             Ok(Some(editor.write().map_err(fail)?.detach()))
         })?;
@@ -265,7 +265,8 @@ impl<'r> Archive<'r> {
         let mut entries = Vec::new();
         for entry in tree.iter() {
             let entry = entry.map_err(fail)?;
-            let number = entry.filename().to_str().ok().and_then(|name| name.split('-').next()?.parse().ok());
+            let number = entry.filename().to_str().ok().and_then(|name| name.split('-').next());
+            let number = number.filter(|digits| digits.len() <= 9).and_then(|digits| digits.parse().ok());
             entries.extend(number.map(|number| (number, entry.object_id())));
         }
         Ok(entries)

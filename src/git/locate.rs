@@ -19,7 +19,11 @@ pub struct Location {
 /// here is only good for looking whether there is work; [`Repository::open`](super::Repository::open) decides.
 pub fn locate(directory: &Path) -> Option<Location> {
     let (git_dir, worktree) = match std::env::var_os("GIT_DIR") {
-        Some(dir) => (directory.join(dir), std::env::var_os("GIT_WORK_TREE").map(|tree| directory.join(tree))),
+        Some(dir) => (directory.join(dir), {
+            // Git runs hooks at the top of the working tree, and names it only if it is in an unusual place.
+            let named = std::env::var_os("GIT_WORK_TREE").map(|tree| directory.join(tree));
+            Some(named.unwrap_or_else(|| directory.to_owned()))
+        }),
         None => {
             let options = gix::discover::upwards::Options {
                 trust: gix::discover::upwards::TrustPolicy::Assume(gix::sec::Trust::Full),

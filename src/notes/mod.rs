@@ -15,6 +15,9 @@ pub const DEFAULT_REF: &str = "refs/notes/shiftlog";
 /// The largest note that is read, in bytes. Notes of the earlier tools hold whole transcripts.
 const MAX_NOTE_BYTES: u64 = 512 * 1024 * 1024;
 
+/// The most trees that are read to list notes: enough for a fanout of two levels.
+const MAX_TREES: usize = 100_000;
+
 /// One entry of a notes tree.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Entry {
@@ -95,7 +98,8 @@ pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Result<Vec<Ve
 pub fn list(repo: &Repository, ref_name: &str) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     if let Some(tip) = repo.tip(ref_name)? {
-        collect(repo, tip.tree_id, &mut String::new(), &mut entries)?;
+        let mut trees = 0;
+        collect(repo, tip.tree_id, &mut String::new(), &mut entries, &mut trees)?;
     }
     Ok(entries)
 }
@@ -186,7 +190,7 @@ fn find(repo: &Repository, tree_id: ObjectId, rest: &str, found: &mut Vec<Object
         let Some(tail) = name.to_str().ok().and_then(|name| rest.strip_prefix(name)) else { return };
         match (is_tree, tail.is_empty()) {
             (false, true) => found.push(id),
-            (true, false) if name.len() == 2 => subtrees.push((id, tail)),
+            (true, false) if name.len() == 2 && subtrees.is_empty() => subtrees.push((id, tail)),
             _ => {}
         }
     })?;
@@ -197,7 +201,18 @@ fn find(repo: &Repository, tree_id: ObjectId, rest: &str, found: &mut Vec<Object
 }
 
 /// Collects the notes below `tree_id`, whose path so far spells `prefix`.
-fn collect(repo: &Repository, tree_id: ObjectId, prefix: &mut String, entries: &mut Vec<Entry>) -> Result<()> {
+fn collect(
+    repo: &Repository,
+    tree_id: ObjectId,
+    prefix: &mut String,
+    entries: &mut Vec<Entry>,
+    trees: &mut usize,
+) -> Result<()> {
+    // Trees that name one subtree many times make a small repository look endless.
+    *trees += 1;
+    if *trees > MAX_TREES {
+        return Err(Error::new(Kind::Corrupt, "the notes tree has more subtrees than any fanout needs"));
+    }
     let mut subtrees = Vec::new();
     each_entry(repo, tree_id, |name, is_tree, id| {
         let Ok(name) = name.to_str() else { return };
@@ -217,7 +232,7 @@ fn collect(repo: &Repository, tree_id: ObjectId, prefix: &mut String, entries: &
     for (name, id) in subtrees {
         if prefix.len() < 64 {
             prefix.push_str(&name);
-            collect(repo, id, prefix, entries)?;
+            collect(repo, id, prefix, entries, trees)?;
             prefix.truncate(prefix.len() - 2);
         }
     }

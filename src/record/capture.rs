@@ -298,9 +298,10 @@ impl<'a> Reading<'a> {
             if read == 0 {
                 return Err(Error::other("the transcript became shorter while it was read"));
             }
-            let complete = complete_lines(&lines);
+            // Only what is new is searched: a line can be many times longer than one step.
+            let complete = complete_lines(&lines[lines.len() - read..]);
             if complete > 0 {
-                lines.truncate(complete);
+                lines.truncate(lines.len() - read + complete);
                 return Ok(lines);
             }
         }

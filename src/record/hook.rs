@@ -231,23 +231,25 @@ impl Recorder<'_> {
         {
             live.transcript = found;
         }
-        live.worktree = self.repo.worktree().map(std::path::Path::to_owned).or_else(|| live.worktree.take());
+        let worktree = self.repo.worktree().map(std::path::Path::to_owned);
+        if worktree.is_some() && live.worktree != worktree {
+            (live.worktree, live.head) = (worktree, None);
+        }
         live.process = process::caller().or(live.process);
     }
 
     /// Returns how HEAD moved since the session's last hook, oldest first, and remembers where it is.
+    ///
+    /// If it is not known where HEAD was (no hook has run before, or the session has gone to another worktree), nothing
+    /// counts as a move: what the reflog holds is somebody else's.
     fn moves_of_head(&self, live: &mut Live) -> Vec<ReflogEntry> {
-        let Some(head) = self.repo.head().ok().and_then(|head| head.commit_id) else { return Vec::new() };
-        let before = live.head.replace(head.to_string());
-        if before.as_deref() == Some(&head.to_string()) {
-            return Vec::new();
-        }
-        let is_known = |entry: &ReflogEntry| before.as_deref() == Some(&entry.new_id.to_string());
-        let limit = if before.is_some() { MAX_MOVES } else { 1 };
-        let log = self.repo.head_reflog(limit);
-        let mut moves: Vec<ReflogEntry> = log.into_iter().take_while(|entry| !is_known(entry)).collect();
-        moves.reverse();
-        moves
+        // A branch without commits is a known place too.
+        let head = self.repo.head().ok().and_then(|head| head.commit_id).map(|id| id.to_string()).unwrap_or_default();
+        let Some(before) = live.head.replace(head.clone()).filter(|before| *before != head) else { return Vec::new() };
+        let log = self.repo.head_reflog(MAX_MOVES);
+        let before_id = self.repo.parse_id(&before).unwrap_or_else(|| self.repo.null_id());
+        let Some(last) = log.iter().position(|entry| entry.old_id == before_id) else { return Vec::new() };
+        log.into_iter().take(last + 1).rev().collect()
     }
 
     /// Records the commits that a tool call made, unless Git's own hook did, and waits for the call's result.
@@ -278,7 +280,8 @@ impl Recorder<'_> {
                 open.call = payload.call_id().map(str::to_owned);
                 continue;
             }
-            let has_run_it = is_alone || payload.response_mentions(&commit[..7]);
+            // Somebody else can have committed while the tool ran.
+            let has_run_it = payload.response_mentions(&commit[..7]) || (is_alone && payload.may_commit());
             match notes::get(self.repo, &self.notes_ref, *commit_id)? {
                 // One result is there for all commits of the call; it goes to the last.
                 Some(note) if has_run_it && is_last => {

@@ -49,6 +49,9 @@ pub fn choose(change: &Change, sessions: &[Evidence<'_>]) -> Vec<usize> {
 fn edits_a_changed_path(change: &Change, session: &Evidence<'_>) -> bool {
     session.tally.edited_paths.iter().any(|edited| {
         let edited = Path::new(edited);
+        if edited.file_name().is_none() {
+            return false;
+        }
         change.paths.iter().any(|path| {
             let Ok(path) = path.to_path() else { return false };
             match &change.worktree {

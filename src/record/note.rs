@@ -27,6 +27,7 @@ impl Note {
     pub fn parse(bytes: &[u8]) -> Self {
         let mut note = Note::default();
         let mut rest = bytes;
+        let mut seen = std::collections::HashSet::new();
         while !rest.is_empty() {
             let end = rest.find_byte(b'\n').map_or(rest.len(), |end| end + 1);
             let line = rest[..end].trim();
@@ -40,8 +41,8 @@ impl Note {
                 } else {
                     note.add_unit(Unit::Foreign(line.into()));
                 }
-            } else if !line.is_empty() {
-                note.add_unit(Unit::Foreign(line.into()));
+            } else if !line.is_empty() && seen.insert(line) {
+                note.units.push(Unit::Foreign(line.into()));
             }
             rest = &rest[end..];
         }
@@ -106,7 +107,11 @@ impl Note {
         }
     }
 
-    fn add_unit(&mut self, unit: Unit) {
+    /// Adds a unit; one that is there already changes nothing.
+    pub(super) fn add_unit(&mut self, unit: Unit) {
+        if let Unit::Record(record) = unit {
+            return self.add(*record);
+        }
         if !self.units.contains(&unit) {
             self.units.push(unit);
         }

@@ -19,8 +19,8 @@ pub struct Capture {
     pub agent: String,
     /// The session's id.
     pub session: String,
-    /// The commit to record the session on, in hex; `None` if the words are only to be kept.
-    pub commit: Option<String>,
+    /// The commits to record the session on, in hex; none if the words are only to be kept.
+    pub commits: Vec<String>,
     /// What the archive had; the bytes follow it.
     pub from: Mark,
 }

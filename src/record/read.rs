@@ -18,6 +18,9 @@ const EARLIER_REF: &str = "refs/notes/claude-conversations";
 /// Where a remote's refs are fetched to.
 const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
 
+/// The most records of one note that are compared with each other.
+const MAX_SETTLED: usize = 64;
+
 /// Reads the notes of a repository.
 pub struct Reader<'r> {
     repo: &'r Repository,
@@ -147,6 +150,10 @@ impl<'r> Reader<'r> {
                 mended.merge(&earlier);
             }
         }
+        // What was recorded since the damage is whole.
+        for unit in note.units().iter().filter(|unit| !matches!(unit, Unit::Foreign(_))) {
+            mended.add_unit(unit.clone());
+        }
         if mended.has_conversation() { mended } else { note }
     }
 
@@ -163,12 +170,16 @@ impl<'r> Reader<'r> {
                     && self.contains(outer, inner)
             })
         };
-        if records.len() < 2 || !(0..records.len()).any(is_within) {
+        // A note that holds more is none that we made; each pair costs a walk.
+        if !(2..=MAX_SETTLED).contains(&records.len()) {
             return note;
         }
-        for (index, record) in records.iter().enumerate() {
-            if !is_within(index) {
-                settled.add(record.clone());
+        let within: Vec<bool> = (0..records.len()).map(is_within).collect();
+        let mut is_within = within.iter();
+        for unit in note.units() {
+            let is_dropped = matches!(unit, Unit::Record(_)) && is_within.next() == Some(&true);
+            if !is_dropped {
+                settled.add_unit(unit.clone());
             }
         }
         settled
@@ -191,18 +202,21 @@ impl<'r> Reader<'r> {
 
     /// Returns what the records of a note say, sub-agents behind their sessions.
     pub fn summaries(note: &Note) -> Vec<Summary> {
-        let mut summaries: Vec<Summary> = note.units().iter().filter_map(Summary::of).collect();
-        let order: Vec<SessionKey> = summaries.iter().map(|summary| summary.key.clone()).collect();
-        let place = |key: &SessionKey| {
-            let parent = key.parent_id().map(|id| SessionKey::new(&key.agent, id));
-            let parent_place = parent.and_then(|parent| order.iter().position(|known| *known == parent));
-            (
-                parent_place.unwrap_or_else(|| order.iter().position(|known| known == key).unwrap_or(0)),
-                key.parent_id().is_some(),
-            )
-        };
-        summaries.sort_by_cached_key(|summary| place(&summary.key));
-        summaries
+        Self::ordered(note).into_iter().map(|(summary, _)| summary).collect()
+    }
+
+    fn ordered(note: &Note) -> Vec<(Summary, &Unit)> {
+        let mut units: Vec<(Summary, &Unit)> =
+            note.units().iter().filter_map(|unit| Some((Summary::of(unit)?, unit))).collect();
+        if units.iter().any(|(summary, _)| summary.key.parent_id().is_some()) {
+            let order: Vec<SessionKey> = units.iter().map(|(summary, _)| summary.key.clone()).collect();
+            let at = |key: &SessionKey| order.iter().position(|known| known == key);
+            units.sort_by_cached_key(|(summary, _)| {
+                let parent = summary.key.parent_id().map(|id| SessionKey::new(&summary.key.agent, id));
+                (parent.as_ref().and_then(at).or_else(|| at(&summary.key)), parent.is_some())
+            });
+        }
+        units
     }
 
     /// Reads the conversations of a note: what each record added, or with `is_full` the whole session up to it.
@@ -213,32 +227,22 @@ impl<'r> Reader<'r> {
     ///
     /// [`Kind::Missing`] if no session, or more than one, goes by that name.
     pub fn conversations(&self, note: &Note, session: Option<&str>, is_full: bool) -> Result<Vec<Conversation>> {
-        let mut found = Vec::new();
         let wanted = match session {
             Some(name) => Some(pick(&Self::summaries(note), name)?),
             None => None,
         };
-        for summary in Self::summaries(note) {
-            if wanted.as_ref().is_some_and(|key| *key != summary.key) {
-                continue;
-            }
-            let is_seen = |known: &Conversation| known.summary.key == summary.key;
-            if is_full && found.iter().any(is_seen) {
-                continue;
-            }
-            for unit in note.units() {
-                if Summary::of(unit).is_some_and(|other| other.key == summary.key && other.time == summary.time) {
-                    found.push(self.conversation(unit, is_full));
-                    break;
-                }
+        let mut found: Vec<Conversation> = Vec::new();
+        for (summary, unit) in Self::ordered(note) {
+            let is_seen = found.iter().any(|known| known.summary.key == summary.key);
+            if wanted.as_ref().is_none_or(|key| *key == summary.key) && !(is_full && is_seen) {
+                found.push(self.conversation(summary, unit, is_full));
             }
         }
         Ok(found)
     }
 
     /// Reads the conversation of one unit of a note.
-    fn conversation(&self, unit: &Unit, is_full: bool) -> Conversation {
-        let Some(summary) = Summary::of(unit) else { unreachable!("only units with a summary are read") };
+    fn conversation(&self, summary: Summary, unit: &Unit, is_full: bool) -> Conversation {
         let (bytes, problems) = match unit {
             Unit::Record(record) => {
                 let archive = Archive::new(self.repo);

@@ -20,6 +20,9 @@ use crate::transcript::SessionKey;
 /// How long a hook may take unless `shiftlog.hookTimeout` says otherwise, in seconds.
 const HOOK_TIMEOUT_SECS: i64 = 5;
 
+/// How long storing what is pending may take before the caller's own work.
+const PENDING_SHARE: Duration = Duration::from_millis(200);
+
 /// What a recorder did, for the caller to tell.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -81,9 +84,12 @@ impl<'r> Recorder<'r> {
             report: Report::default(),
             _lock: lock,
         };
+        // A lock that stays must not use up the time for what is new.
+        recorder.deadline = deadline.min(Instant::now() + PENDING_SHARE);
         if let Err(error) = recorder.store_pending() {
             recorder.warn(error);
         }
+        recorder.deadline = deadline;
         recorder
     }
 
@@ -233,7 +239,7 @@ impl<'r> Recorder<'r> {
             shiftlog: 1,
             agent: stretch.key.agent.clone(),
             session: stretch.key.id.clone(),
-            commit: stretch.commit_ids.first().map(ToString::to_string),
+            commits: stretch.commit_ids.iter().map(ToString::to_string).collect(),
             from: from.clone(),
         };
         let bytes = stretch.reading.bytes(from.bytes, stretch.until);
@@ -255,37 +261,45 @@ impl<'r> Recorder<'r> {
     /// What stands in the way.
     fn store_pending(&mut self) -> Result<()> {
         for path in pending::list(&self.state) {
-            let (capture, bytes) = match pending::read(&path) {
-                Ok(pending) => pending,
-                Err(error) => {
-                    self.warn(error);
-                    continue;
-                }
-            };
-            let key = SessionKey::new(&capture.agent, &capture.session);
-            let agent = known_agent(&capture.agent)?;
-            let mut live = self.state.session(&key);
-            let mut progress = live.as_ref().map(|live| live.progress.clone()).unwrap_or_default();
-            self.recover_progress(&key, &mut progress);
-            let mut transcript = match capture.from.segment.as_deref().and_then(|hex| self.repo.parse_id(hex)) {
-                Some(segment_id) => self.archive.transcript(segment_id).bytes(),
-                None => Vec::new(),
-            };
-            transcript.truncate(usize::try_from(capture.from.bytes).unwrap_or(usize::MAX));
-            transcript.extend(bytes);
-            let reading = Reading::of_bytes(&self.archive, agent, &key, &progress, transcript)?;
-            if let Some(mut stretch) = Self::stretch(key, reading, progress.recorded.clone())? {
-                stretch.commit_ids.extend(capture.commit.as_deref().and_then(|hex| self.repo.parse_id(hex)));
-                self.try_record(&mut stretch, &mut progress)?;
+            match self.store_one(&path) {
+                Ok(()) => self.state.log(&format!("stored '{}'", path.display())),
+                Err(error) if matches!(error.kind(), Kind::Busy | Kind::Storage) => return Err(error),
+                // What can never be stored must not keep the others waiting.
+                Err(error) => self.warn(Error::other(format!("cannot store '{}'", path.display())).because(error)),
             }
-            if let Some(live) = &mut live {
-                live.progress = progress;
-                self.state.save(live)?;
-            }
-            std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
-            self.state.log(&format!("stored '{}'", path.display()));
         }
         Ok(())
+    }
+
+    fn store_one(&mut self, path: &Path) -> Result<()> {
+        let (capture, bytes) = pending::read(path)?;
+        let key = SessionKey::new(&capture.agent, &capture.session);
+        let agent = known_agent(&capture.agent)?;
+        // What is known of a sub-agent stands with its session.
+        let owner = key.parent_id().map_or_else(|| key.clone(), |parent| SessionKey::new(&key.agent, parent));
+        let mut live = self.state.session(&owner);
+        let mut unknown = Progress::default();
+        let progress = match &mut live {
+            Some(live) if owner == key => &mut live.progress,
+            Some(live) => live.sub_agents.entry(key.id.clone()).or_default(),
+            None => &mut unknown,
+        };
+        self.recover_progress(&key, progress);
+        let mut transcript = match capture.from.segment.as_deref().and_then(|hex| self.repo.parse_id(hex)) {
+            Some(segment_id) => self.archive.transcript(segment_id).bytes(),
+            None => Vec::new(),
+        };
+        transcript.truncate(usize::try_from(capture.from.bytes).unwrap_or(usize::MAX));
+        transcript.extend(bytes);
+        let reading = Reading::of_bytes(&self.archive, agent, &key, progress, transcript)?;
+        if let Some(mut stretch) = Self::stretch(key, reading, progress.recorded.clone())? {
+            stretch.commit_ids.extend(capture.commits.iter().filter_map(|hex| self.repo.parse_id(hex)));
+            self.try_record(&mut stretch, progress)?;
+        }
+        if let Some(live) = &live {
+            self.state.save(live)?;
+        }
+        std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))
     }
 
     /// Finds out how far a session is stored and recorded when our own state does not know it.

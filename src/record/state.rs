@@ -136,8 +136,9 @@ impl State {
             private().create(true).truncate(false).open(self.root.join("lock")).map_err(Error::other_io)
         });
         let Ok(file) = opened else { return Lock { _file: None } };
-        while file.try_lock().is_err() {
-            if Instant::now() >= deadline {
+        while let Err(error) = file.try_lock() {
+            let is_held = matches!(error, std::fs::TryLockError::WouldBlock);
+            if !is_held || Instant::now() >= deadline {
                 return Lock { _file: None };
             }
             std::thread::sleep(Duration::from_millis(3));

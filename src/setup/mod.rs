@@ -56,6 +56,10 @@ pub struct Wanted {
 pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
     let mut plan = Plan::new(repo, false)?;
     let program = program()?;
+    // What is done is written down as JSON, which has no way to spell any bytes.
+    if [Some(repo.common_dir().as_path()), repo.worktree()].into_iter().flatten().any(|dir| dir.to_str().is_none()) {
+        return Err(Error::other("cannot set up a repository whose path is not UTF-8"));
+    }
     plan_git_hooks(repo, &mut plan, &program)?;
     plan_config(repo, &mut plan);
     for agent in chosen_agents(&wanted.agents)? {
@@ -142,12 +146,16 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
     if uses_config_hooks() {
         for event in GIT_HOOKS {
             let name = format!("hook.shiftlog-{event}");
-            plan.add_config(repo, &format!("{name}.command"), &guarded(program, false, &format!("git {event}")));
+            plan.add_config(repo, &format!("{name}.command"), &guarded(program, false, &format!("git {event} \"$@\"")));
             plan.add_config(repo, &format!("{name}.event"), event);
         }
         return Ok(());
     }
     let hooks = hooks_dir(repo)?;
+    if hooks.exists() && !hooks.is_dir() {
+        plan.remark(format!("hooks are turned off: '{}' is no directory", hooks.display()));
+        return Ok(());
+    }
     // A directory in the working tree is one that a team commits; there a path of this machine has no business.
     let is_committed =
         repo.worktree().is_some_and(|top| hooks.starts_with(top) && !hooks.starts_with(repo.common_dir()));
@@ -177,7 +185,7 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
 
 fn plan_config(repo: &Repository, plan: &mut Plan) {
     plan.add_config(repo, "notes.rewriteRef", REWRITE_REF);
-    plan.add_config(repo, "notes.shiftlog.mergeStrategy", "cat_sort_uniq");
+    plan.set_config(repo, "notes.shiftlog.mergeStrategy", "cat_sort_uniq", false);
     if repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
         plan.remark("notes.rewriteMode is 'overwrite': an amend loses notes until our own hook has run".into());
     }
@@ -222,7 +230,7 @@ fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: 
 fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
     use bstr::ByteSlice as _;
     let value = if share == Share::All { "all" } else { "notes" };
-    plan.add_config(repo, "shiftlog.push", value);
+    plan.set_config(repo, "shiftlog.push", value, true);
     let remotes = git(["remote"]).repository(repo).capture().unwrap_or_default();
     let remotes: Vec<String> = remotes.lines().map(|line| line.to_str_lossy().into_owned()).collect();
     if remotes.is_empty() {
@@ -232,8 +240,10 @@ fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
         // Wildcards, because Git refuses to fetch an exact ref that the remote does not have.
         let key = format!("remote.{remote}.fetch");
         plan.add_config(repo, &key, &format!("+refs/notes/shiftlog*:refs/shiftlog/remotes/{remote}/notes*"));
-        if share == Share::All {
-            plan.add_config(repo, &key, &format!("+refs/shiftlog/sessions*:refs/shiftlog/remotes/{remote}/sessions*"));
+        let sessions = format!("+refs/shiftlog/sessions*:refs/shiftlog/remotes/{remote}/sessions*");
+        match share {
+            Share::All => plan.add_config(repo, &key, &sessions),
+            Share::Notes => plan.remove_config(&key, |value| value == sessions),
         }
     }
 }

@@ -152,9 +152,32 @@ impl Plan {
         }
     }
 
+    /// Plans that a key with one value shall have this one: what we set before goes. `is_asked_for` says that the user
+    /// asked for it; otherwise a value of their own stays.
+    pub(super) fn set_config(&mut self, repo: &Repository, key: &str, value: &str, is_asked_for: bool) {
+        let Some(there) = repo.config_string(key) else { return self.add_config(repo, key, value) };
+        let is_ours = |known: &str| self.installed.config.iter().any(|(k, v)| k == key && v == known);
+        if there == value || !(is_asked_for || is_ours(&there)) {
+            return;
+        }
+        self.remove_config(key, |known| known != value);
+        self.steps.push(Step::AddConfig { key: key.to_owned(), value: value.to_owned() });
+    }
+
+    /// Plans that those values of a key go that we added and that fit.
+    pub(super) fn remove_config(&mut self, key: &str, fits: impl Fn(&str) -> bool) {
+        let ours = self.installed.config.iter().filter(|(k, v)| k == key && fits(v));
+        let steps: Vec<Step> =
+            ours.map(|(key, value)| Step::RemoveConfig { key: key.clone(), value: value.clone() }).collect();
+        self.steps.extend(steps);
+    }
+
     /// Plans that a file loses our part.
     pub(super) fn take_back(&mut self, path: &Path, kind: FileKind) -> Result<()> {
         let Some(bytes) = file::read(path)? else { return Ok(()) };
+        if self.installed.file(path).is_none() && !has_our_part(kind, &bytes) {
+            return Ok(());
+        }
         let before = match self.installed.original(path, &bytes) {
             Some(original) => original,
             None => {

@@ -89,6 +89,13 @@ fn documents_shredded_by_a_merge_are_put_together_from_history() {
     scratch.git(["update-ref", "refs/notes/shiftlog", merge.trim()]).ok();
     assert_eq!(scratch.raw("HEAD", &["--session=one"]), one);
     assert_eq!(scratch.raw("HEAD", &["--session=two"]), two);
+    // What is recorded after the damage is there too.
+    let ours = transcript("ours");
+    let mut command = scratch.command("git", &scratch.top);
+    command.args(["shiftlog", "add", "-q", "--transcript=-", "--session=ours"]);
+    assert_eq!(feed(&mut command, ours.as_bytes()).code, 0);
+    assert_eq!(scratch.raw("HEAD", &["--session=ours"]), ours);
+    assert_eq!(scratch.raw("HEAD", &["--session=one"]), one);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::Scratch;
+use crate::support::{Scratch, Session};
 
 #[test]
 fn a_commit_by_the_agent_gets_one_record_through_the_tools_result() {
@@ -235,11 +235,79 @@ fn a_transcript_without_hooks_is_found_in_the_agents_own_store() {
         scratch.top.to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let folder = scratch.home().join(".claude/projects").join(name);
     fs::create_dir_all(&folder).unwrap();
-    let edit = json!({ "type": "assistant", "message": { "role": "assistant", "content": [
+    let edit = json!({ "type": "assistant", "cwd": scratch.top, "message": { "role": "assistant", "content": [
         { "type": "tool_use", "id": "t", "name": "Write", "input": { "file_path": scratch.top.join("f.txt"), "content": "f" } } ] } });
     fs::write(folder.join("lone.jsonl"), format!("{edit}\n")).unwrap();
+    // Another directory whose folder has the same name: 'repo' beside 'repo', told apart by what the records say.
+    let other = edit.to_string().replace(&format!("\"cwd\":{}", json!(scratch.top)), "\"cwd\":\"/somewhere/else\"");
+    assert!(other.contains("/somewhere/else"));
+    fs::write(folder.join("other.jsonl"), format!("{other}\n")).unwrap();
     scratch.commit("f.txt", "f", "found");
     assert_eq!(scratch.record("HEAD")["session"], "lone");
+}
+
+#[test]
+fn a_linked_worktree_finds_sessions_in_the_store_too() {
+    let scratch = Scratch::set_up();
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", other.to_str().unwrap()]).ok();
+    let name: String =
+        other.to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let folder = scratch.home().join(".claude/projects").join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let edit = json!({ "type": "assistant", "cwd": other, "message": { "role": "assistant", "content": [
+        { "type": "tool_use", "id": "t", "name": "Write", "input": { "file_path": other.join("f.txt"), "content": "f" } } ] } });
+    fs::write(folder.join("lone.jsonl"), format!("{edit}\n")).unwrap();
+    fs::write(other.join("f.txt"), "f").unwrap();
+    scratch.git_in(&other, ["add", "f.txt"]).ok();
+    scratch.git_in(&other, ["commit", "-q", "-m", "found"]).ok();
+    assert_eq!(scratch.record("other")["session"], "lone");
+}
+
+#[test]
+fn the_first_hook_of_a_session_claims_no_old_commit() {
+    // An agent that comes into a repository in the middle of its session once got the newest commit there.
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("look around");
+    fs::remove_dir_all(scratch.state().join("live")).unwrap();
+    session.hook_for("PostToolUse", "t1");
+    assert_eq!(scratch.records("HEAD").len(), 0);
+    // And one that goes to another worktree got the newest commits of that.
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", other.to_str().unwrap()]).ok();
+    fs::write(other.join("o.txt"), "o\n").unwrap();
+    scratch.git_in(&other, ["add", "o.txt"]).ok();
+    scratch.git_in(&other, ["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "a human's"]).ok();
+    let moved =
+        Session { scratch: &scratch, id: "s1".into(), dir: other.clone(), transcript: session.transcript.clone() };
+    moved.hook_for("PostToolUse", "t2");
+    assert_eq!(scratch.records("other").len(), 0);
+}
+
+#[test]
+fn a_commit_by_hand_while_a_tool_runs_stays_without_a_record() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("do something");
+    session.edits("a.txt", "a\n");
+    session.commits("mine");
+    session.calls("t1", "Bash", &json!({ "command": "sleep 100" }));
+    let commit = scratch.commit("b.txt", "b\n", "a human's");
+    session.answers("t1", "");
+    let ran = session.try_hook_after("PostToolUse", "t1", "sleep 100");
+    assert_eq!(ran.code, 0);
+    assert_eq!(scratch.records(&commit).len(), 0);
+}
+
+#[test]
+fn a_prompt_that_speaks_of_a_tag_is_kept_whole() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("<ide_selection>noise</ide_selection>what does <system-reminder> mean, and a < b?");
+    session.edits("a.txt", "a\n");
+    let commit = session.commits("x");
+    assert_eq!(scratch.record(&commit)["prompt"], "what does <system-reminder> mean, and a < b?");
 }
 
 #[test]

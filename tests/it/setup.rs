@@ -365,3 +365,33 @@ fn deinit_takes_back_what_was_set_up_from_another_worktree() {
     assert!(!other.join(".claude").exists() && !scratch.top.join(".claude").exists());
     assert!(!scratch.top.join(".git/hooks/post-commit").exists());
 }
+
+#[test]
+fn sharing_less_than_before_takes_back_the_rest() {
+    let scratch = Scratch::new();
+    scratch.git(["remote", "add", "origin", "/nowhere"]).ok();
+    for share in ["--share=notes", "--share=all", "--share=notes"] {
+        scratch.shiftlog("init", ["--agent=claude", "-q", share]).ok();
+    }
+    assert_eq!(scratch.git(["config", "--get-all", "shiftlog.push"]).ok(), "notes\n");
+    assert!(!scratch.git(["config", "--get-all", "remote.origin.fetch"]).ok().contains("sessions"));
+}
+
+#[test]
+fn files_that_are_none_of_ours_do_not_stop_deinit() {
+    let scratch = Scratch::set_up();
+    scratch.write(".claude/settings.json", "{ \"hooks\": [] , }} nonsense");
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert!(!scratch.top.join(".git/hooks/post-commit").exists());
+    scratch.git(["config", "core.hooksPath", "/dev/null"]).ok();
+    let ran = scratch.shiftlog("init", ["--agent=claude", "-q"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, "warning: hooks are turned off: '/dev/null' is no directory\n"));
+}
+
+#[test]
+fn hooks_are_taken_back_from_where_they_were_put() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "core.hooksPath", ".husky"]).ok();
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert!(!scratch.top.join(".git/hooks/post-commit").exists(), "core.hooksPath came later");
+}

@@ -119,6 +119,46 @@ fn a_lock_left_behind_puts_the_capture_aside_until_it_is_gone() {
 }
 
 #[test]
+fn a_sub_agent_that_was_put_aside_does_not_overlap_afterwards() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    let session = scratch.session("s1");
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let mut commits = Vec::new();
+    for (number, word) in ["one", "two", "three"].iter().enumerate() {
+        session.prompt(word);
+        let mut words = fs::read_to_string(folder.join("agent-x.jsonl")).unwrap_or_default();
+        words += &line(word);
+        fs::write(folder.join("agent-x.jsonl"), words).unwrap();
+        session.edits("a.txt", word);
+        let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
+        if number == 1 {
+            fs::write(&lock, "").unwrap();
+        }
+        commits.push(session.runs_commit(&["-m", word]));
+        let _ = fs::remove_file(&lock);
+    }
+    let increments: Vec<String> = commits.iter().map(|commit| scratch.raw(commit, &["--session=s1.x"])).collect();
+    assert_eq!(increments, [line("one"), line("two"), line("three")]);
+}
+
+#[test]
+fn one_bad_pending_file_does_not_keep_the_others_waiting() {
+    let scratch = Scratch::set_up();
+    let pending = scratch.state().join("pending");
+    fs::create_dir_all(&pending).unwrap();
+    fs::write(pending.join("0-bad"), "nonsense\n").unwrap();
+    let capture = json!({ "shiftlog": 1, "agent": "nobody", "session": "s", "commits": [], "from": { "segment": null, "bytes": 0 } });
+    fs::write(pending.join("1-unknown"), format!("{capture}\nx\n")).unwrap();
+    let head = scratch.id("HEAD");
+    let capture = json!({ "shiftlog": 1, "agent": "claude", "session": "s", "commits": [head], "from": { "segment": null, "bytes": 0 } });
+    fs::write(pending.join("2-good"), format!("{capture}\n{}", line("kept"))).unwrap();
+    assert_eq!(scratch.raw("HEAD", &[]), line("kept"));
+    assert!(!pending.join("2-good").exists() && pending.join("0-bad").exists());
+}
+
+#[test]
 fn only_the_notes_locked_puts_only_the_note_aside() {
     let scratch = Scratch::set_up();
     scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();

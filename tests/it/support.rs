@@ -339,8 +339,14 @@ impl Session<'_> {
     }
 
     pub fn try_hook(&self, event: &str, call_id: &str) -> Ran {
+        self.try_hook_after(event, call_id, "git commit -q")
+    }
+
+    /// Runs the hook for an event of a tool call that ran this command.
+    pub fn try_hook_after(&self, event: &str, call_id: &str, command: &str) -> Ran {
         let payload = json!({ "session_id": self.id, "transcript_path": self.transcript, "cwd": self.dir,
-            "hook_event_name": event, "tool_name": "Bash", "tool_use_id": call_id, "reason": "other" });
+            "hook_event_name": event, "tool_name": "Bash", "tool_use_id": call_id,
+            "tool_input": { "command": command }, "reason": "other" });
         let settings = fs::read(self.dir.join(".claude/settings.local.json"))
             .or_else(|_| fs::read(self.scratch.top.join(".claude/settings.local.json")));
         let Ok(settings) = settings else { return Ran::of(Command::new("true").output().unwrap()) };

@@ -96,8 +96,17 @@ impl Agent for Claude {
         let written_since = |path: &Path| {
             path.metadata().and_then(|metadata| metadata.modified()).is_ok_and(|modified| modified >= since)
         };
+        let resolved = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        // Directories whose names differ only in punctuation share a folder; the records tell them apart.
+        let is_from_here = |path: &Path| {
+            records::first_string(path, "cwd").is_none_or(|cwd| {
+                let cwd = Path::new(&cwd);
+                cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()).starts_with(&resolved)
+            })
+        };
         let mut found = jsonl_files(&folder);
         found.retain(|found| !found.session_id.starts_with("agent-") && written_since(&found.transcript));
+        found.retain(|found| is_from_here(&found.transcript));
         found
     }
 
@@ -110,7 +119,7 @@ impl Agent for Claude {
         let siblings = transcript.parent().map(jsonl_files).unwrap_or_default();
         found.extend(siblings.into_iter().filter(|sibling| {
             let is_agent = sibling.session_id.starts_with("agent-");
-            is_agent && records::first_session_id(&sibling.transcript).is_some_and(|id| id == session_id)
+            is_agent && records::first_string(&sibling.transcript, "sessionId").is_some_and(|id| id == session_id)
         }));
         found.retain(|found| found.session_id.starts_with("agent-"));
         for sub_agent in &mut found {

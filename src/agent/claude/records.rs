@@ -58,18 +58,21 @@ fn parse_web_export(transcript: &[u8]) -> Option<Vec<Message>> {
     Some(records.iter().filter_map(|record| node(record, 0..transcript.len())).map(|node| node.message).collect())
 }
 
-/// Returns the session that most records of a transcript name.
+/// Returns the session that a transcript's records name.
 pub fn session_id(transcript: &[u8]) -> Option<String> {
-    let head = &transcript[..transcript.len().min(1 << 20)];
-    let ids = head.split(|byte| *byte == b'\n').filter_map(parse_line);
-    ids.filter_map(|record| string(&record, "sessionId")).next()
+    first_in(&transcript[..transcript.len().min(1 << 20)], "sessionId")
 }
 
-/// Returns the session that the first records of a file name.
-pub fn first_session_id(path: &Path) -> Option<String> {
+/// Returns the first value that the records at the beginning of a file have for a key.
+pub fn first_string(path: &Path, key: &str) -> Option<String> {
     let mut head = Vec::new();
     std::fs::File::open(path).ok()?.take(64 * 1024).read_to_end(&mut head).ok()?;
-    session_id(&head)
+    first_in(&head, key)
+}
+
+fn first_in(head: &[u8], key: &str) -> Option<String> {
+    let records = head.split(|byte| *byte == b'\n').filter_map(parse_line);
+    records.filter_map(|record| string(&record, key)).next()
 }
 
 fn parse_line(line: &[u8]) -> Option<Value> {
@@ -146,15 +149,23 @@ fn read_user(record: &Value, inner: &Value, message: &mut Message) {
 
 /// Returns a prompt without the passages that the program added, and without space around the rest.
 fn without_noise(text: &str) -> String {
-    let mut text = text.to_owned();
-    for tag in NOISE {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        while let Some(start) = text.find(&open) {
-            let end = text[start..].find(&close).map_or(text.len(), |end| start + end + close.len());
-            text.replace_range(start..end, "");
-        }
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let (before, from) = rest.split_at(at);
+        kept.push_str(before);
+        // Somebody may ask about such a tag: only one that is closed was put there by the program.
+        let passage = NOISE.iter().find_map(|tag| {
+            let inside = from.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
+            inside.split_once(&format!("</{tag}>")).map(|(_, after)| after)
+        });
+        rest = passage.unwrap_or_else(|| {
+            kept.push('<');
+            &from[1..]
+        });
     }
-    text.trim().to_owned()
+    kept.push_str(rest);
+    kept.trim().to_owned()
 }
 
 fn usage(usage: &Value) -> Tokens {
