@@ -19,7 +19,7 @@ use crate::transcript::SessionKey;
 const IDLE_SECS: i64 = 6 * 60 * 60;
 /// The state of a session that is over is kept so long: for commits made by hand afterwards, and so that its transcript
 /// in the agent's store is not taken for a new one.
-const KEEP_SECS: i64 = 14 * 24 * 60 * 60;
+const KEEP_SECS: i64 = 3 * 24 * 60 * 60;
 /// How far back `post-commit` looks for transcripts in the agents' own stores.
 const RECENT_SECS: i64 = 12 * 60 * 60;
 /// How many movements of HEAD one tool call may make.
