@@ -1,5 +1,6 @@
 //! Which sessions belong to a commit.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice as _};
@@ -33,7 +34,8 @@ pub struct Change {
 /// Those that ran the commit, and those that edited a path which it changes. If there is none, the only session with
 /// a prompt since the parent commit in this worktree; if there are several, nobody can tell and none is recorded.
 pub fn choose(change: &Change, sessions: &[Evidence<'_>]) -> Vec<usize> {
-    let qualifies = |session: &Evidence<'_>| session.has_run_it || edits_a_changed_path(change, session);
+    let changed: HashSet<&Path> = change.paths.iter().filter_map(|path| path.to_path().ok()).collect();
+    let qualifies = |session: &Evidence<'_>| session.has_run_it || edits_a_changed_path(change, &changed, session);
     let chosen: Vec<usize> = sessions.iter().enumerate().filter(|(_, s)| qualifies(s)).map(|(i, _)| i).collect();
     if !chosen.is_empty() {
         return chosen;
@@ -46,31 +48,30 @@ pub fn choose(change: &Change, sessions: &[Evidence<'_>]) -> Vec<usize> {
     if prompted.len() == 1 { prompted } else { Vec::new() }
 }
 
-fn edits_a_changed_path(change: &Change, session: &Evidence<'_>) -> bool {
-    session.tally.edited_paths.iter().any(|edited| {
-        let edited = Path::new(edited);
-        if edited.file_name().is_none() {
-            return false;
-        }
-        change.paths.iter().any(|path| {
-            let Ok(path) = path.to_path() else { return false };
-            match &change.worktree {
-                Some(top) if edited.is_absolute() => is_same_file(&top.join(path), edited),
-                // A relative path is relative to where the agent was, which is the worktree or below it.
-                _ => {
-                    session.is_in_worktree
-                        && !edited.is_absolute()
-                        && path.ends_with(edited.strip_prefix(".").unwrap_or(edited))
-                }
+fn edits_a_changed_path(change: &Change, changed: &HashSet<&Path>, session: &Evidence<'_>) -> bool {
+    session.tally.edited_paths.iter().map(Path::new).filter(|edited| edited.file_name().is_some()).any(|edited| {
+        match &change.worktree {
+            Some(top) if edited.is_absolute() => {
+                below(top, edited).is_some_and(|path| changed.contains(path.as_path()))
             }
-        })
+            // A relative path is relative to where the agent was, which is the worktree or below it.
+            _ if edited.is_absolute() || !session.is_in_worktree => false,
+            _ => {
+                let edited = edited.strip_prefix(".").unwrap_or(edited);
+                changed.contains(edited) || changed.iter().any(|path| path.ends_with(edited))
+            }
+        }
     })
 }
 
-/// Compares paths as they stand, and with symbolic links in their directories resolved.
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    let resolved = |path: &Path| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
-    a == b || (a.file_name() == b.file_name() && resolved(a).is_some_and(|a| resolved(b).is_some_and(|b| a == b)))
+/// Returns a path from the top of the working tree, if it is below it; symbolic links in its directories are followed
+/// only if it does not seem to be.
+fn below(top: &Path, path: &Path) -> Option<PathBuf> {
+    if let Ok(path) = path.strip_prefix(top) {
+        return Some(path.to_owned());
+    }
+    let resolved = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+    resolved.strip_prefix(top.canonicalize().ok()?).ok().map(Path::to_owned)
 }
 
 #[cfg(test)]

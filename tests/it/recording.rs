@@ -149,6 +149,19 @@ fn a_commit_by_hand_gets_the_session_that_edited_its_files() {
 }
 
 #[test]
+fn files_edited_through_a_symbolic_link_are_the_same_files() {
+    let scratch = Scratch::set_up();
+    let link = scratch.root().join("link");
+    std::os::unix::fs::symlink(&scratch.top, &link).unwrap();
+    let (session, bystander) = (scratch.session("s1"), scratch.session("bystander"));
+    session.prompt("write it");
+    bystander.prompt("watch");
+    session.calls("t1", "Write", &json!({ "file_path": link.join("src/a.txt"), "content": "a" }));
+    scratch.commit("src/a.txt", "a", "by hand");
+    assert_eq!(scratch.record("HEAD")["session"], "s1");
+}
+
+#[test]
 fn of_two_sessions_in_one_worktree_each_commit_gets_the_right_one() {
     let scratch = Scratch::set_up();
     let (one, two) = (scratch.session("one"), scratch.session("two"));
