@@ -58,8 +58,9 @@ impl Recorder<'_> {
         let before = sessions.clone();
         self.add_undiscovered(&mut sessions);
         let ran = runners(&sessions);
-        self.link_commit(commit_id, &mut sessions, &ran, None)?;
-        self.save_changed(&before, &sessions)
+        let outcome = self.link_commit(commit_id, &mut sessions, &ran, None);
+        // What was recorded before a failure must be known next time, or it would be recorded twice.
+        self.save_changed(&before, &sessions).and(outcome)
     }
 
     /// Writes down the sessions that are not as they were, and forgets those that no commit can need any more.
@@ -115,7 +116,11 @@ impl Recorder<'_> {
             news.iter().enumerate().filter_map(|(index, stretch)| Some((index, stretch.as_ref()?))).collect();
         // The paths only tell something about sessions that did not run the commit.
         if said.iter().any(|(_, stretch)| !ran.contains(&stretch.key)) {
-            change.paths = self.repo.changed_paths(&commit)?;
+            // A partial clone may lack a tree; then the other evidence decides.
+            change.paths = self.repo.changed_paths(&commit).unwrap_or_else(|error| {
+                self.state.log(&format!("warning: {error}"));
+                Vec::new()
+            });
         }
         let evidence = |(index, stretch): &(usize, &'_ Stretch<'_>)| {
             (ran.contains(&stretch.key), sessions[*index].worktree == worktree)
@@ -201,8 +206,11 @@ impl Recorder<'_> {
             self.close_forgotten(&mut sessions, position);
         }
         let moves = self.moves_of_head(&mut sessions[position]);
-        if event == Event::AfterTool && !moves.is_empty() {
-            self.after_tool(&mut sessions, position, &moves, payload)?;
+        if event == Event::AfterTool
+            && !moves.is_empty()
+            && let Err(error) = self.after_tool(&mut sessions, position, &moves, payload)
+        {
+            self.warn(error);
         }
         let live = &mut sessions[position];
         let is_turn_over = event != Event::AfterTool;

@@ -348,6 +348,8 @@ impl<'r> Recorder<'r> {
         }
         let (Some(until), Some(commit_id)) = (until, self.repo.parse_id(&commit)) else { return Ok(news) };
         let Some(mut stretch) = news else { return Ok(None) };
+        // What has been archived since cannot be cut in the middle of a segment; it goes with the commit.
+        let until = until.max(stretch.reading.kept());
         stretch.commit_ids.push(commit_id);
         stretch.commit_ids.extend(self.amended_since(commit_id, &stretch.key, stretch.since.segment.as_deref()));
         if stretch.until > until {

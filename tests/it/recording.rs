@@ -380,6 +380,23 @@ fn a_session_that_was_killed_is_archived_when_another_starts() {
 }
 
 #[test]
+fn a_session_killed_before_its_commit_was_extended_is_counted_whole() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("killed");
+    session.prompt("first");
+    session.edits("a.txt", "a\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit" }));
+    let commit = session.runs_commit(&["-m", "one"]);
+    session.answers("c1", &format!("[main {}] one", &commit[..7]));
+    session.says("Committed.");
+    // No hook of its own runs any more; another session archives what is left, and the next commit closes it.
+    scratch.session("next");
+    scratch.commit("b.txt", "b\n", "by hand");
+    assert_eq!(scratch.raw(&commit, &[]), session.text());
+    assert_eq!(scratch.record(&commit)["messages"], 2, "the prompt and the last answer");
+}
+
+#[test]
 fn amending_keeps_the_conversation_and_adds_to_it() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
