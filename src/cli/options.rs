@@ -48,7 +48,8 @@ fn problem(error: &clap::Error) -> String {
         _ => None,
     };
     match (error.kind(), value(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some(option)) => format!("unknown option '{option}'"),
+        (ErrorKind::UnknownArgument, Some(option)) if option.starts_with('-') => format!("unknown option '{option}'"),
+        (ErrorKind::UnknownArgument, Some(word)) => format!("unexpected argument '{word}'"),
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(option)) => {
             let wrong = value(ContextKind::InvalidValue).unwrap_or_default();
             format!("'{wrong}' is not a value for '{option}'")

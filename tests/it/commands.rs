@@ -219,6 +219,9 @@ fn wrong_usage_exits_129_and_a_missing_repository_128() {
             );
         }
     }
+    let ran = scratch.shiftlog("doctor", ["extra"]);
+    assert_eq!(ran.code, 129);
+    assert!(ran.stderr.starts_with("error: unexpected argument 'extra'\nusage: "), "{}", ran.stderr);
     let ran = scratch.shiftlog("log", ["--date=nonsense"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (129, "error: unknown date format nonsense\n"));
     let ran = scratch.shiftlog("log", ["--json", "--porcelain"]);
