@@ -5,7 +5,7 @@
 //! | room | what it is about |
 //! | --- | --- |
 //! | [`error`] | kind, message, hints, source |
-//! | [`git`], [`transcript`] | the repository as Git hands it to us; a conversation as a value |
+//! | [`git`], [`transcript`], [`redact`] | the repository as Git hands it to us; a conversation as a value; text without secrets |
 //! | [`notes`], [`archive`], [`agent`] | bytes on objects; segments; each agent's files, hooks and transcripts |
 //! | [`record`], [`setup`] | a session recorded on a commit; what `init` puts in place |
 //! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown |
@@ -19,6 +19,7 @@
 
 pub mod error;
 pub mod git;
+pub mod redact;
 pub mod transcript;
 
 pub mod agent;

@@ -8,6 +8,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("error", 0),
     ("git", 1),
     ("transcript", 1),
+    ("redact", 1),
     ("notes", 2),
     ("archive", 2),
     ("agent", 2),

@@ -1,0 +1,441 @@
+//! Redaction: secrets go before anything is stored.
+//!
+//! Read [`Redactor::redact`]. What it makes of a line is a function of that line (and, for a key in a plain-text
+//! transcript, of the lines of that key) and of the settings: deterministic, and a longer transcript redacts to the same
+//! beginning. Line ends stay where they are, and JSON stays JSON. Nothing here knows Git, agents or files.
+
+mod example;
+mod index;
+mod rules;
+mod shape;
+mod value;
+mod view;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+use regex::bytes::Regex;
+use sha2::{Digest as _, Sha256};
+
+pub use self::example::expand;
+use self::index::Index;
+pub use self::rules::{RULES, Rule};
+use self::shape::is_key_line;
+use self::view::View;
+use crate::error::{Error, Kind, Result};
+
+/// Lines longer than this are looked at in pieces, so that memory stays bounded.
+const PIECE_BYTES: usize = 1 << 20;
+/// By how much two pieces overlap; what is longer than that and cut by a piece's end may be found in two parts.
+const OVERLAP_BYTES: usize = 64 << 10;
+/// How often escapes within escapes are undone.
+const MAX_DEPTH: usize = 3;
+/// A key in plain text that has not ended after so many bytes is none.
+const MAX_BLOCK_BYTES: usize = 64 << 10;
+
+/// What to redact beyond the rules, and what to leave.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Nothing is redacted at all.
+    pub is_off: bool,
+    /// Additional patterns, with the name that stands in the placeholder.
+    pub patterns: Vec<(String, String)>,
+    /// Patterns of values that are no secrets.
+    pub allowed: Vec<String>,
+    /// SHA-256, in hex, of values that are no secrets.
+    pub allowed_sha256: Vec<String>,
+    /// The home directory, to be written as `~`; `None` leaves it.
+    pub home: Option<String>,
+    /// Whether e-mail addresses go.
+    pub has_email: bool,
+    /// Whether telephone numbers go.
+    pub has_phone: bool,
+}
+
+/// A secret in a text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Finding {
+    /// The rule that found it.
+    pub rule: String,
+    /// Where it is.
+    pub span: Range<usize>,
+}
+
+/// Finds secrets and puts placeholders in their place.
+pub struct Redactor {
+    is_off: bool,
+    index: Index,
+    patterns: Vec<(String, Regex)>,
+    allowed: Vec<Regex>,
+    allowed_sha256: HashSet<String>,
+    home: Option<String>,
+}
+
+/// What was found in one line.
+#[derive(Default)]
+struct Found {
+    findings: Vec<Finding>,
+    /// Whether a key begins that the following lines belong to.
+    is_open: bool,
+}
+
+impl Redactor {
+    /// Makes a redactor. Costs about thirty microseconds, and what compiling the additional patterns takes.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Usage`] if a pattern is no regular expression. Then nothing may be stored.
+    pub fn new(settings: &Settings) -> Result<Self> {
+        let compile = |name: &str, pattern: &str| {
+            Regex::new(pattern).map_err(|error| {
+                let reason = error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                Error::new(Kind::Usage, format!("bad pattern for '{name}'")).because(reason)
+            })
+        };
+        let mut patterns = Vec::new();
+        for (name, pattern) in &settings.patterns {
+            patterns.push((name.clone(), compile(name, pattern)?));
+        }
+        if settings.has_email {
+            let email = r"[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9][A-Za-z0-9.-]{0,252}\.[A-Za-z]{2,24}";
+            patterns.push(("email".to_owned(), compile("email", email)?));
+        }
+        if settings.has_phone {
+            let phone = r"(?:\+|\b00)[1-9][0-9]{0,2}[ .\-]?(?:\(0?[0-9]{1,4}\)[ .\-]?)?(?:[0-9]{2,4}[ .\-]?){2,4}[0-9]{2,4}\b";
+            patterns.push(("phone".to_owned(), compile("phone", phone)?));
+        }
+        let allowed = settings.allowed.iter().map(|pattern| compile("allow", pattern)).collect::<Result<_>>()?;
+        Ok(Redactor {
+            is_off: settings.is_off,
+            index: Index::new(RULES),
+            patterns,
+            allowed,
+            allowed_sha256: settings.allowed_sha256.iter().map(|hex| hex.to_ascii_lowercase()).collect(),
+            home: settings.home.clone().filter(|home| home.len() > 1),
+        })
+    }
+
+    /// Says whether redaction is switched off.
+    pub fn is_off(&self) -> bool {
+        self.is_off
+    }
+
+    /// Redacts whole lines and returns how many bytes of them it has dealt with.
+    ///
+    /// That is all of them, unless they end within a key in plain text: then it ends before that key, and the rest
+    /// waits for more. Linear in the length of the text. A text in which no word of a rule occurs is looked through
+    /// at more than a gigabyte a second and handed back as it is.
+    pub fn redact<'t>(&self, lines: &'t [u8]) -> (Cow<'t, [u8]>, usize) {
+        let mut redacted = Vec::new();
+        let mut copied = 0;
+        let mut dealt = lines.len();
+        self.each_finding(lines, |line, findings, is_whole| {
+            if is_whole {
+                redacted.extend_from_slice(&lines[copied..line.start]);
+                put_placeholders(&lines[line.clone()], findings, &mut redacted);
+                copied = line.end;
+            } else {
+                dealt = line.start;
+            }
+        });
+        if copied == 0 {
+            return (Cow::Borrowed(&lines[..dealt]), dealt);
+        }
+        redacted.extend_from_slice(&lines[copied..dealt]);
+        (Cow::Owned(redacted), dealt)
+    }
+
+    /// Returns what is found in a text, each with the number of its line, from 1 on.
+    pub fn scan(&self, text: &[u8]) -> Vec<(usize, Finding)> {
+        let mut found = Vec::new();
+        let (mut number, mut counted) = (1, 0);
+        self.each_finding(text, |line, findings, _| {
+            number += text[counted..line.start].iter().filter(|byte| **byte == b'\n').count();
+            counted = line.start;
+            found.extend(findings.iter().map(|finding| {
+                let span = line.start + finding.span.start..line.start + finding.span.end;
+                (number, Finding { rule: finding.rule.clone(), span })
+            }));
+        });
+        found
+    }
+
+    /// Visits the lines in which something is found, in order; the last with `false` if a key begins there that does
+    /// not end in this text.
+    fn each_finding(&self, text: &[u8], mut visit: impl FnMut(Range<usize>, &[Finding], bool)) {
+        if self.is_off {
+            return;
+        }
+        let mut at = 0;
+        while let Some(line) = self.next_suspect(text, at) {
+            let found = self.line(&text[line.clone()]);
+            at = line.end;
+            // Lines of JSON hold whole strings; only in plain text can a key go on in the next line.
+            let block = found.is_open.then(|| Block::after(text, line.end));
+            if let Some(Block { end, is_over: false }) = block
+                && end - line.start < MAX_BLOCK_BYTES
+            {
+                visit(line, &found.findings, false);
+                return;
+            }
+            if !found.findings.is_empty() {
+                visit(line, &found.findings, true);
+            }
+            while block.as_ref().is_some_and(|block| at < block.end) {
+                let line = at..line_end(text, at);
+                let content = text[line.clone()].trim_ascii_end().len();
+                at = line.end;
+                if content > 0 {
+                    let whole = Finding { rule: "private-key".to_owned(), span: 0..content };
+                    visit(line, &[whole], true);
+                }
+            }
+        }
+    }
+
+    /// Returns the next line, with its end, in which there can be a secret.
+    fn next_suspect(&self, text: &[u8], from: usize) -> Option<Range<usize>> {
+        let mut suspect = None;
+        if !self.patterns.is_empty() || self.home.is_some() {
+            suspect = (from < text.len()).then_some(from);
+        } else {
+            self.index.each(text, from, |at, word| {
+                let end = at + word.text.len();
+                let is_suspect = RULES.get(word.rule).is_none_or(|rule| rule.shape.is_plausible(text, end));
+                is_suspect.then(|| {
+                    suspect = Some(at);
+                    text.len()
+                })
+            });
+        }
+        let at = suspect?;
+        let start = text[from..at].iter().rposition(|byte| *byte == b'\n').map_or(from, |before| from + before + 1);
+        Some(start..line_end(text, at))
+    }
+
+    /// Finds what is in one line.
+    fn line(&self, line: &[u8]) -> Found {
+        let mut found = Found::default();
+        let mut start = 0;
+        loop {
+            let end = line.len().min(start + PIECE_BYTES);
+            self.piece(&line[start..end], start, end == line.len(), &mut found);
+            if end == line.len() {
+                break;
+            }
+            // Not within an escape.
+            start = end - OVERLAP_BYTES;
+            while start + 1 < end && line[start - 1] == b'\\' {
+                start += 1;
+            }
+        }
+        self.settle(line, &mut found.findings);
+        found.is_open &= !is_json(line);
+        found
+    }
+
+    fn piece(&self, piece: &[u8], offset: usize, is_last: bool, found: &mut Found) {
+        let mut chain: Vec<View> = Vec::new();
+        self.look(piece, &[], offset, is_last, found);
+        for _ in 0..MAX_DEPTH {
+            let Some(view) = View::unescaped(chain.last().map_or(piece, |view| &view.text)) else { break };
+            chain.push(view);
+            let text = &chain[chain.len() - 1].text;
+            self.look(text, &chain, offset, false, found);
+        }
+        let innermost = chain.last().map_or(piece, |view| &view.text);
+        if let Some(view) = View::percent_decoded(innermost) {
+            chain.push(view);
+            let text = &chain[chain.len() - 1].text;
+            self.look(text, &chain, offset, false, found);
+        }
+    }
+
+    /// Looks at one view; `chain` leads back to the piece of the line at `offset`.
+    fn look(&self, text: &[u8], chain: &[View], offset: usize, is_last: bool, found: &mut Found) {
+        let source = |span: Range<usize>| {
+            let span = chain.iter().rev().fold(span, |span, view| view.source(span));
+            span.start + offset..span.end + offset
+        };
+        // Once a private passage has no end, no later one has.
+        let mut has_private_end = true;
+        self.index.each(text, 0, |at, word| {
+            let rule = RULES.get(word.rule)?;
+            let end = at + word.text.len();
+            let is_spelled = !rule.is_exact() || text[at..].starts_with(word.text.as_bytes());
+            if !is_spelled || (rule.name == "private" && !has_private_end) || !rule.shape.is_plausible(text, end) {
+                return None;
+            }
+            let Some(hit) = rule.shape.find(text, at..end) else {
+                has_private_end &= rule.name != "private";
+                return None;
+            };
+            if self.is_allowed(&text[hit.span.clone()]) {
+                return None;
+            }
+            found.is_open |= hit.is_open && is_last && chain.is_empty();
+            let next = hit.span.end;
+            found.findings.push(Finding { rule: rule.name.to_owned(), span: source(hit.span) });
+            Some(next)
+        });
+        for (name, pattern) in &self.patterns {
+            for hit in pattern.find_iter(text).filter(|hit| !hit.is_empty() && !self.is_allowed(hit.as_bytes())) {
+                found.findings.push(Finding { rule: name.clone(), span: source(hit.range()) });
+            }
+        }
+        if let Some(home) = &self.home {
+            for at in text.find_iter(home.as_bytes()) {
+                let end = at + home.len();
+                if !text.get(end).is_some_and(|byte| shape::is_in(*byte, shape::URL64)) {
+                    found.findings.push(Finding { rule: "home".to_owned(), span: source(at..end) });
+                }
+            }
+        }
+    }
+
+    fn is_allowed(&self, value: &[u8]) -> bool {
+        if self.allowed.iter().any(|pattern| pattern.is_match(value)) {
+            return true;
+        }
+        !self.allowed_sha256.is_empty() && {
+            let digest = Sha256::digest(value);
+            let hex = digest.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+            self.allowed_sha256.contains(&hex)
+        }
+    }
+
+    /// Makes findings disjoint and in order, and keeps JSON what it is: nothing outside its strings, nothing across
+    /// their ends.
+    fn settle(&self, line: &[u8], findings: &mut Vec<Finding>) {
+        findings.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.span.end)));
+        let mut settled: Vec<Finding> = Vec::new();
+        for finding in findings.drain(..).filter(|finding| !finding.span.is_empty()) {
+            match settled.last_mut() {
+                Some(last) if finding.span.start < last.span.end => {
+                    last.span.end = last.span.end.max(finding.span.end);
+                }
+                _ => settled.push(finding),
+            }
+        }
+        if !settled.is_empty() && is_json(line) {
+            let strings = Strings::of(line);
+            settled.retain_mut(|finding| strings.clip(&mut finding.span));
+        }
+        *findings = settled;
+    }
+}
+
+/// The lines behind a key's beginning that belong to it.
+struct Block {
+    end: usize,
+    /// Whether it has ended, or a line follows that is no part of it.
+    is_over: bool,
+}
+
+impl Block {
+    fn after(text: &[u8], from: usize) -> Block {
+        let mut end = from;
+        while end < text.len() && end - from < MAX_BLOCK_BYTES {
+            let line = end..line_end(text, end);
+            let content = &text[line.clone()];
+            if content.windows(9).any(|window| window == b"-----END ") {
+                return Block { end: line.end, is_over: true };
+            }
+            if !is_key_line(content) {
+                return Block { end, is_over: true };
+            }
+            end = line.end;
+        }
+        Block { end, is_over: false }
+    }
+}
+
+/// The strings of a line of JSON: where they begin and end.
+struct Strings {
+    spans: Vec<Range<usize>>,
+}
+
+impl Strings {
+    fn of(line: &[u8]) -> Strings {
+        let mut spans = Vec::new();
+        let mut at = 0;
+        while let Some(quote) = line[at..].iter().position(|byte| *byte == b'"') {
+            let start = at + quote + 1;
+            let mut end = start;
+            while end < line.len() && line[end] != b'"' {
+                end += if line[end] == b'\\' { 2 } else { 1 };
+            }
+            let end = end.min(line.len());
+            spans.push(start..end);
+            at = (end + 1).min(line.len());
+        }
+        Strings { spans }
+    }
+
+    /// Cuts a span down to the first string it touches; `false` if it touches none.
+    fn clip(&self, span: &mut Range<usize>) -> bool {
+        let next = self.spans.partition_point(|string| string.end <= span.start);
+        let Some(string) = self.spans.get(next) else { return false };
+        *span = span.start.max(string.start)..span.end.min(string.end);
+        span.start < span.end
+    }
+}
+
+fn is_json(line: &[u8]) -> bool {
+    matches!(line.trim_ascii().first(), Some(b'{' | b'[' | b'"'))
+        && serde_json::from_slice::<serde::de::IgnoredAny>(line.trim_ascii()).is_ok()
+}
+
+fn line_end(text: &[u8], at: usize) -> usize {
+    text[at..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |length| at + length + 1)
+}
+
+fn put_placeholders(line: &[u8], findings: &[Finding], redacted: &mut Vec<u8>) {
+    let mut copied = 0;
+    for finding in findings {
+        redacted.extend_from_slice(&line[copied..finding.span.start]);
+        if finding.rule == "home" {
+            redacted.push(b'~');
+        } else {
+            redacted.extend_from_slice(format!("[REDACTED:{}]", finding.rule).as_bytes());
+        }
+        copied = finding.span.end;
+    }
+    redacted.extend_from_slice(&line[copied..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn redactor() -> Redactor {
+        Redactor::new(&Settings::default()).expect("no patterns")
+    }
+
+    fn redacted(text: &str) -> String {
+        String::from_utf8(redactor().redact(text.as_bytes()).0.into_owned()).expect("text")
+    }
+
+    #[test]
+    fn each_rule_finds_its_example_and_not_its_look_alike() {
+        let redactor = redactor();
+        let mut wrong = Vec::new();
+        for rule in RULES {
+            assert!(rule.words.iter().all(|word| word.len() >= 3), "{}: a word is too short for the index", rule.name);
+            let (example, look_alike) = (expand(rule.example), expand(rule.look_alike));
+            let found = redactor.scan(example.as_bytes());
+            if !found.iter().any(|(_, finding)| finding.rule == rule.name) {
+                wrong.push(format!("{}: {example:?} gave {found:?}", rule.name));
+            }
+            let found = redactor.scan(look_alike.as_bytes());
+            if !found.is_empty() {
+                wrong.push(format!("{}: {look_alike:?} gave {found:?}", rule.name));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
