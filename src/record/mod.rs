@@ -13,6 +13,7 @@ mod pending;
 mod process;
 mod read;
 mod recorder;
+pub mod redaction;
 mod state;
 mod walk;
 

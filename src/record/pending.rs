@@ -1,6 +1,7 @@
 //! Captures that could not be stored, kept as files until a later command can.
 //!
-//! A file is one line of JSON and then the transcript's bytes from where the archive ends.
+//! A file is one line of JSON and then the transcript's bytes, redacted, from where the archive ends. Where nothing could
+//! be redacted it holds no bytes, and says where the agent has them.
 
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,18 @@ pub struct Capture {
     pub commits: Vec<String>,
     /// What the archive had; the bytes follow it.
     pub from: Mark,
+    /// The agent's own transcript, if the words were left there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<Elsewhere>,
+}
+
+/// Words that are still where the agent wrote them.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Elsewhere {
+    /// The agent's file.
+    pub path: PathBuf,
+    /// How far it belongs to the commits.
+    pub until: u64,
 }
 
 /// Keeps a capture and returns the file's path.

@@ -2,13 +2,14 @@
 //!
 //! Read [`Recorder::record_stretch`]: every word that is kept goes through it. What hooks do is in `hook`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::capture::{Reading, Survey};
-use super::pending::{self, Capture};
+use super::capture::{Reading, Redaction, Survey};
+use super::pending::{self, Capture, Elsewhere};
 use super::state::{Live, Lock, Mark, Open, Progress};
-use super::{Note, Record, State, short_prompt};
+use super::{Note, Record, State, redaction, short_prompt};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -40,6 +41,7 @@ pub struct Recorder<'r> {
     pub(super) notes_ref: String,
     pub(super) deadline: Instant,
     pub(super) report: Report,
+    redaction: Redaction,
     _lock: Lock,
 }
 
@@ -58,11 +60,13 @@ pub struct Addition {
 pub(super) struct Stretch<'a> {
     pub key: SessionKey,
     pub reading: Reading<'a>,
+    /// The agent's own file, if there is one.
+    pub transcript: Option<PathBuf>,
     /// What it holds.
     pub survey: Survey,
     /// Where it begins.
     pub since: Mark,
-    /// Where it ends, in bytes.
+    /// Where it ends, in the agent's file.
     pub until: u64,
     /// The commits to record it on; none if the words are only to be kept.
     pub commit_ids: Vec<ObjectId>,
@@ -82,6 +86,7 @@ impl<'r> Recorder<'r> {
             notes_ref: notes_ref.to_owned(),
             deadline,
             report: Report::default(),
+            redaction: Rc::new(redaction::redactor(repo)),
             _lock: lock,
         };
         // A lock that stays must not use up the time for what is new.
@@ -110,9 +115,9 @@ impl<'r> Recorder<'r> {
     ///
     /// If the transcript cannot be read.
     pub(super) fn news(&mut self, live: &mut Live) -> Result<Option<Stretch<'static>>> {
-        let recorded = live.progress.recorded.bytes;
         // Most sessions that are known have nothing new; their files are not even opened.
-        if recorded > 0 && live.transcript.metadata().is_ok_and(|metadata| metadata.len() == recorded) {
+        let recorded = live.progress.recorded.raw.filter(|recorded| *recorded > 0);
+        if recorded.is_some_and(|recorded| live.transcript.metadata().is_ok_and(|file| file.len() == recorded)) {
             return Ok(None);
         }
         let key = live.key();
@@ -127,18 +132,18 @@ impl<'r> Recorder<'r> {
         progress: &mut Progress,
     ) -> Result<Option<Stretch<'static>>> {
         self.recover_progress(&key, progress);
-        let reading = Reading::open(&self.archive, agent, &key, progress, transcript)?;
-        Self::stretch(key, reading, progress.recorded.clone())
+        let reading = Reading::open(&self.archive, agent, &key, &self.redaction, progress, transcript)?;
+        let stretch = Self::stretch(key, reading, progress.recorded.clone(), u64::MAX)?;
+        Ok(stretch.map(|stretch| Stretch { transcript: Some(transcript.to_owned()), ..stretch }))
     }
 
-    /// Returns the stretch from a mark to the end of a transcript; `None` if it is empty.
-    fn stretch<'a>(key: SessionKey, mut reading: Reading<'a>, since: Mark) -> Result<Option<Stretch<'a>>> {
-        let (from, until) = (since.bytes.min(reading.kept()), reading.end().max(reading.kept()));
-        if until <= from {
-            return Ok(None);
-        }
-        let survey = reading.survey(from, until)?;
-        Ok(Some(Stretch { key, reading, survey, since, until, commit_ids: Vec::new() }))
+    /// Returns the stretch from a mark to the end of a transcript, or to `limit`; `None` if it is empty.
+    fn stretch<'a>(key: SessionKey, mut reading: Reading<'a>, since: Mark, limit: u64) -> Result<Option<Stretch<'a>>> {
+        let from = reading.position(&since)?;
+        let survey = reading.survey(from, reading.end().min(limit))?;
+        let until = survey.until;
+        let stretch = Stretch { key, reading, transcript: None, survey, since, until, commit_ids: Vec::new() };
+        Ok((until > from).then_some(stretch))
     }
 
     /// Archives what a session said and no commit has, so that it survives the agent's own files.
@@ -172,11 +177,11 @@ impl<'r> Recorder<'r> {
     /// The archive is written before the note that names it: a crash in between leaves nothing dangling.
     pub(super) fn record_stretch(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) {
         let before = progress.stored.clone();
-        let kept = stretch.reading.kept();
+        let kept = stretch.reading.kept_bytes();
         if let Err(error) = self.try_record(stretch, progress) {
             // What was stored before the failure need not be kept a second time.
             let from = if progress.stored == before {
-                Mark { bytes: kept.min(before.bytes), ..before }
+                Mark { bytes: kept.min(before.bytes), raw: None, ..before }
             } else {
                 progress.stored.clone()
             };
@@ -235,14 +240,22 @@ impl<'r> Recorder<'r> {
 
     /// Keeps what could not be stored in a file, and returns what to tell the user.
     fn put_aside(&mut self, stretch: &mut Stretch<'_>, from: Mark, error: Error) -> Error {
-        let capture = Capture {
+        let mut capture = Capture {
             shiftlog: 1,
             agent: stretch.key.agent.clone(),
             session: stretch.key.id.clone(),
             commits: stretch.commit_ids.iter().map(ToString::to_string).collect(),
             from: from.clone(),
+            transcript: None,
         };
-        let bytes = stretch.reading.bytes(from.bytes, stretch.until);
+        let bytes = match &stretch.transcript {
+            // What cannot be redacted is written nowhere.
+            Some(path) if self.redaction.is_err() => {
+                capture.transcript = Some(Elsewhere { path: path.clone(), until: stretch.until });
+                Ok(Vec::new())
+            }
+            _ => stretch.reading.position(&from).and_then(|start| stretch.reading.bytes(start, stretch.until)),
+        };
         match bytes.and_then(|bytes| pending::keep(&self.state, &capture, &bytes)) {
             Ok(path) => error
                 .hint(format!("the session is kept in '{}'; the next git shiftlog command stores it", path.display())),
@@ -285,18 +298,44 @@ impl<'r> Recorder<'r> {
             None => &mut unknown,
         };
         self.recover_progress(&key, progress);
+        if let Some(elsewhere) = &capture.transcript {
+            // Where the agent has deleted its file meanwhile, nothing is left to store.
+            if elsewhere.path.exists() {
+                let reading =
+                    Reading::open(&self.archive, agent, &key, &self.redaction, progress, &elsewhere.path)?;
+                let stretch = Self::stretch(key, reading, progress.recorded.clone(), elsewhere.until)?;
+                self.store_stretch(stretch, &capture, progress)?;
+            } else {
+                self.state.log(&format!("warning: '{}' is gone before it could be stored", elsewhere.path.display()));
+            }
+            return self.stored(live.as_ref(), path);
+        }
         let mut transcript = match capture.from.segment.as_deref().and_then(|hex| self.repo.parse_id(hex)) {
             Some(segment_id) => self.archive.transcript(segment_id).bytes(),
             None => Vec::new(),
         };
         transcript.truncate(usize::try_from(capture.from.bytes).unwrap_or(usize::MAX));
         transcript.extend(bytes);
-        let reading = Reading::of_bytes(&self.archive, agent, &key, progress, transcript)?;
-        if let Some(mut stretch) = Self::stretch(key, reading, progress.recorded.clone())? {
-            stretch.commit_ids.extend(capture.commits.iter().filter_map(|hex| self.repo.parse_id(hex)));
-            self.try_record(&mut stretch, progress)?;
-        }
-        if let Some(live) = &live {
+        let reading = Reading::of_bytes(&self.archive, agent, &key, &self.redaction, progress, transcript)?;
+        let stretch = Self::stretch(key, reading, progress.recorded.clone(), u64::MAX)?;
+        self.store_stretch(stretch, &capture, progress)?;
+        self.stored(live.as_ref(), path)
+    }
+
+    fn store_stretch(
+        &mut self,
+        stretch: Option<Stretch<'_>>,
+        capture: &Capture,
+        progress: &mut Progress,
+    ) -> Result<()> {
+        let Some(mut stretch) = stretch else { return Ok(()) };
+        stretch.commit_ids.extend(capture.commits.iter().filter_map(|hex| self.repo.parse_id(hex)));
+        self.try_record(&mut stretch, progress)
+    }
+
+    /// Writes down that a pending file is stored, and removes it.
+    fn stored(&self, live: Option<&Live>, path: &Path) -> Result<()> {
+        if let Some(live) = live {
             self.state.save(live)?;
         }
         std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))
@@ -312,12 +351,12 @@ impl<'r> Recorder<'r> {
         }
         let Ok(Some(newest)) = self.archive.newest(key) else { return };
         let Ok(header) = self.archive.header(newest) else { return };
-        progress.stored = Mark { segment: Some(newest.to_string()), bytes: header.total_bytes() };
+        progress.stored = Mark { segment: Some(newest.to_string()), bytes: header.total_bytes(), raw: None };
         for entry in notes::list(self.repo, &self.notes_ref).unwrap_or_default() {
             let Ok(note) = notes::read(self.repo, entry.note_blob_id) else { continue };
             for record in Note::parse(&note).records().filter(|record| record.key() == *key) {
                 if record.bytes > progress.recorded.bytes {
-                    progress.recorded = Mark { segment: Some(record.through.clone()), bytes: record.bytes };
+                    progress.recorded = Mark { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
                 }
             }
         }
@@ -353,7 +392,7 @@ impl<'r> Recorder<'r> {
         stretch.commit_ids.push(commit_id);
         stretch.commit_ids.extend(self.amended_since(commit_id, &stretch.key, stretch.since.segment.as_deref()));
         if stretch.until > until {
-            let from = stretch.since.bytes.min(stretch.reading.kept());
+            let from = stretch.reading.position(&stretch.since)?;
             stretch.survey = stretch.reading.survey(from, until)?;
             stretch.until = until;
         }
@@ -386,16 +425,20 @@ impl<'r> Recorder<'r> {
             // A file given by hand is finished; only a live one can have a line that is still being written.
             transcript.push(b'\n');
         }
-        let reading = Reading::of_bytes(&self.archive, agent, &addition.key, &progress, transcript)?;
+        let reading =
+            Reading::of_bytes(&self.archive, agent, &addition.key, &self.redaction, &progress, transcript)?;
         let since = match addition.since {
-            Some(since) => Mark { segment: Some(since.to_string()), bytes: self.archive.header(since)?.total_bytes() },
+            Some(since) => {
+                let bytes = self.archive.header(since)?.total_bytes();
+                Mark { segment: Some(since.to_string()), bytes, raw: None }
+            }
             None => progress.recorded.clone(),
         };
         if reading.end() == 0 {
             return Err(Error::new(Kind::Missing, "the transcript is empty"));
         }
         let before = self.report.recorded.len();
-        if let Some(mut stretch) = Self::stretch(addition.key, reading, since)? {
+        if let Some(mut stretch) = Self::stretch(addition.key, reading, since, u64::MAX)? {
             stretch.commit_ids.push(commit_id);
             self.try_record(&mut stretch, &mut progress)?;
         }

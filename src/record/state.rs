@@ -22,8 +22,11 @@ const MAX_LOG_BYTES: u64 = 1 << 20;
 pub struct Mark {
     /// The segment's blob id in hex; `None` at the beginning of the session.
     pub segment: Option<String>,
-    /// The length of the transcript there.
+    /// The length of the transcript there, as it is stored.
     pub bytes: u64,
+    /// The length that the agent's own file had there; redaction makes the two differ. `None` if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<u64>,
 }
 
 /// How far a transcript is stored, and how far it is recorded on commits.
@@ -38,7 +41,7 @@ pub struct Progress {
     /// The state of SHA-256 after the stored bytes, in hex, so that they need not be hashed again.
     #[serde(default)]
     pub digest: Option<String>,
-    /// XXH3 of the stored bytes, in hex: whether the agent has rewritten them since.
+    /// XXH3 of the agent's bytes that are stored, in hex: whether it has rewritten them since.
     #[serde(default)]
     pub check: Option<String>,
 }

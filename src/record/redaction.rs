@@ -1,0 +1,64 @@
+//! What the configuration says of redaction: `shiftlog.redact` and `shiftlog.redact.*`.
+
+use crate::error::{Error, Kind, Result};
+use crate::git::Repository;
+use crate::redact::{Redactor, Settings};
+
+/// Makes the redactor that a repository's configuration asks for.
+///
+/// # Errors
+///
+/// If a value cannot be understood. Then nothing may be stored: what somebody wanted kept out would get in.
+pub fn redactor(repo: &Repository) -> Result<Redactor> {
+    Redactor::new(&settings(repo)?)
+}
+
+fn settings(repo: &Repository) -> Result<Settings> {
+    let mut settings = Settings {
+        is_off: repo.config_bool("shiftlog.redact") == Some(false),
+        allowed: repo.config_strings("shiftlog.redact.allow"),
+        allowed_sha256: repo.config_strings("shiftlog.redact.allowSha256"),
+        ..Settings::default()
+    };
+    if let Some(value) = repo.config_string("shiftlog.redact")
+        && repo.config_bool("shiftlog.redact").is_none()
+    {
+        return Err(bad("shiftlog.redact", &value));
+    }
+    for value in repo.config_strings("shiftlog.redact.pattern") {
+        // `name=pattern`, or a pattern alone.
+        let (name, pattern) = match value.split_once('=') {
+            Some((name, pattern)) if !name.is_empty() && name.bytes().all(is_name) => (name.to_owned(), pattern),
+            _ => ("custom".to_owned(), value.as_str()),
+        };
+        settings.patterns.push((name, pattern.to_owned()));
+    }
+    for digest in &settings.allowed_sha256 {
+        if digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(bad("shiftlog.redact.allowSha256", digest));
+        }
+    }
+    let personal = repo.config_strings("shiftlog.redact.personal");
+    for word in personal.iter().flat_map(|value| value.split([',', ' '])).filter(|word| !word.is_empty()) {
+        match word {
+            "email" => settings.has_email = true,
+            "phone" => settings.has_phone = true,
+            "home" => settings.home = std::env::home_dir().and_then(|home| home.to_str().map(str::to_owned)),
+            "all" => {
+                (settings.has_email, settings.has_phone) = (true, true);
+                settings.home = std::env::home_dir().and_then(|home| home.to_str().map(str::to_owned));
+            }
+            "none" => (settings.has_email, settings.has_phone, settings.home) = (false, false, None),
+            other => return Err(bad("shiftlog.redact.personal", other)),
+        }
+    }
+    Ok(settings)
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
+}
+
+fn bad(key: &str, value: &str) -> Error {
+    Error::new(Kind::Usage, format!("bad value '{value}' for '{key}'"))
+}
