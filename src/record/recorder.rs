@@ -301,8 +301,7 @@ impl<'r> Recorder<'r> {
         if let Some(elsewhere) = &capture.transcript {
             // Where the agent has deleted its file meanwhile, nothing is left to store.
             if elsewhere.path.exists() {
-                let reading =
-                    Reading::open(&self.archive, agent, &key, &self.redaction, progress, &elsewhere.path)?;
+                let reading = Reading::open(&self.archive, agent, &key, &self.redaction, progress, &elsewhere.path)?;
                 let stretch = Self::stretch(key, reading, progress.recorded.clone(), elsewhere.until)?;
                 self.store_stretch(stretch, &capture, progress)?;
             } else {
@@ -425,8 +424,7 @@ impl<'r> Recorder<'r> {
             // A file given by hand is finished; only a live one can have a line that is still being written.
             transcript.push(b'\n');
         }
-        let reading =
-            Reading::of_bytes(&self.archive, agent, &addition.key, &self.redaction, &progress, transcript)?;
+        let reading = Reading::of_bytes(&self.archive, agent, &addition.key, &self.redaction, &progress, transcript)?;
         let since = match addition.since {
             Some(since) => {
                 let bytes = self.archive.header(since)?.total_bytes();

@@ -4,9 +4,9 @@
 /// upper-case ones, `u` for upper-case letters and digits, `l` for lower-case ones, `d` for digits, `b` for base64, `_`
 /// for base64url. The same pattern always gives the same text; `{{` stands for `{`.
 pub fn expand(pattern: &str) -> String {
-    let mut state = pattern.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let mut state = pattern
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     let mut text = String::new();
     let mut rest = pattern;
     while let Some((before, after)) = rest.split_once('{') {

@@ -45,7 +45,12 @@ impl Index {
                 match text.as_bytes() {
                     [a, b, c] => {
                         let graphic = (b'!'..=b'~').filter(|byte| !byte.is_ascii_uppercase() && row.may_follow(*byte));
-                        words.extend(graphic.map(|d| Word { key: fold(&[*a, *b, *c, d]), rule, text, fourth: Some(d) }));
+                        words.extend(graphic.map(|d| Word {
+                            key: fold(&[*a, *b, *c, d]),
+                            rule,
+                            text,
+                            fourth: Some(d),
+                        }));
                     }
                     [_, _, _, _, ..] => words.push(Word { key: fold(&text.as_bytes()[..4]), rule, text, fourth: None }),
                     _ => unreachable!("a test looks at the words of all rules"),

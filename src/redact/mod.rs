@@ -90,7 +90,8 @@ impl Redactor {
     pub fn new(settings: &Settings) -> Result<Self> {
         let compile = |name: &str, pattern: &str| {
             Regex::new(pattern).map_err(|error| {
-                let reason = error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                let reason =
+                    error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
                 Error::new(Kind::Usage, format!("bad pattern for '{name}'")).because(reason)
             })
         };
@@ -103,7 +104,8 @@ impl Redactor {
             patterns.push(("email".to_owned(), compile("email", email)?));
         }
         if settings.has_phone {
-            let phone = r"(?:\+|\b00)[1-9][0-9]{0,2}[ .\-]?(?:\(0?[0-9]{1,4}\)[ .\-]?)?(?:[0-9]{2,4}[ .\-]?){2,4}[0-9]{2,4}\b";
+            let phone =
+                r"(?:\+|\b00)[1-9][0-9]{0,2}[ .\-]?(?:\(0?[0-9]{1,4}\)[ .\-]?)?(?:[0-9]{2,4}[ .\-]?){2,4}[0-9]{2,4}\b";
             patterns.push(("phone".to_owned(), compile("phone", phone)?));
         }
         let allowed = settings.allowed.iter().map(|pattern| compile("allow", pattern)).collect::<Result<_>>()?;
@@ -276,7 +278,8 @@ impl Redactor {
                 return None;
             }
             found.is_open |= hit.is_open && is_last && chain.is_empty();
-            let next = hit.span.end;
+            // Within a value there can be a token whose kind is known.
+            let next = if rule.is_exact() { hit.span.end } else { at + 1 };
             found.findings.push(Finding { rule: rule.name.to_owned(), span: source(hit.span) });
             Some(next)
         });
@@ -309,7 +312,8 @@ impl Redactor {
     /// Makes findings disjoint and in order, and keeps JSON what it is: nothing outside its strings, nothing across
     /// their ends.
     fn settle(&self, line: &[u8], findings: &mut Vec<Finding>) {
-        findings.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.span.end)));
+        let rank = |finding: &Finding| RULES.iter().position(|rule| rule.name == finding.rule).unwrap_or(RULES.len());
+        findings.sort_by_key(|finding| (finding.span.start, rank(finding)));
         let mut settled: Vec<Finding> = Vec::new();
         for finding in findings.drain(..).filter(|finding| !finding.span.is_empty()) {
             match settled.last_mut() {
@@ -319,9 +323,18 @@ impl Redactor {
                 _ => settled.push(finding),
             }
         }
+        let content = line.len() - usize::from(line.ends_with(b"\n"));
+        settled.iter_mut().for_each(|finding| finding.span.end = finding.span.end.min(content));
         if !settled.is_empty() && is_json(line) {
             let strings = Strings::of(line);
             settled.retain_mut(|finding| strings.clip(&mut finding.span));
+            let mut redacted = Vec::new();
+            put_placeholders(line, &settled, &mut redacted);
+            if !is_json(&redacted) {
+                // A span that ends within an escape; then the whole string goes.
+                settled.iter_mut().for_each(|finding| strings.widen(&mut finding.span));
+                settled.dedup_by(|later, earlier| later.span == earlier.span);
+            }
         }
         *findings = settled;
     }
@@ -343,7 +356,7 @@ impl Block {
             if content.windows(9).any(|window| window == b"-----END ") {
                 return Block { end: line.end, is_over: true };
             }
-            if !is_key_line(content) {
+            if !is_key_line(content) || is_json(content) {
                 return Block { end, is_over: true };
             }
             end = line.end;
@@ -380,6 +393,12 @@ impl Strings {
         let Some(string) = self.spans.get(next) else { return false };
         *span = span.start.max(string.start)..span.end.min(string.end);
         span.start < span.end
+    }
+
+    /// Widens a span to the string it is in.
+    fn widen(&self, span: &mut Range<usize>) {
+        let next = self.spans.partition_point(|string| string.end <= span.start);
+        *span = self.spans.get(next).cloned().unwrap_or(span.clone());
     }
 }
 
@@ -437,5 +456,133 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn escapes_hide_nothing() {
+        let token = expand("ghp_{a36}");
+        let value = expand("{a6}/{a20}+{a12}");
+        let cases = [
+            (format!(r#"{{"a":"x\n{token}\n"}}"#), r#"{"a":"x\n[REDACTED:github-token]\n"}"#),
+            (format!(r#"{{"a":"{{\"b\":\"{token}\"}}"}}"#), r#"{"a":"{\"b\":\"[REDACTED:github-token]\"}"}"#),
+            (format!(r#"{{"a":"\u0067hp_{}"}}"#, &token[4..]), r#"{"a":"[REDACTED:github-token]"}"#),
+            (format!(r#"{{"apiKey":"{}"}}"#, value.replace('/', "\\/")), r#"{"apiKey":"[REDACTED:secret]"}"#),
+            (
+                format!("GET /?api_key={} HTTP/1.1", value.replace('+', "%2B").replace('/', "%2F")),
+                "GET /?api_key=[REDACTED:secret] HTTP/1.1",
+            ),
+            (
+                format!("url=postgres%3A%2F%2Fapp%3A{}%40db%2Fx", expand("{a14}")),
+                "url=postgres%3A%2F%2Fapp%3A[REDACTED:connection-string]%40db%2Fx",
+            ),
+            (
+                expand(r#"{{"key":"-----BEGIN PRIVATE KEY-----\n{b64}\n{b64}\n-----END PRIVATE KEY-----\n"}"#),
+                r#"{"key":"[REDACTED:private-key]\n"}"#,
+            ),
+            (
+                r#"{"text":"a <private>my \"name\"</private> b","n":1}"#.to_owned(),
+                r#"{"text":"a [REDACTED:private] b","n":1}"#,
+            ),
+            (r#"{"a":"<private>","b":"</private>"}"#.to_owned(), r#"{"a":"[REDACTED:private]","b":"</private>"}"#),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(redacted(&text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_in_plain_text_waits_until_its_end_is_seen_and_goes_line_by_line() {
+        let key = expand(
+            "before\n-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n{b64}\n  12\u{2192}{b64}\n-----END RSA PRIVATE KEY-----\nafter\n",
+        );
+        let gone = "[REDACTED:private-key]\n";
+        assert_eq!(redacted(&key), format!("before\n{gone}{gone}\n{gone}{gone}{gone}after\n"));
+        let cut = key.find("-----END").expect("it ends");
+        let redactor = redactor();
+        let (text, dealt) = redactor.redact(&key.as_bytes()[..cut]);
+        assert_eq!((&*text, dealt), (&b"before\n"[..], 7), "the key waits");
+        let mention = "use -----BEGIN PRIVATE KEY-----\nas the first line. Then go on.\n";
+        assert_eq!(redacted(mention), "use [REDACTED:private-key]\nas the first line. Then go on.\n");
+    }
+
+    #[test]
+    fn settings_add_patterns_and_allow_values() {
+        let token = expand("ghp_{a36}");
+        let digest = Sha256::digest(&token).iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+        let text = format!("{token} T-4711 a.b@example.com +49 30 901820 /home/dev/x /home/developer");
+        let with = |settings: Settings| {
+            let redactor = Redactor::new(&settings).expect("good patterns");
+            String::from_utf8(redactor.redact(text.as_bytes()).0.into_owned()).expect("text")
+        };
+        assert_eq!(with(Settings { is_off: true, ..Settings::default() }), text);
+        assert_eq!(with(Settings { allowed_sha256: vec![digest], ..Settings::default() }), text);
+        assert_eq!(with(Settings { allowed: vec!["^ghp_".into()], ..Settings::default() }), text);
+        let all = Settings {
+            patterns: vec![("ticket".into(), r"T-\d+".into())],
+            home: Some("/home/dev".into()),
+            has_email: true,
+            has_phone: true,
+            ..Settings::default()
+        };
+        assert_eq!(
+            with(all),
+            "[REDACTED:github-token] [REDACTED:ticket] [REDACTED:email] [REDACTED:phone] ~/x /home/developer"
+        );
+        let bad = Settings { patterns: vec![("x".into(), "(".into())], ..Settings::default() };
+        assert!(Redactor::new(&bad).is_err(), "what was to be kept out must not get in");
+    }
+
+    /// Lines with secrets in all sorts of clothes, and lines without.
+    fn lines() -> impl Strategy<Value = String> {
+        let secret = prop_oneof![
+            (0..RULES.len()).prop_map(|rule| expand(RULES[rule].example)),
+            (0..RULES.len()).prop_map(|rule| expand(RULES[rule].look_alike)),
+            "[a-z_]{0,6}(token|secret|password|key)[a-zA-Z0-9_ =:\"'\\\\-]{0,40}",
+            "[ -~]{0,40}",
+            any::<String>(),
+        ];
+        let clothes = prop_oneof![Just(0), Just(1), Just(2), Just(3)];
+        (secret, clothes, "[ -~]{0,12}").prop_map(|(secret, clothes, around)| match clothes {
+            0 => format!("{around} {}", secret.replace(['\n', '\r'], " ")),
+            1 => serde_json::json!({ "type": "user", "text": format!("{around}\n{secret}\n") }).to_string(),
+            2 => {
+                let inner = serde_json::json!({ "command": format!("{around} {secret}") }).to_string();
+                serde_json::json!([{ "input": inner, "n": 12_345_678_901_u64 }]).to_string()
+            }
+            _ => serde_json::json!({ secret: around, "password": 12_345_678 }).to_string(),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn redaction_keeps_lines_and_json_and_is_stable(lines in proptest::collection::vec(lines(), 0..8), cut in 0usize..9) {
+            let redactor = redactor();
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let (once, dealt) = redactor.redact(text.as_bytes());
+            prop_assert_eq!(
+                once.iter().filter(|byte| **byte == b'\n').count(),
+                text.as_bytes()[..dealt].iter().filter(|byte| **byte == b'\n').count()
+            );
+            for (before, after) in text.as_bytes()[..dealt].split(|byte| *byte == b'\n').zip(once.split(|byte| *byte == b'\n')) {
+                if is_json(before) {
+                    prop_assert!(is_json(after), "{}", String::from_utf8_lossy(after));
+                }
+            }
+            let (twice, _) = redactor.redact(&once);
+            prop_assert_eq!(String::from_utf8_lossy(&twice), String::from_utf8_lossy(&once), "it is idempotent");
+            // A longer transcript redacts to the same beginning, wherever it was cut.
+            let head: usize = lines.iter().take(cut).map(|line| line.len() + 1).sum();
+            let (first, dealt_first) = redactor.redact(&text.as_bytes()[..head]);
+            let (second, dealt_second) = redactor.redact(&text.as_bytes()[dealt_first..]);
+            prop_assert_eq!(dealt_first + dealt_second, dealt);
+            prop_assert_eq!([&*first, &*second].concat(), once.into_owned());
+        }
+
+        #[test]
+        fn arbitrary_bytes_do_no_harm(text in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let redactor = redactor();
+            let (redacted, dealt) = redactor.redact(&text);
+            prop_assert!(dealt <= text.len() && redacted.len() <= text.len() * 30);
+        }
     }
 }

@@ -5,9 +5,7 @@
 //! the services document them, or as their tokens are known to look.
 
 use super::shape::Piece::{Is, Run};
-use super::shape::{
-    ALNUM, B64, DIGITS, DOTTED, HEX, LOWNUM, Shape, Shape::*, UPNUM, URL64, WORD, is_in,
-};
+use super::shape::{ALNUM, B64, DIGITS, DOTTED, HEX, LOWNUM, Shape, Shape::*, UPNUM, URL64, WORD, is_in};
 
 /// One kind of secret.
 #[derive(Debug)]

@@ -122,8 +122,7 @@ impl Shape {
         match self {
             Shape::Token(pieces) | Shape::Around(_, _, _, pieces) | Shape::After(pieces) => match pieces.first() {
                 Some(Piece::Run(class, min, _)) => {
-                    rest.iter().take(*min).take_while(|byte| is_in(**byte, *class) || is_escape(**byte)).count()
-                        == *min
+                    rest.iter().take(*min).take_while(|byte| is_in(**byte, *class) || is_escape(**byte)).count() == *min
                 }
                 _ => true,
             },
@@ -135,8 +134,10 @@ impl Shape {
                 let is_assignment = gap[..way].iter().any(|byte| matches!(byte, b':' | b'=' | b',' | b'%' | b'>'))
                     || (way > 0 && gap[0] == b' ' && is_option(text, end));
                 let value = &gap[way..];
-                is_assignment
-                    && value.iter().take(8).take_while(|byte| byte.is_ascii_graphic() && **byte != b'"').count() == 8
+                let is_graphic = |byte: &&u8| byte.is_ascii_graphic() && **byte != b'"';
+                let length = value.iter().take(8).take_while(is_graphic).count();
+                // Behind a short word there can be a value still, if it is a type: `token: str = "…"`.
+                is_assignment && (length == 8 || value[length..].starts_with(b" ="))
             }
             Shape::Url => {
                 let host = rest.iter().take(512).take_while(|byte| is_url(**byte));
@@ -175,7 +176,8 @@ impl Shape {
                 let end = word.end + key_bytes(&text[word.end..]);
                 let is_open = end == text.len();
                 // Where lines are looked at one by one, the first can hold no more than the word and a number.
-                (end - word.end >= 60 || (is_open && end - word.end <= 4)).then(|| Match { span: word.start..end, is_open })
+                (end - word.end >= 60 || (is_open && end - word.end <= 4))
+                    .then_some(Match { span: word.start..end, is_open })
             }
             Shape::Private => private(text, word),
         }
@@ -224,7 +226,9 @@ fn assigned(text: &[u8], word: Range<usize>, is_sure: bool) -> Option<Range<usiz
     let before = text[..word.start].iter().rev().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED)).count();
     let mut at = word.end;
     at += text[at..].iter().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED)).count();
-    if value::names_no_secret(&text[word.start - before..at]) {
+    let name = &text[word.start - before..at];
+    // Nor is the name of a rule in a placeholder the name of a value.
+    if value::names_no_secret(name) || text[..word.start - before].ends_with(b"[REDACTED:") {
         return None;
     }
     let skip = |at: &mut usize, is_part: &dyn Fn(u8) -> bool| {
@@ -242,7 +246,7 @@ fn assigned(text: &[u8], word: Range<usize>, is_sure: bool) -> Option<Range<usiz
         let is_argument = has_closers && text.get(at) == Some(&b',');
         if is_argument {
             at += 1;
-        } else if !(is_option && !spaces.is_empty()) {
+        } else if !is_option || spaces.is_empty() {
             return None;
         }
     }
@@ -409,9 +413,17 @@ fn pem(text: &[u8], word: Range<usize>) -> Option<Match> {
     (cut >= 32).then(|| Match { span: word.start..body + cut, is_open: body + cut == text.len() })
 }
 
-/// Returns how many bytes at the beginning of `text` can belong to a key's body.
-pub fn key_bytes(text: &[u8]) -> usize {
-    text.iter().take_while(|byte| is_in(**byte, B64) || matches!(byte, b'=' | b'\n' | b'\r' | b' ' | b'\\')).count()
+/// Returns how many bytes at the beginning of `text` can belong to a key's body, written line ends included.
+fn key_bytes(text: &[u8]) -> usize {
+    let mut at = 0;
+    while at < text.len() {
+        at += match &text[at..] {
+            [b'\\', b'n' | b'r', ..] => 2,
+            [byte, ..] if is_in(*byte, B64) || matches!(byte, b'=' | b'\n' | b'\r' | b' ') => 1,
+            _ => break,
+        };
+    }
+    at
 }
 
 /// Says whether a line of text can stand within a key: digits of base64, perhaps behind a margin, or a header.
@@ -420,10 +432,12 @@ pub fn is_key_line(line: &[u8]) -> bool {
     let margin = line.iter().take(16).rposition(|byte| matches!(byte, b' ' | b'\t' | b'|' | b'>') || *byte >= 0x80);
     let body = &line[margin.map_or(0, |position| position + 1)..];
     let body = body.strip_prefix(b"+").or_else(|| body.strip_prefix(b"-")).unwrap_or(body);
-    let is_header = body.iter().position(|byte| *byte == b':').is_some_and(|colon| colon < 24) || line.contains(&b':');
-    body.len() <= 200
-        && (body.iter().all(|byte| is_in(*byte, B64) || matches!(byte, b'=' | b'\\' | b'"' | b','))
-            || (is_header && body.len() < 100 && line.is_ascii()))
+    // As in `Proc-Type: 4,ENCRYPTED`.
+    let name = line.iter().take_while(|byte| is_in(**byte, URL64)).count();
+    let is_header = (3..=24).contains(&name) && line[name..].starts_with(b": ") && line.len() < 100;
+    is_header
+        || (body.len() <= 200
+            && body.iter().all(|byte| is_in(*byte, B64) || matches!(byte, b'=' | b'\\' | b'"' | b',')))
 }
 
 fn private(text: &[u8], word: Range<usize>) -> Option<Match> {

@@ -4,28 +4,148 @@ use super::shape::{ALNUM, B64, DIGITS, DOTTED, HEX, URL64, WORD, is_in};
 
 /// Words that only examples have.
 const EXAMPLE_WORDS: &[&str] = &[
-    "example", "xxxx", "your", "placeholder", "changeme", "change_me", "change-me", "dummy", "redacted", "sample",
-    "replace", "insert", "todo", "fixme", "foobar", "lorem", "notreal", "not-a-real", "fake", "mock", "1234567890",
-    "0123456789", "abcdefgh", "....", "****", "0000000", "1111111", "aaaaaaa", "<", "${", "{{", "$(", "%s", "hunter2",
-    "deadbeef", "cafebabe", "secret_here", "token_here", "key_here", "my-secret", "my_secret", "mysecret",
-    "supersecret", "topsecret", "test_token", "test-token", "testtoken", "undefined", "password",
+    "example",
+    "xxxxx",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "dummy",
+    "redacted",
+    "sample",
+    "replace",
+    "insert",
+    "fixme",
+    "foobar",
+    "lorem",
+    "notreal",
+    "not-a-real",
+    "1234567890",
+    "0123456789",
+    "abcdefgh",
+    "....",
+    "****",
+    "0000000",
+    "1111111",
+    "aaaaaaa",
+    "<",
+    "${",
+    "{{",
+    "$(",
+    "%s",
+    "hunter2",
+    "deadbeef",
+    "cafebabe",
+    "secret_here",
+    "token_here",
+    "key_here",
+    "my-secret",
+    "my_secret",
+    "mysecret",
+    "supersecret",
+    "topsecret",
+    "test_token",
+    "test-token",
+    "testtoken",
+    "undefined",
+    "password",
 ];
+
+/// Words that examples have, but so short that a random token can hold them by chance.
+const SHORT_EXAMPLE_WORDS: &[&str] = &["your", "todo", "fake", "mock", "xxxx", "some-", "some_", "test"];
 
 /// Names that hold a word such as `key` or `token` without any secret behind them.
 const HARMLESS_NAMES: &[&str] = &[
-    "public", "pubkey", "keyid", "key_id", "key-id", "keyboard", "keyname", "key_name", "keyword", "tokenizer",
-    "tokens", "token_count", "tokencount", "token_type", "tokentype", "token_url", "token_uri", "tokenurl", "max_token",
-    "_file", "_path", "file_", "_dir", "_url", "_uri", "endpoint", "hash", "digest", "checksum", "sha", "md5", "etag",
-    "integrity", "commit", "cache", "primary_key", "foreign_key", "sort_key", "partition", "hotkey", "author",
-    "_name", "_length", "_len", "_size", "_at", "expir", "ttl", "policy", "_type", "_field", "_column", "label",
-    "regex", "pattern", "passenger", "passive", "passthrough", "passport_number", "secretary", "_version",
+    "public",
+    "pubkey",
+    "keyid",
+    "key_id",
+    "key-id",
+    "keyboard",
+    "keyname",
+    "key_name",
+    "keyword",
+    "tokenizer",
+    "tokens",
+    "token_count",
+    "tokencount",
+    "token_type",
+    "tokentype",
+    "token_url",
+    "token_uri",
+    "tokenurl",
+    "max_token",
+    "_file",
+    "_path",
+    "file_",
+    "_dir",
+    "_url",
+    "_uri",
+    "endpoint",
+    "hash",
+    "digest",
+    "checksum",
+    "sha",
+    "md5",
+    "etag",
+    "integrity",
+    "commit",
+    "cache",
+    "primary_key",
+    "foreign_key",
+    "sort_key",
+    "partition",
+    "hotkey",
+    "author",
+    "_name",
+    "_length",
+    "_len",
+    "_size",
+    "_at",
+    "expir",
+    "ttl",
+    "policy",
+    "_type",
+    "_field",
+    "_column",
+    "label",
+    "regex",
+    "pattern",
+    "passenger",
+    "passive",
+    "passthrough",
+    "passport_number",
+    "secretary",
+    "_version",
 ];
 
 /// Passwords that no one means to hide, and those that the manuals of databases use.
 const KNOWN_PASSWORDS: &[&str] = &[
-    "password", "passwd", "pass", "pw", "pwd", "secret", "postgres", "root", "admin", "guest", "test", "user", "mysql",
-    "redis", "mongo", "rabbitmq", "token", "example", "changeme", "x-oauth-basic", "x-access-token", "oauth2", "pat",
-    "123456", "12345678",
+    "password",
+    "passwd",
+    "pass",
+    "pw",
+    "pwd",
+    "secret",
+    "postgres",
+    "root",
+    "admin",
+    "guest",
+    "test",
+    "user",
+    "mysql",
+    "redis",
+    "mongo",
+    "rabbitmq",
+    "token",
+    "example",
+    "changeme",
+    "x-oauth-basic",
+    "x-access-token",
+    "oauth2",
+    "pat",
+    "123456",
+    "12345678",
 ];
 
 /// Says whether a value is one that documentation and tests use in place of a secret.
@@ -92,7 +212,10 @@ fn turns(value: &[u8]) -> usize {
         _ => 4,
     };
     // A capital that begins a word is no turn of its own.
-    value.windows(2).filter(|pair| kind(&pair[0]) != kind(&pair[1]) && !(kind(&pair[0]) == 2 && kind(&pair[1]) == 1)).count()
+    value
+        .windows(2)
+        .filter(|pair| kind(&pair[0]) != kind(&pair[1]) && !(kind(&pair[0]) == 2 && kind(&pair[1]) == 1))
+        .count()
 }
 
 /// Says whether the value of an assignment can only be a secret.
@@ -104,6 +227,12 @@ pub fn is_secret(value: &[u8], is_sure: bool, is_quoted: bool) -> bool {
     if value.len() < 8 || value.len() > 4096 || is_placeholder(value) || is_uuid(value) {
         return false;
     }
+    let lower = value.to_ascii_lowercase();
+    if value.len() <= 64
+        && SHORT_EXAMPLE_WORDS.iter().any(|word| lower.windows(word.len()).any(|w| w == word.as_bytes()))
+    {
+        return false;
+    }
     if matches!(value[0], b'$' | b'{' | b'<' | b'%' | b'*' | b'[' | b'#' | b'@' | b':') || value.ends_with(b":") {
         return false;
     }
@@ -113,13 +242,16 @@ pub fn is_secret(value: &[u8], is_sure: bool, is_quoted: bool) -> bool {
     let is_token = value.iter().all(|byte| is_in(*byte, DOTTED | B64) || *byte == b'=');
     let is_hex = value.iter().all(|byte| is_in(*byte, HEX)) || value.iter().all(|b| b.is_ascii_hexdigit());
     if is_hex {
-        return is_sure && value.len() >= 16 && value.len() % 2 == 0 && is_mixed(value);
+        return is_sure && value.len() >= 16 && value.len().is_multiple_of(2) && is_mixed(value);
     }
     if is_sure {
         // `Tr0ub4dor&3`: letters and digits or signs, and no mere words.
         let signs = value.iter().filter(|byte| !is_in(**byte, ALNUM) && !matches!(byte, b'-' | b'_' | b'.')).count();
         let is_varied = is_mixed(value) || (signs > 0 && is_quoted);
-        return is_varied && turns(value) >= 2 && (is_token || is_quoted || signs <= value.len() / 3) && !is_words(value);
+        return is_varied
+            && turns(value) >= 2
+            && (is_token || is_quoted || signs <= value.len() / 3)
+            && !is_words(value);
     }
     let stem = value.strip_suffix(b"=").unwrap_or(value);
     is_token
@@ -140,7 +272,8 @@ fn is_words(value: &[u8]) -> bool {
     for part in parts.filter(|part| !part.is_empty()) {
         count += 1;
         let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
-        let is_word = part.len() <= 16 && (digits == 0 || digits == part.len() || turns(part) <= 1)
+        let is_word = part.len() <= 16
+            && (digits == 0 || digits == part.len() || turns(part) <= 1)
             && !part.iter().any(|byte| !is_in(*byte, ALNUM));
         all_words &= is_word && (digits < part.len() || part.len() <= 4);
     }
@@ -149,9 +282,10 @@ fn is_words(value: &[u8]) -> bool {
 
 fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
-        && value.iter().enumerate().all(|(at, byte)| {
-            if matches!(at, 8 | 13 | 18 | 23) { *byte == b'-' } else { byte.is_ascii_hexdigit() }
-        })
+        && value
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| if matches!(at, 8 | 13 | 18 | 23) { *byte == b'-' } else { byte.is_ascii_hexdigit() })
 }
 
 fn is_path_or_url(value: &[u8]) -> bool {

@@ -19,7 +19,8 @@ impl View {
         source.contains(&b'\\').then(|| {
             View::made(source, |rest| match rest {
                 [b'\\', b'u', hex @ ..] => {
-                    let code = hex.get(..4).and_then(|hex| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+                    let code =
+                        hex.get(..4).and_then(|hex| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
                     code.map(|code| (6, u8::try_from(code).ok().filter(u8::is_ascii).unwrap_or(0x80)))
                 }
                 [b'\\', byte, ..] => Some((
@@ -40,7 +41,8 @@ impl View {
 
     /// Undoes percent-encoding. `None` if there is none.
     pub fn percent_decoded(source: &[u8]) -> Option<View> {
-        let is_encoded = source.windows(3).any(|w| w[0] == b'%' && w[1].is_ascii_hexdigit() && w[2].is_ascii_hexdigit());
+        let is_encoded =
+            source.windows(3).any(|w| w[0] == b'%' && w[1].is_ascii_hexdigit() && w[2].is_ascii_hexdigit());
         is_encoded.then(|| {
             View::made(source, |rest| match rest {
                 [b'%', high, low, ..] => {

@@ -7,6 +7,7 @@ mod documents;
 mod earlier;
 mod fixtures;
 mod recording;
+mod redaction;
 mod rooms;
 mod setup;
 mod storage;
