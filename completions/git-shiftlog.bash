@@ -4,7 +4,7 @@
 
 _git_shiftlog ()
 {
-	local commands="init log list show branches add doctor deinit install-docs"
+	local commands="init log list show branches add scan doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -63,6 +63,9 @@ _git_shiftlog ()
 	add,--*)
 		__gitcomp "--transcript= --session= --agent= --since= --ref= --quiet --help"
 		;;
+	scan,--*)
+		__gitcomp "--archive --branches --list-rules --json --quiet --date= --ref= --color --color= --help"
+		;;
 	doctor,--*)
 		__gitcomp "--no-rehearsal --quiet --help"
 		;;
@@ -71,6 +74,9 @@ _git_shiftlog ()
 		;;
 	install-docs,--*)
 		__gitcomp "--prefix= --uninstall --dry-run --help"
+		;;
+	scan,*)
+		__git_complete_revlist_file
 		;;
 	log,*|list,*)
 		__git_complete_revlist_file
@@ -460,6 +466,65 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__add -o nosort -o bashdefault -o default git-shiftlog-add
 else
     complete -F _git__shiftlog__add -o bashdefault -o default git-shiftlog-add
+fi
+
+_git__shiftlog__scan() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__scan"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__scan)
+            opts="-q -z -h --archive --branches --list-rules --json --quiet --date --ref --color"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --date)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "always never auto" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__scan -o nosort -o bashdefault -o default git-shiftlog-scan
+else
+    complete -F _git__shiftlog__scan -o bashdefault -o default git-shiftlog-scan
 fi
 
 _git__shiftlog__doctor() {

@@ -26,6 +26,7 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a list -d 'List commits
 complete -c git -f -n __fish_git_shiftlog_needs_command -a show -d 'Show the conversation of a commit'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and prove that it records'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a deinit -d 'Take back what init did'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a install-docs -d 'Install manual pages and completions'
@@ -103,6 +104,19 @@ complete -c git-shiftlog-add -l since -d 'Let the increment begin after this seg
 complete -c git-shiftlog-add -l ref -d 'Write to this notes ref' -r
 complete -c git-shiftlog-add -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-add -s h -d 'Print this usage'
+
+complete -c git-shiftlog-scan -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-scan -l ref -d 'Read notes from this ref' -r
+complete -c git-shiftlog-scan -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+never\t'Never'
+auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-scan -l archive -d 'Look at every segment of the archive, recorded on a commit or not'
+complete -c git-shiftlog-scan -l branches -d 'Start from all local branches'
+complete -c git-shiftlog-scan -l list-rules -d 'List the kinds of secrets that are known'
+complete -c git-shiftlog-scan -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-scan -s q -l quiet -d 'Print nothing; only the exit status tells'
+complete -c git-shiftlog-scan -s z -d 'End each entry with NUL'
+complete -c git-shiftlog-scan -s h -d 'Print this usage'
 
 complete -c git-shiftlog-doctor -l no-rehearsal -d 'Leave out the rehearsal in a throw-away repository'
 complete -c git-shiftlog-doctor -s q -l quiet -d 'Print only what is wrong'

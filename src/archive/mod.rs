@@ -254,6 +254,32 @@ impl<'r> Archive<'r> {
         Ok(entries.last().map(|(_, id)| *id))
     }
 
+    /// Returns the ids of all segments that the archive's ref reaches, session by session, each session's oldest first.
+    ///
+    /// Reads trees only.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn segments(&self) -> Result<Vec<ObjectId>> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
+        let Some(tip) = self.repo.tip(REF)? else { return Ok(Vec::new()) };
+        let mut segment_ids = Vec::new();
+        let mut trees = vec![(tip.tree_id, 0)];
+        while let Some((tree_id, depth)) = trees.pop() {
+            let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
+            for entry in tree.iter() {
+                let entry = entry.map_err(fail)?;
+                match (entry.mode().is_tree(), depth) {
+                    (true, 0 | 1) => trees.push((entry.object_id(), depth + 1)),
+                    (false, 2) => segment_ids.push(entry.object_id()),
+                    _ => {}
+                }
+            }
+        }
+        Ok(segment_ids)
+    }
+
     /// Returns the sequence numbers and ids of the segments in a session's directory, oldest first.
     fn entries(&self, tip: Option<Tip>, directory: &str) -> Result<Vec<(u32, ObjectId)>> {
         let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);

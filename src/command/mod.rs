@@ -9,6 +9,7 @@ pub mod hook;
 pub mod init;
 pub mod install_docs;
 pub mod log;
+pub mod scan;
 pub mod show;
 
 use clap::CommandFactory as _;
@@ -30,6 +31,7 @@ pub const ALL: &[Listed] = &[
     Listed { name: "show", summary: "Show the conversation of a commit", options: show::Options::command },
     Listed { name: "branches", summary: "List branches with their conversations", options: branches::Options::command },
     Listed { name: "add", summary: "Attach a transcript to a commit by hand", options: add::Options::command },
+    Listed { name: "scan", summary: "Look for secrets in conversations", options: scan::Options::command },
     Listed { name: "doctor", summary: "Check the set-up and prove that it records", options: doctor::Options::command },
     Listed { name: "deinit", summary: "Take back what init did", options: deinit::Options::command },
     Listed {

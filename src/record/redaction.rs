@@ -13,6 +13,15 @@ pub fn redactor(repo: &Repository) -> Result<Redactor> {
     Redactor::new(&settings(repo)?)
 }
 
+/// Makes a redactor to look at what is stored already: it finds secrets also where redaction is switched off.
+///
+/// # Errors
+///
+/// As [`redactor`].
+pub fn scanner(repo: &Repository) -> Result<Redactor> {
+    Redactor::new(&Settings { is_off: false, ..settings(repo)? })
+}
+
 fn settings(repo: &Repository) -> Result<Settings> {
     let mut settings = Settings {
         is_off: repo.config_bool("shiftlog.redact") == Some(false),

@@ -211,3 +211,41 @@ fn five_thousand_secrets_in_twenty_megabytes_are_all_taken_out_in_one_hook() {
     assert_eq!(stored.matches("[REDACTED:github-token]").count(), 5000);
     assert!(!stored.contains("ghp_"));
 }
+
+#[test]
+fn scan_tells_where_secrets_are_but_not_what_they_are() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    let secret = expand("ghp_{a36}");
+    let clean = leak(&session, &secret, "first");
+    session.hook("Stop");
+    assert_eq!(scratch.shiftlog("scan", ["--branches"]).code, 0, "what was redacted is clean");
+    scratch.git(["config", "shiftlog.redact", "off"]).ok();
+    let commit = leak(&session, &secret, "second");
+    session.hook("SessionEnd");
+    let short = &commit[..7];
+    let found = scratch.shiftlog("scan", ["HEAD"]);
+    assert_eq!(
+        (found.code, found.stdout.as_str()),
+        (
+            1,
+            &*format!(
+                "{short} note:1: github-token\n{short} claude/s1:1: github-token\n{short} claude/s1:2: github-token\n\
+             {short} claude/s1:3: github-token\n"
+            )
+        ),
+        "{found:?}"
+    );
+    let json = scratch.shiftlog("scan", ["--json", "HEAD"]);
+    assert_eq!(json.stdout.lines().count(), 4);
+    assert!(json.stdout.starts_with(&format!("{{\"version\":1,\"commit\":\"{commit}\",\"line\":1,")), "{json:?}");
+    assert_eq!(scratch.shiftlog("scan", [&clean]).code, 0, "a range that ends before it is clean");
+    let archive = scratch.shiftlog("scan", ["--archive"]);
+    assert!(archive.code == 1 && archive.stdout.contains(" claude/s1:1: github-token"), "{archive:?}");
+    fs::write(scratch.top.join("notes.txt"), format!("one\n{secret}\n")).unwrap();
+    let file = scratch.shiftlog("scan", ["--", "notes.txt"]);
+    assert_eq!((file.code, file.stdout.as_str()), (1, "notes.txt:2: github-token\n"));
+    assert_eq!(scratch.shiftlog("scan", ["-q", "HEAD"]).stdout, "");
+    let rules = scratch.shiftlog("scan", ["--list-rules"]).ok();
+    assert!(rules.lines().count() >= 60, "{rules}");
+}

@@ -1,0 +1,5 @@
+//! `git shiftlog scan`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::scan::run()
+}

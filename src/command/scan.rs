@@ -1,0 +1,169 @@
+//! `git shiftlog scan`: the secrets in what is recorded already, or in a file.
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::archive::Archive;
+use crate::cli::{self, Outcome, Printing, Screen};
+use crate::error::{Error, Result};
+use crate::git::{Range, Repository, date};
+use crate::pretty;
+use crate::record::{Query, redaction};
+use crate::redact::{Finding, RULES, Redactor, expand};
+
+/// Look for secrets in conversations
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-shiftlog-scan",
+    override_usage = "git shiftlog scan [<options>] [<revision-range>] [[--] <file>...]"
+)]
+pub struct Options {
+    /// Look at every segment of the archive, recorded on a commit or not
+    #[arg(long)]
+    archive: bool,
+    /// Start from all local branches
+    #[arg(long)]
+    branches: bool,
+    /// List the kinds of secrets that are known
+    #[arg(long)]
+    list_rules: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Print nothing; only the exit status tells
+    #[arg(short = 'q', long)]
+    quiet: bool,
+    #[command(flatten)]
+    printing: Printing,
+    /// Revisions and files
+    #[arg(value_name = "revision-range")]
+    words: Vec<OsString>,
+}
+
+/// Prints findings, never what was found.
+struct Scanner<'a> {
+    redactor: Redactor,
+    options: &'a Options,
+    screen: Screen,
+    count: usize,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        if options.list_rules {
+            return list_rules();
+        }
+        let repo = cli::repository()?;
+        let screen = options.printing.screen(&repo, options.printing.dates(&repo, date::Format::default())?);
+        let mut scanner = Scanner { redactor: redaction::scanner(&repo)?, options: &options, screen, count: 0 };
+        let words = cli::split_words(&repo, &options.words)?;
+        for path in &words.paths {
+            scanner.file(Path::new(path))?;
+        }
+        if options.archive {
+            scanner.archive(&Archive::new(&repo))?;
+        }
+        let is_default = words.paths.is_empty() && !options.archive && !options.branches;
+        if is_default || options.branches || !words.revisions.is_empty() {
+            scanner.commits(&repo, &words.revisions)?;
+        }
+        let count = scanner.count;
+        scanner.screen.out.finish()?;
+        Ok(if count > 0 { Outcome::No } else { Outcome::Done })
+    })
+}
+
+impl Scanner<'_> {
+    fn commits(&mut self, repo: &Repository, revisions: &[String]) -> Result<()> {
+        let mut range = Range::default();
+        for revision in revisions {
+            repo.add_to_range(&mut range, revision)?;
+        }
+        if self.options.branches {
+            range.tips.extend(repo.branches(true, false)?.into_iter().map(|branch| branch.commit_id));
+        } else if revisions.is_empty() {
+            range.tips.extend(repo.head()?.commit_id);
+        }
+        let reader = self.options.printing.reader(repo);
+        let mut names = repo.names();
+        reader.each(&Query { range, ..Query::default() }, |listed| {
+            let commit_id = listed.commit.commit_id;
+            let Some(note) = reader.note(commit_id)? else { return Ok(ControlFlow::Continue(())) };
+            let short = names.shorten(commit_id);
+            for (_, finding) in self.redactor.scan(&note.to_bytes()) {
+                self.print(&[("commit", commit_id.to_string())], &format!("{short} note"), 1, &finding)?;
+            }
+            for conversation in reader.conversations(&note, None, false)? {
+                let key = conversation.summary.key.to_string();
+                for (line, finding) in self.redactor.scan(&conversation.bytes) {
+                    let fields = [("commit", commit_id.to_string()), ("session", key.clone())];
+                    self.print(&fields, &format!("{short} {key}"), line, &finding)?;
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    fn archive(&mut self, archive: &Archive<'_>) -> Result<()> {
+        for segment_id in archive.segments()? {
+            let (header, body) = match archive.read(segment_id) {
+                Ok(read) => read,
+                Err(error) => {
+                    cli::warning(&format!("segment {segment_id} is not looked at: {error}"));
+                    continue;
+                }
+            };
+            let session = format!("{}/{}", header.agent, header.session);
+            for (line, finding) in self.redactor.scan(&body) {
+                let fields = [("segment", segment_id.to_string()), ("session", session.clone())];
+                self.print(&fields, &format!("{} {session}", segment_id.to_hex_with_len(12)), line, &finding)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) -> Result<()> {
+        let text = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
+        let name = path.display().to_string();
+        for (line, finding) in self.redactor.scan(&text) {
+            self.print(&[("file", name.clone())], &name, line, &finding)?;
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, fields: &[(&str, String)], place: &str, line: usize, finding: &Finding) -> Result<()> {
+        self.count += 1;
+        if self.options.quiet {
+            return Ok(());
+        }
+        let end = self.options.printing.end();
+        if self.options.json {
+            let mut object = serde_json::Map::new();
+            object.insert("version".into(), 1.into());
+            object.extend(fields.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())));
+            object.insert("line".into(), line.into());
+            object.insert("rule".into(), finding.rule.as_str().into());
+            let object = serde_json::Value::Object(object);
+            return self.screen.write(|out, _| write!(out, "{object}{end}"));
+        }
+        let place = pretty::line(place);
+        self.screen.write(|out, _| write!(out, "{place}:{line}: {}{end}", finding.rule))
+    }
+}
+
+fn list_rules() -> Result<Outcome> {
+    use std::io::Write as _;
+    let mut text = String::new();
+    let mut last = "";
+    for rule in RULES.iter().filter(|rule| std::mem::replace(&mut last, rule.name) != rule.name) {
+        let example: String = expand(rule.example).split('\n').next().unwrap_or_default().chars().take(60).collect();
+        text += &format!("{:24} {example}\n", rule.name);
+    }
+    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+    Ok(Outcome::Done)
+}
