@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json_borrow::Value;
 
 use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolCall, ToolResult};
 
@@ -39,9 +39,7 @@ pub fn parse(transcript: &[u8]) -> Vec<Message> {
     for line in transcript.split_inclusive(|byte| *byte == b'\n') {
         let span = start..start + line.len();
         start = span.end;
-        if let Some(record) = parse_line(line) {
-            nodes.extend(node(&record, span));
-        }
+        nodes.extend(read_line(line, |record| node(record, span)));
     }
     mark_abandoned(&mut nodes);
     nodes.into_iter().map(|node| node.message).collect()
@@ -53,8 +51,8 @@ fn parse_web_export(transcript: &[u8]) -> Option<Vec<Message>> {
     if !head.windows(10).any(|window| window == b"\"loglines\"") {
         return None;
     }
-    let document: Value = serde_json::from_slice(transcript).ok()?;
-    let records = document.get("loglines")?.as_array()?;
+    let document: Value<'_> = serde_json::from_slice(transcript).ok()?;
+    let records = field(&document, "loglines")?.as_array()?;
     Some(records.iter().filter_map(|record| node(record, 0..transcript.len())).map(|node| node.message).collect())
 }
 
@@ -71,29 +69,37 @@ pub fn first_string(path: &Path, key: &str) -> Option<String> {
 }
 
 fn first_in(head: &[u8], key: &str) -> Option<String> {
-    let records = head.split(|byte| *byte == b'\n').filter_map(parse_line);
-    records.filter_map(|record| string(&record, key)).next()
+    head.split(|byte| *byte == b'\n').find_map(|line| read_line(line, |record| string(record, key)))
 }
 
-fn parse_line(line: &[u8]) -> Option<Value> {
+/// Reads a line as JSON and returns what `read` makes of it. Strings without escapes are not copied for that.
+fn read_line<T>(line: &[u8], read: impl FnOnce(&Value<'_>) -> Option<T>) -> Option<T> {
     let line = line.trim_ascii();
     let line = line.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(line);
     if line.is_empty() {
         return None;
     }
-    serde_json::from_slice(line).or_else(|_| serde_json::from_str(&String::from_utf8_lossy(line))).ok()
+    if let Ok(record) = serde_json::from_slice(line) {
+        return read(&record);
+    }
+    let text = String::from_utf8_lossy(line);
+    serde_json::from_str(&text).ok().and_then(|record| read(&record))
 }
 
-fn string(record: &Value, key: &str) -> Option<String> {
-    record.get(key)?.as_str().map(str::to_owned)
+fn field<'v>(record: &'v Value<'v>, key: &str) -> Option<&'v Value<'v>> {
+    record.as_object()?.get(key)
 }
 
-fn flag(record: &Value, key: &str) -> bool {
-    record.get(key).and_then(Value::as_bool).unwrap_or(false)
+fn string(record: &Value<'_>, key: &str) -> Option<String> {
+    field(record, key)?.as_str().map(str::to_owned)
 }
 
-fn node(record: &Value, span: std::ops::Range<usize>) -> Option<Node> {
-    let inner = record.get("message").unwrap_or(&Value::Null);
+fn flag(record: &Value<'_>, key: &str) -> bool {
+    field(record, key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn node(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Node> {
+    let inner = field(record, "message").unwrap_or(&Value::Null);
     let mut message = Message {
         role: Role::System,
         parts: Vec::new(),
@@ -105,14 +111,14 @@ fn node(record: &Value, span: std::ops::Range<usize>) -> Option<Node> {
         is_abandoned: false,
         is_sidechain: flag(record, "isSidechain"),
     };
-    match record.get("type").and_then(Value::as_str)? {
+    match field(record, "type").and_then(Value::as_str)? {
         "user" => read_user(record, inner, &mut message),
         "assistant" => {
             message.role = Role::Assistant;
-            message.parts = parts(inner.get("content").unwrap_or(&Value::Null), record);
+            message.parts = parts(field(inner, "content").unwrap_or(&Value::Null), record);
             message.model = string(inner, "model").filter(|model| model != "<synthetic>");
             message.answer_id = string(inner, "id");
-            message.usage = inner.get("usage").map(usage).filter(|_| message.model.is_some());
+            message.usage = field(inner, "usage").map(usage).filter(|_| message.model.is_some());
             if message.model.is_none() && flag(record, "isApiErrorMessage") {
                 message.role = Role::System;
                 message.parts = vec![Part::Notice(message.text())];
@@ -127,8 +133,8 @@ fn node(record: &Value, span: std::ops::Range<usize>) -> Option<Node> {
     Some(Node { message, record_id: string(record, "uuid"), parent_id: string(record, "parentUuid") })
 }
 
-fn read_user(record: &Value, inner: &Value, message: &mut Message) {
-    message.parts = parts(inner.get("content").unwrap_or(&Value::Null), record);
+fn read_user(record: &Value<'_>, inner: &Value<'_>, message: &mut Message) {
+    message.parts = parts(field(inner, "content").unwrap_or(&Value::Null), record);
     let text = message.text();
     if flag(record, "isCompactSummary") {
         message.parts = vec![Part::Notice(text)];
@@ -168,8 +174,8 @@ fn without_noise(text: &str) -> String {
     kept.trim().to_owned()
 }
 
-fn usage(usage: &Value) -> Tokens {
-    let number = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+fn usage(usage: &Value<'_>) -> Tokens {
+    let number = |key: &str| field(usage, key).and_then(Value::as_u64).unwrap_or(0);
     Tokens {
         input: number("input_tokens"),
         output: number("output_tokens"),
@@ -179,42 +185,42 @@ fn usage(usage: &Value) -> Tokens {
 }
 
 /// Reads `message.content`: a string, or an array of blocks (or, in odd files, of strings).
-fn parts(content: &Value, record: &Value) -> Vec<Part> {
+fn parts(content: &Value<'_>, record: &Value<'_>) -> Vec<Part> {
     match content {
-        Value::String(text) if !text.is_empty() => vec![Part::Text(text.clone())],
+        Value::Str(text) if !text.is_empty() => vec![Part::Text(text.to_string())],
         Value::Array(blocks) => blocks.iter().filter_map(|block| part(block, record)).collect(),
         _ => Vec::new(),
     }
 }
 
-fn part(block: &Value, record: &Value) -> Option<Part> {
+fn part(block: &Value<'_>, record: &Value<'_>) -> Option<Part> {
     if let Some(text) = block.as_str() {
         return Some(Part::Text(text.to_owned()));
     }
-    Some(match block.get("type").and_then(Value::as_str)? {
+    Some(match field(block, "type").and_then(Value::as_str)? {
         "text" => Part::Text(string(block, "text").filter(|text| !text.is_empty())?),
         "thinking" => Part::Thinking(string(block, "thinking").filter(|text| !text.is_empty())?),
         "redacted_thinking" => Part::Attachment("redacted thinking".into()),
         "tool_use" | "server_tool_use" => Part::ToolCall(tool_call(block)),
         "tool_result" => Part::ToolResult(ToolResult {
             call_id: string(block, "tool_use_id").unwrap_or_default(),
-            text: plain_text(block.get("content").unwrap_or(&Value::Null)),
+            text: plain_text(field(block, "content").unwrap_or(&Value::Null)),
             is_error: flag(block, "is_error"),
-            sub_agent: record.get("toolUseResult").and_then(|result| string(result, "agentId")),
+            sub_agent: field(record, "toolUseResult").and_then(|result| string(result, "agentId")),
         }),
         kind @ ("image" | "document") => Part::Attachment(kind.to_owned()),
         _ => return None,
     })
 }
 
-fn plain_text(content: &Value) -> String {
+fn plain_text(content: &Value<'_>) -> String {
     match content {
-        Value::String(text) => text.clone(),
+        Value::Str(text) => text.to_string(),
         Value::Array(blocks) => {
-            let texts = blocks.iter().map(|block| match block.get("text").and_then(Value::as_str) {
+            let texts = blocks.iter().map(|block| match field(block, "text").and_then(Value::as_str) {
                 Some(text) => text.to_owned(),
                 None => block.as_str().map_or_else(
-                    || format!("[{}]", block.get("type").and_then(Value::as_str).unwrap_or("content")),
+                    || format!("[{}]", field(block, "type").and_then(Value::as_str).unwrap_or("content")),
                     str::to_owned,
                 ),
             });
@@ -224,25 +230,25 @@ fn plain_text(content: &Value) -> String {
     }
 }
 
-fn tool_call(block: &Value) -> ToolCall {
+fn tool_call(block: &Value<'_>) -> ToolCall {
     let name = string(block, "name").unwrap_or_default();
-    let input = block.get("input").cloned().unwrap_or(Value::Null);
-    let command = string(&input, "command").filter(|_| matches!(name.as_str(), "Bash" | "PowerShell"));
-    let path = string(&input, "file_path").or_else(|| string(&input, "notebook_path"));
+    let input = field(block, "input").unwrap_or(&Value::Null);
+    let command = string(input, "command").filter(|_| matches!(name.as_str(), "Bash" | "PowerShell"));
+    let path = string(input, "file_path").or_else(|| string(input, "notebook_path"));
     let edit = |old: Option<String>, new: Option<String>| {
         path.iter().map(|path| Edit { path: path.clone(), old: old.clone(), new: new.clone() }).collect::<Vec<_>>()
     };
     let edits = match name.as_str() {
-        "Write" => edit(None, string(&input, "content")),
-        "Edit" => edit(string(&input, "old_string"), string(&input, "new_string")),
+        "Write" => edit(None, string(input, "content")),
+        "Edit" => edit(string(input, "old_string"), string(input, "new_string")),
         "MultiEdit" => {
-            let changes = input.get("edits").and_then(Value::as_array).into_iter().flatten();
+            let changes = field(input, "edits").and_then(Value::as_array).into_iter().flatten();
             changes.flat_map(|change| edit(string(change, "old_string"), string(change, "new_string"))).collect()
         }
-        "NotebookEdit" => edit(None, string(&input, "new_source")),
+        "NotebookEdit" => edit(None, string(input, "new_source")),
         _ => Vec::new(),
     };
-    ToolCall { call_id: string(block, "id").unwrap_or_default(), name, input, command, edits }
+    ToolCall { call_id: string(block, "id").unwrap_or_default(), name, input: input.into(), command, edits }
 }
 
 /// Marks what was taken back: when a prompt continues from an earlier point, what first came after that point.
