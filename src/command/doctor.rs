@@ -9,6 +9,7 @@ use clap::Parser;
 use crate::agent;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Result};
+use crate::record::redaction;
 use crate::setup::{self, Finding};
 
 /// Check the set-up and prove that it records
@@ -28,6 +29,15 @@ pub fn run() -> ExitCode {
     cli::main(|options: Options| {
         let repo = cli::repository()?;
         let mut findings = setup::check(&repo)?;
+        let problem = match redaction::redactor(&repo) {
+            Ok(redactor) if redactor.is_off() => {
+                Some(("it is switched off".to_owned(), "git config --unset shiftlog.redact"))
+            }
+            Ok(_) => None,
+            Err(error) => Some((error.to_string(), "git config --edit")),
+        };
+        let problem = problem.map(|(what, fix)| (what, fix.to_owned()));
+        findings.push(Finding { subject: "redaction of secrets".into(), problem });
         if !options.no_rehearsal {
             let problem = rehearse().err().map(|error| (error.to_string(), "git shiftlog doctor --help".to_owned()));
             findings.push(Finding { subject: "recording, tried in a throw-away repository".into(), problem });

@@ -9,6 +9,7 @@ mod config;
 pub mod date;
 mod head;
 mod locate;
+mod loose;
 mod names;
 mod pack;
 mod refs;
@@ -75,6 +76,7 @@ impl Repository {
         inner.clear_namespace();
         // A walk reads each commit, and what is printed of it is read again.
         inner.object_cache_size_if_unset(16 * 1024 * 1024);
+        inner.objects.enable_object_memory();
         let repository = Repository { user_config: config::Identity::of(&inner), inner };
         if repository.config_string("extensions.refStorage").is_some_and(|format| format != "files") {
             return Err(Error::new(
@@ -213,28 +215,6 @@ impl Repository {
             blobs[index] = self.read_blob(blob_ids[index], max_bytes)?;
         }
         Ok(blobs)
-    }
-
-    /// Writes a blob and returns its id.
-    ///
-    /// # Errors
-    ///
-    /// [`Kind::Storage`] when the disk is full or read-only.
-    pub fn write_blob(&self, bytes: &[u8]) -> Result<ObjectId> {
-        let mut attempts = 0;
-        loop {
-            match self.inner.write_blob(bytes) {
-                Ok(id) => return Ok(id.detach()),
-                Err(error) => {
-                    let error = gix_error("cannot write an object", &error);
-                    attempts += 1;
-                    // 'git gc' removes an empty object directory between our mkdir and our rename.
-                    if error.kind() != Kind::Missing || attempts > 8 {
-                        return Err(error);
-                    }
-                }
-            }
-        }
     }
 
     /// Makes new objects and refs as accessible as `core.sharedRepository` asks for; gix does not look at it.

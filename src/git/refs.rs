@@ -82,12 +82,12 @@ impl Repository {
     ) -> Result<bool> {
         let mut attempt = 0;
         loop {
+            self.discard_objects();
             let outcome = self.tip(ref_name).and_then(|tip| {
                 let Some(tree_id) = edit(tip)? else { return Ok(false) };
                 if tip.is_some_and(|tip| tip.tree_id == tree_id) {
                     return Ok(false);
                 }
-                fault_point("objects-written");
                 self.swap(ref_name, message, tip, tree_id)?;
                 Ok(true)
             });
@@ -117,6 +117,8 @@ impl Repository {
         let signature = gix::actor::SignatureRef { name: name.as_bstr(), email: email.as_bstr(), time: &time };
         let parents = tip.map(|tip| tip.commit_id);
         let commit = self.gix().new_commit_as(signature, signature, message, tree_id, parents).map_err(fail)?;
+        self.write_objects()?;
+        fault_point("objects-written");
         let expected = match tip {
             Some(tip) => PreviousValue::MustExistAndMatch(tip.commit_id.into()),
             None => PreviousValue::MustNotExist,

@@ -4,8 +4,10 @@
 //! memory than eight. Each piece is redacted before anything else looks at it. A position here is one in the agent's own
 //! file, unless it says that it is one in the stored transcript; between the two, lines correspond one to one.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
@@ -28,8 +30,6 @@ use crate::transcript::{Part, SessionKey, Tally, complete_lines};
 const STEP_BYTES: usize = 64 << 10;
 /// How much is redacted at once; more than a key in plain text can have.
 const PIECE_BYTES: usize = 256 << 10;
-/// From this length on the stored part is checked by a second thread.
-const MIN_SHARED_BYTES: u64 = 512 << 10;
 
 trait ReadSeek: Read + Seek {}
 impl<T: Read + Seek> ReadSeek for T {}
@@ -79,8 +79,37 @@ pub struct Reading<'a> {
     check: Xxh3Default,
     /// The end of the last complete line.
     end: u64,
-    /// What was surveyed while the stored part was checked: from where, and what.
-    ahead: Option<(u64, Survey)>,
+    /// The piece read last: what is new is surveyed first and then stored.
+    last: Option<Rc<Piece>>,
+}
+
+/// Whole lines of the transcript, as they are and as they are to be stored.
+struct Piece {
+    from: u64,
+    /// How far it was asked for.
+    to: u64,
+    lines: Vec<u8>,
+    /// `None` if redaction changes nothing.
+    redacted: Option<Vec<u8>>,
+}
+
+impl Piece {
+    fn redacted(&self) -> &[u8] {
+        self.redacted.as_deref().unwrap_or(&self.lines)
+    }
+
+    fn end(&self) -> u64 {
+        self.from + self.lines.len() as u64
+    }
+
+    /// Returns the position of a line end of the redacted text.
+    fn position(&self, offset: usize) -> u64 {
+        let Some(redacted) = &self.redacted else { return self.from + offset as u64 };
+        let count = redacted[..offset].iter().filter(|byte| **byte == b'\n').count();
+        let mut ends = self.lines.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+        let offset = if count == 0 { 0 } else { ends.nth(count - 1).unwrap_or(self.lines.len()) };
+        self.from + offset as u64
+    }
 }
 
 impl<'a> Reading<'a> {
@@ -104,7 +133,7 @@ impl<'a> Reading<'a> {
         match File::open(transcript) {
             Ok(file) => {
                 let mut reading = Self::of_source(agent, key, redaction, Box::new(file))?;
-                if !reading.resume(progress, Some(transcript))? {
+                if !reading.resume(progress)? {
                     reading.compare(archive, progress)?;
                 }
                 Ok(reading)
@@ -133,7 +162,7 @@ impl<'a> Reading<'a> {
         bytes: Vec<u8>,
     ) -> Result<Self> {
         let mut reading = Self::of_source(agent, key, redaction, Box::new(Cursor::new(bytes)))?;
-        if !reading.resume(progress, None)? {
+        if !reading.resume(progress)? {
             reading.compare(archive, progress)?;
         }
         Ok(reading)
@@ -157,7 +186,7 @@ impl<'a> Reading<'a> {
             digest: Sha256::new(),
             check: Xxh3Default::new(),
             end: 0,
-            ahead: None,
+            last: None,
         };
         let length = reading.source.seek(SeekFrom::End(0)).map_err(unreadable)?;
         reading.end = reading.last_line_end(length)?;
@@ -165,9 +194,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Takes up where `progress` says, if the stored part of the agent's file is still the same.
-    ///
-    /// With a `path` and enough to check, a second thread does that while this one surveys what is new.
-    fn resume(&mut self, progress: &Progress, path: Option<&Path>) -> Result<bool> {
+    fn resume(&mut self, progress: &Progress) -> Result<bool> {
         let (Some(check), Some(digest), Some(raw)) = (&progress.check, &progress.digest, progress.stored.raw) else {
             return Ok(false);
         };
@@ -175,20 +202,9 @@ impl<'a> Reading<'a> {
         let (Some(digest), Some(parent), true) = (restore_digest(digest), parent, self.end >= raw) else {
             return Ok(false);
         };
-        let seen = match (path, progress.recorded.raw) {
-            (Some(path), Some(recorded)) if raw >= MIN_SHARED_BYTES => std::thread::scope(|scope| {
-                let check = scope.spawn(|| {
-                    let mut file = File::open(path).map_err(unreadable)?;
-                    check_of(&mut file, raw)
-                });
-                let survey = self.survey(recorded, self.end)?;
-                self.ahead = Some((recorded, survey));
-                check.join().unwrap_or_else(|_| Err(Error::other("cannot read the transcript: a thread ended early")))
-            })?,
-            _ => check_of(&mut self.source, raw)?,
-        };
+        let mut seen = Xxh3Default::new();
+        self.each_step(0, raw, |bytes| seen.update(bytes))?;
         if format!("{:016x}", seen.digest()) != *check {
-            self.ahead = None;
             return Ok(false);
         }
         (self.check, self.digest, self.parent) = (seen, digest, Some(parent));
@@ -211,40 +227,52 @@ impl<'a> Reading<'a> {
         let stored = if stored.problems.is_empty() { stored.bytes() } else { Vec::new() };
         let mut rest = &stored[..];
         while self.kept < self.end {
-            let (lines, redacted) = self.piece(self.kept, self.end)?;
+            let piece = self.piece(self.kept, self.end, PIECE_BYTES)?;
+            let redacted = piece.redacted();
             let common = redacted.iter().zip(rest).take_while(|(a, b)| a == b).count();
             let kept = complete_lines(&redacted[..common]);
-            let kept_raw = raw_offset(&lines, &redacted, kept);
+            let position = piece.position(kept);
             self.digest.update(&redacted[..kept]);
-            self.check.update(&lines[..kept_raw]);
-            self.kept += kept_raw as u64;
+            self.check.update(&piece.lines[..(position - self.kept) as usize]);
+            self.kept = position;
             self.kept_bytes += kept as u64;
             rest = &rest[kept..];
-            if kept < redacted.len() || lines.is_empty() {
+            if kept < redacted.len() || piece.lines.is_empty() {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Returns about `PIECE_BYTES` of whole lines from `from` on, as they are and as they are to be stored. Lines that
-    /// must wait for more are left out; if nothing is left, both are empty.
-    fn piece(&mut self, from: u64, to: u64) -> Result<(Vec<u8>, Vec<u8>)> {
-        let mut lines = self.lines_at(from, to, PIECE_BYTES)?;
-        let (redacted, dealt) = self.redacted(&lines)?;
-        lines.truncate(dealt);
-        let redacted = redacted.unwrap_or_else(|| lines.clone());
-        Ok((lines, redacted))
-    }
-
-    /// Redacts lines: `None` if nothing has changed, and how many bytes of them are dealt with.
-    fn redacted(&self, lines: &[u8]) -> Result<(Option<Vec<u8>>, usize)> {
-        let redactor = self.redaction.as_ref().as_ref().map_err(cannot_redact)?;
-        let (redacted, dealt) = redactor.redact(lines);
-        Ok(match redacted {
-            std::borrow::Cow::Borrowed(_) => (None, dealt),
-            std::borrow::Cow::Owned(redacted) => (Some(redacted), dealt),
-        })
+    /// Returns about `target` bytes of whole lines from `from` on, redacted. Lines that must wait for more are left out;
+    /// there is nothing if all of them must. Without a redactor they are as the agent wrote them.
+    fn piece(&mut self, from: u64, to: u64, target: usize) -> Result<Rc<Piece>> {
+        if let Some(last) = self.last.as_ref().filter(|last| last.from == from && last.to == to) {
+            return Ok(Rc::clone(last));
+        }
+        self.last = None;
+        let mut target = target;
+        loop {
+            let mut lines = self.lines_at(from, to, target)?;
+            let (redacted, dealt) = match self.redaction.as_ref() {
+                Ok(redactor) => match redactor.redact(&lines) {
+                    (Cow::Borrowed(_), dealt) => (None, dealt),
+                    (Cow::Owned(redacted), dealt) => (Some(redacted), dealt),
+                },
+                Err(_) => (None, lines.len()),
+            };
+            if dealt == 0 && from + (lines.len() as u64) < to {
+                target *= 2;
+                continue;
+            }
+            lines.truncate(dealt);
+            let piece = Rc::new(Piece { from, to, lines, redacted });
+            // Where there is more than one piece, none is asked for again soon.
+            if piece.end() == to {
+                self.last = Some(Rc::clone(&piece));
+            }
+            return Ok(piece);
+        }
     }
 
     /// Returns where in the agent's file a line end of the stored transcript is, if it is not beyond what is kept.
@@ -261,17 +289,17 @@ impl<'a> Reading<'a> {
         if let Some(raw) = mark.raw.filter(|raw| *raw <= self.kept) {
             return Ok(raw);
         }
-        let (mut raw, mut stored) = (0, 0);
+        let (mut position, mut stored) = (0, 0);
         while stored < mark.bytes {
-            let (lines, redacted) = self.piece(raw, self.kept)?;
+            let piece = self.piece(position, self.kept, PIECE_BYTES)?;
             let left = usize::try_from(mark.bytes - stored).unwrap_or(usize::MAX);
-            if left <= redacted.len() || lines.is_empty() {
-                return Ok(raw + raw_offset(&lines, &redacted, left.min(redacted.len())) as u64);
+            if left <= piece.redacted().len() || piece.lines.is_empty() {
+                return Ok(piece.position(left.min(piece.redacted().len())));
             }
-            raw += lines.len() as u64;
-            stored += redacted.len() as u64;
+            position = piece.end();
+            stored += piece.redacted().len() as u64;
         }
-        Ok(raw)
+        Ok(position)
     }
 
     /// Returns the end of the last complete line.
@@ -297,43 +325,27 @@ impl<'a> Reading<'a> {
     ///
     /// If reading fails.
     pub fn survey(&mut self, from: u64, to: u64) -> Result<Survey> {
-        if let Some((_, survey)) = self.ahead.take_if(|(start, survey)| *start == from && survey.until == to) {
-            return Ok(survey);
-        }
         let mut survey = Survey { until: from, ..Survey::default() };
         while survey.until < to {
-            let mut lines = self.lines_at(survey.until, to, STEP_BYTES)?;
-            let mut changed = None;
-            if self.redaction.is_ok() {
-                let (redacted, mut dealt) = self.redacted(&lines)?;
-                changed = redacted;
-                if dealt == 0 {
-                    (lines, changed) = self.piece(survey.until, to).map(|(lines, redacted)| (lines, Some(redacted)))?;
-                    dealt = lines.len();
-                }
-                lines.truncate(dealt);
-            }
-            if lines.is_empty() {
+            let piece = self.piece(survey.until, to, PIECE_BYTES)?;
+            if piece.lines.is_empty() {
                 break;
             }
-            let text = changed.as_deref().unwrap_or(&lines);
-            let messages = self.agent.parse(text);
-            survey.tally.add(&messages);
-            for message in &messages {
-                let end = || match changed.as_deref() {
-                    Some(text) => survey.until + raw_offset(&lines, text, message.span.end) as u64,
-                    None => survey.until + message.span.end as u64,
-                };
-                survey.answers.extend(message.parts.iter().filter_map(|part| match part {
-                    Part::ToolResult(result) => Some(Answer {
-                        call_id: result.call_id.clone(),
-                        end: end(),
-                        text: result.text.chars().take(256).collect(),
-                    }),
-                    _ => None,
-                }));
+            for part in in_parts(piece.redacted()) {
+                let messages = self.agent.parse(&piece.redacted()[part.clone()]);
+                survey.tally.add(&messages);
+                for message in &messages {
+                    survey.answers.extend(message.parts.iter().filter_map(|each| match each {
+                        Part::ToolResult(result) => Some(Answer {
+                            call_id: result.call_id.clone(),
+                            end: piece.position(part.start + message.span.end),
+                            text: result.text.chars().take(256).collect(),
+                        }),
+                        _ => None,
+                    }));
+                }
             }
-            survey.until += lines.len() as u64;
+            survey.until = piece.end();
         }
         Ok(survey)
     }
@@ -352,16 +364,16 @@ impl<'a> Reading<'a> {
         until: u64,
         deadline: Instant,
     ) -> Result<()> {
+        self.redaction.as_ref().as_ref().map_err(cannot_redact)?;
         let mut segment_ids = Vec::new();
         while self.kept < until {
-            let lines = self.lines_at(self.kept, until, TARGET_BYTES)?;
-            let (changed, dealt) = self.redacted(&lines)?;
-            let body = changed.as_deref().unwrap_or(&lines[..dealt]);
-            if dealt == 0 {
+            let piece = self.piece(self.kept, until, TARGET_BYTES)?;
+            let body = piece.redacted();
+            if piece.lines.is_empty() {
                 break;
             }
             self.digest.update(body);
-            self.check.update(&lines[..dealt]);
+            self.check.update(&piece.lines);
             let header = Header {
                 shiftlog: 1,
                 agent: self.key.agent.clone(),
@@ -375,7 +387,7 @@ impl<'a> Reading<'a> {
             let segment_id = archive.write(&header, body)?;
             segment_ids.push(segment_id);
             self.parent = Some(segment_id);
-            self.kept += dealt as u64;
+            self.kept = piece.end();
             self.kept_bytes += body.len() as u64;
             self.parent_bytes = self.kept_bytes;
         }
@@ -411,14 +423,15 @@ impl<'a> Reading<'a> {
     ///
     /// If reading fails, or nothing can be redacted.
     pub fn bytes(&mut self, from: u64, to: u64) -> Result<Vec<u8>> {
+        self.redaction.as_ref().as_ref().map_err(cannot_redact)?;
         let (mut bytes, mut position) = (Vec::new(), from);
         while position < to {
-            let (lines, redacted) = self.piece(position, to)?;
-            if lines.is_empty() {
+            let piece = self.piece(position, to, PIECE_BYTES)?;
+            if piece.lines.is_empty() {
                 break;
             }
-            bytes.extend_from_slice(&redacted);
-            position += lines.len() as u64;
+            bytes.extend_from_slice(piece.redacted());
+            position = piece.end();
         }
         Ok(bytes)
     }
@@ -475,29 +488,20 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Returns XXH3 of the first bytes of a source.
-fn check_of(source: &mut dyn ReadSeek, length: u64) -> Result<Xxh3Default> {
-    let mut seen = Xxh3Default::new();
-    source.seek(SeekFrom::Start(0)).map_err(unreadable)?;
-    let mut buffer = vec![0; STEP_BYTES];
-    let mut left = length;
-    while left > 0 {
-        let wanted = STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES));
-        source.read_exact(&mut buffer[..wanted]).map_err(unreadable)?;
-        seen.update(&buffer[..wanted]);
-        left -= wanted as u64;
+/// Cuts lines into parts that are parsed one after the other: the messages of one take as much memory as its text.
+fn in_parts(lines: &[u8]) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    while start < lines.len() {
+        let near = lines.len().min(start + STEP_BYTES);
+        let end = match complete_lines(&lines[start..near]) {
+            0 => lines[near..].iter().position(|byte| *byte == b'\n').map_or(lines.len(), |rest| near + rest + 1),
+            length => start + length,
+        };
+        parts.push(start..end);
+        start = end;
     }
-    Ok(seen)
-}
-
-/// Returns where in `lines` the line ends that ends at `offset` of their redacted form.
-fn raw_offset(lines: &[u8], redacted: &[u8], offset: usize) -> usize {
-    if lines.len() == redacted.len() && (offset == lines.len() || lines == redacted) {
-        return offset;
-    }
-    let count = redacted[..offset].iter().filter(|byte| **byte == b'\n').count();
-    let mut ends = lines.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
-    if count == 0 { 0 } else { ends.nth(count - 1).unwrap_or(lines.len()) }
+    parts
 }
 
 fn cannot_redact(error: &Error) -> Error {

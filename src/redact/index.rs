@@ -22,6 +22,8 @@ pub struct Word {
     pub text: &'static str,
     /// What must follow a word of three bytes, so that it has four.
     fourth: Option<u8>,
+    /// The next word that shares this one's entry.
+    next: u16,
 }
 
 /// Escapes that can hide a word: printable ASCII in JSON, and the separators of a connection string.
@@ -30,45 +32,45 @@ const ESCAPES: &[&str] = &["\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\
 /// All words of some rules.
 pub struct Index {
     bits: Box<[u64; 1 << (BITS - 6)]>,
-    /// Where in `words` those begin whose slots share an entry.
+    /// The first of the words whose slots share an entry; they are chained in the order of the rules.
     first: Box<[u16; 1 << (BITS - SHARED)]>,
-    /// By slot.
     words: Vec<Word>,
 }
 
 impl Index {
     /// Makes the index of a table of rules. Costs some twenty microseconds.
     pub fn new(rules: &[Rule]) -> Self {
-        let mut words = Vec::new();
-        for (rule, row) in rules.iter().enumerate() {
+        let mut index = Index {
+            bits: Box::new([0; 1 << (BITS - 6)]),
+            first: Box::new([u16::MAX; 1 << (BITS - SHARED)]),
+            words: Vec::with_capacity(2048),
+        };
+        // Each is put before those it shares an entry with.
+        for text in ESCAPES {
+            index.put(&text.as_bytes()[..4], rules.len(), text, None);
+        }
+        for (rule, row) in rules.iter().enumerate().rev() {
             for text in row.words {
                 match text.as_bytes() {
                     [a, b, c] => {
                         let graphic = (b'!'..=b'~').filter(|byte| !byte.is_ascii_uppercase() && row.may_follow(*byte));
-                        words.extend(graphic.map(|d| Word {
-                            key: fold(&[*a, *b, *c, d]),
-                            rule,
-                            text,
-                            fourth: Some(d),
-                        }));
+                        graphic.for_each(|d| index.put(&[*a, *b, *c, d], rule, text, Some(d)));
                     }
-                    [_, _, _, _, ..] => words.push(Word { key: fold(&text.as_bytes()[..4]), rule, text, fourth: None }),
+                    [_, _, _, _, ..] => index.put(&text.as_bytes()[..4], rule, text, None),
                     _ => unreachable!("a test looks at the words of all rules"),
                 }
             }
         }
-        for text in ESCAPES {
-            words.push(Word { key: fold(&text.as_bytes()[..4]), rule: rules.len(), text, fourth: None });
-        }
-        words.sort_unstable_by_key(|word| (slot(word.key), word.key, word.rule));
-        let mut bits = Box::new([0; 1 << (BITS - 6)]);
-        let mut first = Box::new([u16::MAX; 1 << (BITS - SHARED)]);
-        for (place, word) in words.iter().enumerate() {
-            let slot = slot(word.key);
-            bits[slot >> 6] |= 1 << (slot & 63);
-            first[slot >> SHARED] = first[slot >> SHARED].min(u16::try_from(place).unwrap_or(u16::MAX));
-        }
-        Index { bits, first, words }
+        index
+    }
+
+    fn put(&mut self, quad: &[u8], rule: usize, text: &'static str, fourth: Option<u8>) {
+        let key = fold(quad);
+        let slot = slot(key);
+        self.bits[slot >> 6] |= 1 << (slot & 63);
+        let place = u16::try_from(self.words.len()).expect("there are fewer words than that");
+        let next = std::mem::replace(&mut self.first[slot >> SHARED], place);
+        self.words.push(Word { key, rule, text, fourth, next });
     }
 
     /// Returns the first place at or after `from` where a word may begin.
@@ -86,9 +88,12 @@ impl Index {
         while let Some(at) = self.next(text, from) {
             from = at + 1;
             let key = fold(&text[at..at + 4]);
-            let first = usize::from(self.first[slot(key) >> SHARED]);
-            let near = self.words[first..].iter().take_while(|word| slot(word.key) <= slot(key));
-            for word in near.filter(|word| word.key == key) {
+            let mut place = self.first[slot(key) >> SHARED];
+            while let Some(word) = self.words.get(usize::from(place)) {
+                place = word.next;
+                if word.key != key {
+                    continue;
+                }
                 let found = &text[at..text.len().min(at + word.text.len())];
                 let is_there = found.eq_ignore_ascii_case(word.text.as_bytes())
                     && word.fourth.is_none_or(|fourth| text[at + 3].eq_ignore_ascii_case(&fourth));

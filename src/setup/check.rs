@@ -8,7 +8,6 @@ use crate::agent;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::notes;
-use crate::record::redaction;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug)]
@@ -50,15 +49,6 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
         };
         findings.push(Finding::new(format!("Git hook {event}"), problem));
     }
-    let redaction = match redaction::redactor(repo) {
-        Ok(redactor) if redactor.is_off() => {
-            Some(("it is switched off".to_owned(), "git config --unset shiftlog.redact"))
-        }
-        Ok(_) => None,
-        Err(error) => Some((error.to_string(), "git config --edit")),
-    };
-    let redaction = redaction.as_ref().map(|(what, fix)| (what.as_str(), *fix));
-    findings.push(Finding::new("redaction of secrets", redaction));
     for agent in agent::ALL {
         let Some(worktree) = repo.worktree() else { continue };
         let texts = [false, true]

@@ -1,0 +1,119 @@
+//! Loose objects: how what we write gets into the object database.
+//!
+//! Small objects are collected in memory while a ref's new commit is built, and written together right before the ref
+//! moves. They are stored, not deflated: trees and commits are ids for the most part, which do not shrink, and segments
+//! are compressed already. To set up a deflater took longer than to write the file.
+
+use std::io::Write as _;
+
+use gix::objs::Kind as ObjectKind;
+
+use super::{ObjectId, Repository, gix_error};
+use crate::error::{Error, Result};
+
+/// The longest block of a deflate stream that is stored as it is; RFC 1951, section 3.2.4.
+const MAX_STORED_BYTES: usize = 0xffff;
+
+impl Repository {
+    /// Writes a blob and returns its id.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
+    pub fn write_blob(&self, bytes: &[u8]) -> Result<ObjectId> {
+        let id = gix::objs::compute_hash(self.null_id().kind(), ObjectKind::Blob, bytes)
+            .map_err(|error| gix_error("cannot write an object", &error))?;
+        self.write_loose(id, ObjectKind::Blob, bytes)?;
+        Ok(id)
+    }
+
+    /// Forgets the objects that were collected in memory.
+    pub(super) fn discard_objects(&self) {
+        self.gix().objects.reset_object_memory();
+    }
+
+    /// Writes the objects that were collected in memory, each after those it names: a crash in between leaves nothing
+    /// that names what is not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::write_blob`].
+    pub(super) fn write_objects(&self) -> Result<()> {
+        let Some(mut objects) = self.gix().objects.reset_object_memory() else { return Ok(()) };
+        let commits: Vec<ObjectId> =
+            objects.iter().filter(|(_, (kind, _))| *kind == ObjectKind::Commit).map(|(id, _)| *id).collect();
+        let trees: Vec<ObjectId> = objects.keys().filter(|id| !commits.contains(id)).copied().collect();
+        for id in trees.into_iter().chain(commits) {
+            self.write_after_its_entries(&mut objects, id)?;
+        }
+        Ok(())
+    }
+
+    fn write_after_its_entries(&self, objects: &mut gix::odb::memory::Storage, id: ObjectId) -> Result<()> {
+        let Some((kind, bytes)) = objects.remove(&id) else { return Ok(()) };
+        if kind == ObjectKind::Tree {
+            for entry in gix::objs::TreeRefIter::from_bytes(&bytes, id.kind()).flatten() {
+                self.write_after_its_entries(objects, entry.oid.to_owned())?;
+            }
+        }
+        self.write_loose(id, kind, &bytes)
+    }
+
+    fn write_loose(&self, id: ObjectId, kind: ObjectKind, bytes: &[u8]) -> Result<()> {
+        if self.gix().has_object(id) {
+            return Ok(());
+        }
+        let objects = self.gix().objects.store_ref().path().to_owned();
+        let hex = id.to_string();
+        let (directory, path) = (objects.join(&hex[..2]), objects.join(&hex[..2]).join(&hex[2..]));
+        let fail = |error| Error::io("write", &path, error);
+        // 'git gc' removes files of this name that were left behind.
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("tmp_obj_");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o444));
+        let mut file = builder.tempfile_in(&objects).map_err(fail)?;
+        file.write_all(&stored(kind, bytes)).map_err(fail)?;
+        let mut temporary = file.into_temp_path();
+        let mut attempts = 0;
+        loop {
+            let made = match std::fs::create_dir(&directory) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+                _ => Ok(()),
+            };
+            let error = match made {
+                Ok(()) => match temporary.persist(&path) {
+                    Ok(()) => return Ok(()),
+                    Err(error) => {
+                        temporary = error.path;
+                        error.error
+                    }
+                },
+                Err(error) => error,
+            };
+            // 'git gc' removes an empty object directory between our mkdir and our rename.
+            attempts += 1;
+            if error.kind() != std::io::ErrorKind::NotFound || attempts > 8 {
+                return Err(fail(error));
+            }
+        }
+    }
+}
+
+/// Returns the file of a loose object: a zlib stream (RFC 1950) of stored blocks.
+fn stored(kind: ObjectKind, bytes: &[u8]) -> Vec<u8> {
+    let mut object = format!("{kind} {}\0", bytes.len()).into_bytes();
+    object.extend_from_slice(bytes);
+    let mut file = Vec::with_capacity(object.len() + object.len() / MAX_STORED_BYTES * 5 + 16);
+    file.extend([0x78, 0x01]);
+    let mut blocks = object.chunks(MAX_STORED_BYTES).peekable();
+    while let Some(block) = blocks.next() {
+        let length = u16::try_from(block.len()).unwrap_or(u16::MAX);
+        file.push(u8::from(blocks.peek().is_none()));
+        file.extend(length.to_le_bytes());
+        file.extend((!length).to_le_bytes());
+        file.extend_from_slice(block);
+    }
+    file.extend(adler2::adler32_slice(&object).to_be_bytes());
+    file
+}
