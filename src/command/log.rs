@@ -149,7 +149,10 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
         }
     };
     let pattern = |text: &Option<String>| match text {
-        Some(text) => regex::bytes::Regex::new(text)
+        // Letters beyond ASCII match themselves; classes are those of ASCII, as in Git.
+        Some(text) => regex::bytes::RegexBuilder::new(text)
+            .unicode(false)
+            .build()
             .map(Some)
             .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a regular expression"))),
         None => Ok(None),

@@ -82,7 +82,7 @@ impl Recorder<'_> {
         for (agent, found) in recent(worktree.as_deref()) {
             let key = SessionKey::new(agent.name(), &found.session_id);
             if !sessions.iter().any(|live| live.key() == key) {
-                let mut live = new_live(&key, found.transcript);
+                let mut live = self.state.session(&key).unwrap_or_else(|| new_live(&key, found.transcript));
                 live.worktree.clone_from(&worktree);
                 sessions.push(live);
             }
@@ -197,13 +197,14 @@ impl Recorder<'_> {
         let mut sessions = self.state.sessions();
         let before = sessions.clone();
         let position = sessions.iter().position(|live| live.key() == key).unwrap_or_else(|| {
-            sessions.push(new_live(&key, PathBuf::new()));
+            sessions.push(self.state.session(&key).unwrap_or_else(|| new_live(&key, PathBuf::new())));
             sessions.len() - 1
         });
         self.refresh(&mut sessions[position], agent, payload);
         if event == Event::SessionStart {
             sessions[position].is_over = false;
             self.close_forgotten(&mut sessions, position);
+            self.state.forget_settled(Time::now().seconds - KEEP_SECS);
         }
         let moves = self.moves_of_head(&mut sessions[position]);
         if event == Event::AfterTool

@@ -95,6 +95,16 @@ impl Live {
     pub fn key(&self) -> SessionKey {
         SessionKey::new(&self.agent, &self.session)
     }
+
+    /// Says whether it is over with nothing left to record: a commit need not look at it.
+    fn is_settled(&self) -> bool {
+        let is_recorded = |progress: &Progress| progress.recorded == progress.stored && progress.stored.raw.is_some();
+        self.is_over
+            && self.open.is_none()
+            && is_recorded(&self.progress)
+            && self.sub_agents.values().all(is_recorded)
+            && self.transcript.metadata().is_ok_and(|file| Some(file.len()) == self.progress.stored.raw)
+    }
 }
 
 /// The directory with our state.
@@ -149,7 +159,7 @@ impl State {
         Lock { _file: Some(file) }
     }
 
-    /// Returns all live sessions; files that cannot be read are skipped.
+    /// Returns all sessions that are live, or over with words that no commit has; files that cannot be read are skipped.
     pub fn sessions(&self) -> Vec<Live> {
         let entries = std::fs::read_dir(self.root.join("live")).into_iter().flatten().flatten();
         let mut sessions: Vec<Live> =
@@ -158,12 +168,13 @@ impl State {
         sessions
     }
 
-    /// Returns the live session called `key`, if it is known.
+    /// Returns the session called `key`, if it is known.
     pub fn session(&self, key: &SessionKey) -> Option<Live> {
-        serde_json::from_slice(&std::fs::read(self.live_file(key)).ok()?).ok()
+        let bytes = std::fs::read(self.file("live", key)).or_else(|_| std::fs::read(self.file("settled", key)));
+        serde_json::from_slice(&bytes.ok()?).ok()
     }
 
-    /// Writes down a live session.
+    /// Writes down a session.
     ///
     /// # Errors
     ///
@@ -171,16 +182,31 @@ impl State {
     pub fn save(&self, live: &Live) -> Result<()> {
         let bytes =
             serde_json::to_vec(live).map_err(|error| Error::other("cannot write a session's state").because(error))?;
-        write_private(&self.live_file(&live.key()), &bytes)
+        // Those that are settled stand apart, so that the next hooks need not read them.
+        let (here, there) = if live.is_settled() { ("settled", "live") } else { ("live", "settled") };
+        write_private(&self.file(here, &live.key()), &bytes)?;
+        let _ = std::fs::remove_file(self.file(there, &live.key()));
+        Ok(())
     }
 
-    /// Forgets a live session.
+    /// Forgets a session that is not settled.
     pub fn forget(&self, key: &SessionKey) {
-        let _ = std::fs::remove_file(self.live_file(key));
+        let _ = std::fs::remove_file(self.file("live", key));
     }
 
-    fn live_file(&self, key: &SessionKey) -> PathBuf {
-        self.root.join("live").join(format!("{}.json", key.file_name()))
+    /// Forgets the settled sessions that were written down before `seconds` (epoch).
+    pub fn forget_settled(&self, seconds: i64) {
+        for entry in std::fs::read_dir(self.root.join("settled")).into_iter().flatten().flatten() {
+            let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+            let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+            if age.is_some_and(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written < seconds)) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn file(&self, directory: &str, key: &SessionKey) -> PathBuf {
+        self.root.join(directory).join(format!("{}.json", key.file_name()))
     }
 
     /// Adds a line to the log. A log that cannot be written stops nobody.

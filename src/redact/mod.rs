@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 use sha2::{Digest as _, Sha256};
 
 pub use self::example::expand;
@@ -89,7 +89,7 @@ impl Redactor {
     /// [`Kind::Usage`] if a pattern is no regular expression. Then nothing may be stored.
     pub fn new(settings: &Settings) -> Result<Self> {
         let compile = |name: &str, pattern: &str| {
-            Regex::new(pattern).map_err(|error| {
+            RegexBuilder::new(pattern).unicode(false).build().map_err(|error| {
                 let reason =
                     error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
                 Error::new(Kind::Usage, format!("bad pattern for '{name}'")).because(reason)

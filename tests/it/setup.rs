@@ -348,7 +348,7 @@ fn doctor_proves_that_recording_works() {
     assert_eq!(
         ran,
         "ok       Git hook post-commit\nok       Git hook post-rewrite\nok       Claude Code\n\
-         ok       notes follow rewritten commits\nok       0 pending captures\n\
+         ok       notes follow rewritten commits\nok       0 pending captures\nok       redaction of secrets\n\
          ok       recording, tried in a throw-away repository\n"
     );
     assert_eq!(scratch.shiftlog("doctor", ["-q"]).ok(), "");
