@@ -60,12 +60,14 @@ impl Repository {
     }
 
     fn write_loose(&self, id: ObjectId, kind: ObjectKind, bytes: &[u8]) -> Result<()> {
-        if self.gix().has_object(id) {
-            return Ok(());
-        }
         let objects = self.gix().objects.store_ref().path().to_owned();
         let hex = id.to_string();
         let (directory, path) = (objects.join(&hex[..2]), objects.join(&hex[..2]).join(&hex[2..]));
+        // One that is in a pack is written again, as 'git gc' sorts out: to be sure that it is in none, gix would look
+        // for new packs each time.
+        if path.exists() {
+            return Ok(());
+        }
         let fail = |error| Error::io("write", &path, error);
         // 'git gc' removes files of this name that were left behind.
         let mut builder = tempfile::Builder::new();
@@ -77,24 +79,15 @@ impl Repository {
         let mut temporary = file.into_temp_path();
         let mut attempts = 0;
         loop {
-            let made = match std::fs::create_dir(&directory) {
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-                _ => Ok(()),
-            };
-            let error = match made {
-                Ok(()) => match temporary.persist(&path) {
-                    Ok(()) => return Ok(()),
-                    Err(error) => {
-                        temporary = error.path;
-                        error.error
-                    }
-                },
-                Err(error) => error,
-            };
-            // 'git gc' removes an empty object directory between our mkdir and our rename.
+            let Err(error) = temporary.persist(&path) else { return Ok(()) };
+            // The directory is not there yet, or 'git gc' has removed it because it was empty.
             attempts += 1;
-            if error.kind() != std::io::ErrorKind::NotFound || attempts > 8 {
-                return Err(fail(error));
+            if error.error.kind() != std::io::ErrorKind::NotFound || attempts > 8 {
+                return Err(fail(error.error));
+            }
+            match std::fs::create_dir(&directory) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(fail(error)),
+                _ => temporary = error.path,
             }
         }
     }

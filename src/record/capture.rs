@@ -79,6 +79,8 @@ pub struct Reading<'a> {
     check: Xxh3Default,
     /// The end of the last complete line.
     end: u64,
+    /// For steps; one buffer, so that its memory is asked of the system once.
+    buffer: Vec<u8>,
     /// The piece read last: what is new is surveyed first and then stored.
     last: Option<Rc<Piece>>,
 }
@@ -186,6 +188,7 @@ impl<'a> Reading<'a> {
             digest: Sha256::new(),
             check: Xxh3Default::new(),
             end: 0,
+            buffer: Vec::new(),
             last: None,
         };
         let length = reading.source.seek(SeekFrom::End(0)).map_err(unreadable)?;
@@ -462,21 +465,22 @@ impl<'a> Reading<'a> {
     fn each_step(&mut self, from: u64, to: u64, mut visit: impl FnMut(&[u8])) -> Result<()> {
         self.source.seek(SeekFrom::Start(from)).map_err(unreadable)?;
         let mut left = to.saturating_sub(from);
-        let mut buffer = vec![0; STEP_BYTES.min(left as usize)];
+        self.buffer.resize(STEP_BYTES, 0);
         while left > 0 {
-            let wanted = buffer.len().min(left as usize);
-            self.source.read_exact(&mut buffer[..wanted]).map_err(unreadable)?;
-            visit(&buffer[..wanted]);
-            left -= wanted as u64;
+            let step = STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES));
+            self.source.read_exact(&mut self.buffer[..step]).map_err(unreadable)?;
+            visit(&self.buffer[..step]);
+            left -= step as u64;
         }
         Ok(())
     }
 
     /// Finds the end of the last complete line before `length`, from the end backwards.
     fn last_line_end(&mut self, length: u64) -> Result<u64> {
-        let mut end = length;
+        let (mut end, mut step) = (length, 4096);
         while end > 0 {
-            let start = end.saturating_sub(64 * 1024);
+            let start = end.saturating_sub(step);
+            step = STEP_BYTES as u64;
             let mut found = 0;
             self.each_step(start, end, |bytes| found = complete_lines(bytes))?;
             if found > 0 {
