@@ -4,7 +4,7 @@
 
 _git_shiftlog ()
 {
-	local commands="init log list show branches add scan doctor deinit install-docs"
+	local commands="init log list show branches mcp add scan doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -59,6 +59,9 @@ _git_shiftlog ()
 		__gitcomp "
 			--remotes --all --contains= --sort= --json --porcelain --date= --ref= --color --color= --help
 			"
+		;;
+	mcp,--*)
+		__gitcomp "--repo= --name= --help"
 		;;
 	add,--*)
 		__gitcomp "--transcript= --session= --agent= --since= --ref= --quiet --help"
@@ -399,6 +402,61 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__branches -o nosort -o bashdefault -o default git-shiftlog-branches
 else
     complete -F _git__shiftlog__branches -o bashdefault -o default git-shiftlog-branches
+fi
+
+_git__shiftlog__mcp() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__mcp"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__mcp)
+            opts="-h --repo --name"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --repo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__mcp -o nosort -o bashdefault -o default git-shiftlog-mcp
+else
+    complete -F _git__shiftlog__mcp -o bashdefault -o default git-shiftlog-mcp
 fi
 
 _git__shiftlog__add() {

@@ -10,6 +10,7 @@
 //! | [`record`], [`setup`] | a session recorded on a commit; what `init` puts in place |
 //! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown |
 //! | [`cli`] | manners of a process: exit codes, messages, colour, pager |
+//! | [`mcp`] | the server that agents ask |
 //! | [`command`] | one file per command: its options, and a `run` that reads like a recipe |
 //!
 //! To follow `git shiftlog show HEAD` to the bytes: `src/bin/git-shiftlog-show.rs`, [`command::show`],
@@ -32,5 +33,7 @@ pub mod setup;
 pub mod pretty;
 
 pub mod cli;
+
+pub mod mcp;
 
 pub mod command;

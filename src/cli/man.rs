@@ -36,6 +36,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-init" 1,
     "git-shiftlog-install-docs" 1,
     "git-shiftlog-log" 1,
+    "git-shiftlog-mcp" 1,
     "git-shiftlog-scan" 1,
     "git-shiftlog-show" 1,
     "gitshiftlog-format" 5,

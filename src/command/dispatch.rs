@@ -10,7 +10,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::git;
 
 /// Other words for commands.
-const ALIASES: &[(&str, &str)] = &[("list", "log")];
+const ALIASES: &[(&str, &str)] = &[("list", "log"), ("mcp-server", "mcp")];
 
 /// Runs `git-shiftlog [<command> [<args>]]`.
 pub fn run() -> ExitCode {

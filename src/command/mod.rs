@@ -9,6 +9,7 @@ pub mod hook;
 pub mod init;
 pub mod install_docs;
 pub mod log;
+pub mod mcp;
 pub mod scan;
 pub mod show;
 
@@ -30,6 +31,7 @@ pub const ALL: &[Listed] = &[
     Listed { name: "log", summary: "List commits that have a conversation", options: log::Options::command },
     Listed { name: "show", summary: "Show the conversation of a commit", options: show::Options::command },
     Listed { name: "branches", summary: "List branches with their conversations", options: branches::Options::command },
+    Listed { name: "mcp", summary: "Serve conversations to agents over MCP", options: mcp::Options::command },
     Listed { name: "add", summary: "Attach a transcript to a commit by hand", options: add::Options::command },
     Listed { name: "scan", summary: "Look for secrets in conversations", options: scan::Options::command },
     Listed { name: "doctor", summary: "Check the set-up and prove that it records", options: doctor::Options::command },

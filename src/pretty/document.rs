@@ -21,6 +21,26 @@ pub fn write_document(
     conversation: &Conversation,
     depth: Depth,
 ) -> io::Result<()> {
+    write_head(out, commit, conversation)?;
+    conversation.messages.iter().try_for_each(|message| write_message(out, message, depth))
+}
+
+/// Returns what stands above the messages of a conversation.
+pub fn document_head(commit: &Commit, conversation: &Conversation) -> String {
+    let mut head = Vec::new();
+    // Writing to memory does not fail.
+    let _ = write_head(&mut head, commit, conversation);
+    String::from_utf8_lossy(&head).into_owned()
+}
+
+/// Returns one message as [`write_document`] has it.
+pub fn document_message(message: &Message, depth: Depth) -> String {
+    let mut text = Vec::new();
+    let _ = write_message(&mut text, message, depth);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation) -> io::Result<()> {
     let summary = &conversation.summary;
     writeln!(out, "# {}\n", sanitize::line(&commit.subject().to_str_lossy()))?;
     writeln!(out, "- commit: `{}`", commit.commit_id)?;
@@ -33,7 +53,7 @@ pub fn write_document(
     for problem in &conversation.problems {
         writeln!(out, "- problem: {}", sanitize::line(problem))?;
     }
-    conversation.messages.iter().try_for_each(|message| write_message(out, message, depth))
+    Ok(())
 }
 
 fn write_message(out: &mut dyn Write, message: &Message, depth: Depth) -> io::Result<()> {

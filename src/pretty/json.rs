@@ -54,7 +54,7 @@ pub fn conversation_object(of: &Commit, conversation: &Conversation) -> Value {
     object.append(&mut summary(&conversation.summary));
     object.insert("bytes".into(), conversation.bytes.len().into());
     object.insert("problems".into(), conversation.problems.clone().into());
-    object.insert("conversation".into(), conversation.messages.iter().filter_map(message).collect());
+    object.insert("conversation".into(), conversation.messages.iter().filter_map(message_object).collect());
     Value::Object(object)
 }
 
@@ -72,7 +72,8 @@ pub fn branch_object(summary: &BranchSummary) -> Value {
     })
 }
 
-fn message(message: &Message) -> Option<Value> {
+/// Returns the object of a message in `show --json`; `None` if nothing is said in it.
+pub fn message_object(message: &Message) -> Option<Value> {
     if message.parts.is_empty() {
         return None;
     }

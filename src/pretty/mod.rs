@@ -12,10 +12,10 @@ mod markdown;
 mod porcelain;
 mod sanitize;
 
-pub use self::document::write_document;
+pub use self::document::{document_head, document_message, write_document};
 pub use self::format::Format;
 pub use self::human::{Depth, ToolOutput, write_commit, write_conversation, write_listed};
-pub use self::json::{branch_object, conversation_object, listed_object};
+pub use self::json::{branch_object, conversation_object, listed_object, message_object};
 pub use self::porcelain::write_porcelain;
 pub use self::sanitize::{line, text};
 

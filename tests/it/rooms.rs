@@ -16,6 +16,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("setup", 3),
     ("pretty", 4),
     ("cli", 5),
+    ("mcp", 6),
     ("command", 7),
 ];
 

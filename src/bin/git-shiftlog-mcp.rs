@@ -1,0 +1,5 @@
+//! `git shiftlog mcp`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::mcp::run()
+}

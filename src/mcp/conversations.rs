@@ -1,0 +1,432 @@
+//! What the tools do: list, read and search conversations, through the same room as `log`, `show` and `branches`.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use bstr::ByteSlice as _;
+use regex::bytes::RegexBuilder;
+use serde_json::{Map, Value, json};
+
+use super::tools::Answer;
+use super::{Context, Refusal};
+use crate::agent;
+use crate::error::{Error, Kind};
+use crate::git::date::Time;
+use crate::git::{ObjectId, Range, Repository};
+use crate::pretty::{self, Depth, ToolOutput};
+use crate::record::{Conversation, Listed, Query, Reader, redaction};
+use crate::redact::Redactor;
+use crate::transcript::{Message, Part, Role};
+
+/// The most bytes that a list answers with; clients cut what is longer.
+const LIST_BYTES: usize = 18_000;
+/// The most bytes of a transcript that one call answers with.
+const PAGE_BYTES: usize = 40_000;
+/// The longest subject and the longest excerpt.
+const EXCERPT_CHARS: usize = 240;
+
+type Arguments = Map<String, Value>;
+
+fn string<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
+    arguments.get(name)?.as_str()
+}
+
+fn flag(arguments: &Arguments, name: &str) -> bool {
+    arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn number(arguments: &Arguments, name: &str, default: usize) -> usize {
+    arguments.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
+}
+
+/// Turns a failure of ours into a sentence for an agent.
+pub(super) fn refusal(error: &Error) -> Refusal {
+    format!("{error}; run 'git shiftlog doctor' if this stays")
+}
+
+/// Returns a short piece of text that somebody gave us, safe to repeat.
+pub(super) fn quoted(text: &str) -> String {
+    let line = pretty::line(text);
+    if line.chars().count() > 60 { line.chars().take(60).chain(['…']).collect() } else { line }
+}
+
+/// Finds a commit by whatever names it.
+pub(super) fn commit_id(repo: &Repository, revision: &str) -> Result<ObjectId, Refusal> {
+    repo.resolve(revision).map_err(|_| {
+        format!(
+            "no commit matches {}; call shiftlog_list_conversations to see which commits have one",
+            quoted(revision)
+        )
+    })
+}
+
+fn range(repo: &Repository, branch: Option<&str>) -> Result<Range, Refusal> {
+    let head = || repo.head().map_err(|error| refusal(&error));
+    let tip = match branch {
+        None => head()?.commit_id,
+        Some(name) => {
+            let branches = repo.branches(true, true).map_err(|error| refusal(&error))?;
+            let is_it = |branch: &&crate::git::Branch| branch.name == name || branch.full_name == name;
+            let found = branches.iter().find(is_it).map(|branch| branch.commit_id);
+            let missing = || format!("no branch {}; call shiftlog_list_branches to see what there is", quoted(name));
+            Some(found.ok_or_else(missing)?)
+        }
+    };
+    Ok(Range { tips: tip.into_iter().collect(), hidden: Vec::new() })
+}
+
+/// `list_conversations`.
+pub fn list(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let repo = context.repository()?;
+    let (limit, offset) = (number(arguments, "limit", 20), number(arguments, "offset", 0));
+    let range = range(&repo, string(arguments, "branch"))?;
+    let (listed, has_more) = page(context, &context.reader(&repo), range, limit, offset).map_err(|e| refusal(&e))?;
+    let mut conversations = Vec::new();
+    let mut bytes = 0;
+    for listed in &listed {
+        let entry = entry(listed);
+        bytes += entry.to_string().len();
+        if bytes > LIST_BYTES && !conversations.is_empty() {
+            break;
+        }
+        conversations.push(entry);
+    }
+    let mut structured = json!({ "conversations": conversations });
+    if has_more || conversations.len() < listed.len() {
+        structured["nextOffset"] = json!(offset + conversations.len());
+    }
+    Ok(Answer { text: json!(conversations), structured })
+}
+
+/// Returns a page of the noted commits of a range, newest first, and whether there are more.
+pub(super) fn page(
+    context: &Context<'_>,
+    reader: &Reader<'_>,
+    range: Range,
+    limit: usize,
+    offset: usize,
+) -> crate::error::Result<(Vec<Listed>, bool)> {
+    let mut listed = Vec::new();
+    let query = Query { range, skip: offset, max_count: Some(limit + 1), ..Query::default() };
+    reader.each(&query, |each| {
+        context.go_on()?;
+        listed.push(each);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let has_more = listed.len() > limit;
+    listed.truncate(limit);
+    Ok((listed, has_more))
+}
+
+fn entry(listed: &Listed) -> Value {
+    json!({
+        "sha": listed.commit.commit_id.to_string(),
+        "message": shortened(&listed.commit.subject().to_str_lossy()),
+        "author": pretty::line(&listed.commit.author.name.to_str_lossy()),
+        "date": date(listed.commit.author.time.seconds),
+        "messageCount": listed.summaries.iter().map(|summary| summary.messages).sum::<u64>(),
+    })
+}
+
+fn shortened(text: &str) -> String {
+    let line = pretty::line(text);
+    if line.chars().count() <= EXCERPT_CHARS { line } else { line.chars().take(EXCERPT_CHARS).chain(['…']).collect() }
+}
+
+fn date(seconds: i64) -> String {
+    Time { seconds, offset: 0 }.to_rfc3339()
+}
+
+/// `get_conversation`.
+pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let repo = context.repository()?;
+    let revision = string(arguments, "commit_sha").unwrap_or_default();
+    let id = commit_id(&repo, revision)?;
+    let is_incremental = flag(arguments, "incremental");
+    let read = read(context, &repo, id, string(arguments, "session"), !is_incremental)?;
+    let offset = number(arguments, "offset", 0);
+    let format = string(arguments, "format").unwrap_or("messages");
+    let page = Page::of(&read.conversation, &repo, id, format, offset, number(arguments, "limit", usize::MAX))?;
+    let mut structured = json!({
+        "sha": id.to_string(),
+        "sessionId": read.conversation.summary.key.id,
+        "timestamp": read.conversation.summary.time,
+        "messageCount": read.message_count,
+        "transcript": page.text,
+        "isIncremental": is_incremental,
+        "entryCount": page.entry_count,
+    });
+    let mut notes: Vec<String> = read.conversation.problems.iter().map(|problem| pretty::line(problem)).collect();
+    if let Some(next) = page.next_offset {
+        structured["nextOffset"] = json!(next);
+        notes.push(format!(
+            "this is not the end: entries {offset} to {} of {}; call again with offset={next} for the rest",
+            next - 1,
+            page.entry_count
+        ));
+    }
+    if page.has_cut {
+        notes.push("an entry that is too long for one answer was cut; 'git shiftlog show --raw' has all of it".into());
+    }
+    if read.sessions.len() > 1 {
+        structured["sessions"] = json!(read.sessions);
+        notes.push("several sessions made this commit; name another one with session".into());
+    }
+    if !notes.is_empty() {
+        structured["note"] = json!(notes.join("; "));
+    }
+    Ok(Answer { text: structured.clone(), structured })
+}
+
+/// A conversation of a commit.
+pub(super) struct Read {
+    pub conversation: Conversation,
+    pub message_count: usize,
+    /// The ids of all sessions that made the commit.
+    pub sessions: Vec<String>,
+}
+
+/// Reads one conversation of a commit, without the secrets that somebody else's tool may have left in it.
+pub(super) fn read(
+    context: &Context<'_>,
+    repo: &Repository,
+    id: ObjectId,
+    session: Option<&str>,
+    is_full: bool,
+) -> Result<Read, Refusal> {
+    let short = repo.abbreviate(id);
+    let nothing = || {
+        format!(
+            "no conversation is recorded for {short}; call shiftlog_list_conversations to see which commits have one"
+        )
+    };
+    let reader = context.reader(repo);
+    let note = reader.note(id).map_err(|error| refusal(&error))?.ok_or_else(nothing)?;
+    let mut sessions: Vec<String> = Reader::summaries(&note).into_iter().map(|summary| summary.key.id).collect();
+    sessions.dedup();
+    let wanted = session.or(sessions.first().map(String::as_str)).ok_or_else(nothing)?.to_owned();
+    let found = reader.conversations(&note, Some(&wanted), is_full).map_err(|error| match error.kind() {
+        Kind::Missing => format!("{error}; sessions of {short}: {}", sessions.join(", ")),
+        _ => refusal(&error),
+    })?;
+    let mut conversation = found.into_iter().next().ok_or_else(nothing)?;
+    let redactor = redaction::redactor(repo).map_err(|error| refusal(&error))?;
+    prepare(&mut conversation, &redactor);
+    let is_message = |message: &&Message| message.role != Role::System && !message.text().is_empty();
+    let message_count = conversation.messages.iter().filter(is_message).count();
+    Ok(Read { conversation, message_count, sessions })
+}
+
+/// Takes out secrets that another tool has stored, and messages in which nothing is said: what is left is counted.
+fn prepare(conversation: &mut Conversation, redactor: &Redactor) {
+    // A key that has no end cannot wait here; what follows it is left out.
+    if let (Cow::Owned(bytes), _) = redactor.redact(&conversation.bytes) {
+        let agent = agent::find(&conversation.summary.key.agent);
+        conversation.messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes));
+        conversation.bytes = bytes;
+    }
+    conversation.messages.retain(|message| !message.parts.is_empty());
+}
+
+/// Some entries of a transcript.
+pub(super) struct Page {
+    pub text: String,
+    pub entry_count: usize,
+    pub next_offset: Option<usize>,
+    pub has_cut: bool,
+}
+
+impl Page {
+    /// Takes whole entries from `offset` on, as many as fit.
+    pub fn of(
+        conversation: &Conversation,
+        repo: &Repository,
+        id: ObjectId,
+        format: &str,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Page, Refusal> {
+        let lines: Vec<&[u8]> = match format {
+            "raw" => conversation.bytes.split_inclusive(|byte| *byte == b'\n').collect(),
+            _ => Vec::new(),
+        };
+        let entry_count = if format == "raw" { lines.len() } else { conversation.messages.len() };
+        let mut page = Page { text: String::new(), entry_count, next_offset: None, has_cut: false };
+        if format == "markdown" && offset == 0 {
+            let commit = repo.commit(id).map_err(|error| refusal(&error))?;
+            page.text = pretty::document_head(&commit, conversation);
+        }
+        for at in offset..entry_count {
+            let mut entry = match format {
+                "raw" => pretty::text(&lines[at].to_str_lossy()),
+                "markdown" => pretty::document_message(&conversation.messages[at], DEPTH),
+                _ => format!("{}\n", message(&conversation.messages[at])),
+            };
+            let is_first = at == offset;
+            if at - offset >= limit || (page.text.len() + entry.len() > PAGE_BYTES && !is_first) {
+                page.next_offset = Some(at);
+                break;
+            }
+            if entry.len() > PAGE_BYTES {
+                let cut = (0..=PAGE_BYTES).rev().find(|at| entry.is_char_boundary(*at)).unwrap_or(0);
+                entry.truncate(cut);
+                entry.push_str("…\n");
+                page.has_cut = true;
+            }
+            page.text.push_str(&entry);
+        }
+        Ok(page)
+    }
+}
+
+const DEPTH: Depth = Depth { has_thinking: true, has_tools: true, tool_output: ToolOutput::Short };
+
+/// Returns a message as an object, its strings free of what cannot be seen.
+fn message(message: &Message) -> Value {
+    let mut object = pretty::message_object(message).unwrap_or_default();
+    clean(&mut object);
+    object
+}
+
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = pretty::text(text),
+        Value::Array(values) => values.iter_mut().for_each(clean),
+        Value::Object(map) => map.values_mut().for_each(clean),
+        _ => {}
+    }
+}
+
+/// `list_branches`.
+pub fn branches(context: &Context<'_>, _: &Arguments) -> Result<Answer, Refusal> {
+    let repo = context.repository()?;
+    let branches = repo.branches(true, false).map_err(|error| refusal(&error))?;
+    let summaries = context.reader(&repo).branches(branches, None).map_err(|error| refusal(&error))?;
+    let mut listed = Vec::new();
+    let mut bytes = 0;
+    for summary in &summaries {
+        let branch = json!({
+            "name": pretty::line(&summary.branch.name),
+            "headSha": summary.branch.commit_id.to_string(),
+            "isCurrent": summary.is_current,
+            "conversationCount": summary.conversations,
+        });
+        bytes += branch.to_string().len();
+        if bytes > LIST_BYTES && !summary.is_current {
+            continue;
+        }
+        listed.push(branch);
+    }
+    let mut structured = json!({ "branches": listed });
+    if listed.len() < summaries.len() {
+        structured["note"] =
+            json!(format!("{} branches more; 'git shiftlog branches' lists all", summaries.len() - listed.len()));
+    }
+    Ok(Answer { text: json!(listed), structured })
+}
+
+/// `search`.
+pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let repo = context.repository()?;
+    let query = string(arguments, "query").unwrap_or_default();
+    if query.is_empty() {
+        return Err("invalid arguments: query must not be empty".into());
+    }
+    let pattern = if flag(arguments, "regex") { query.to_owned() } else { regex::escape(query) };
+    let pattern = RegexBuilder::new(&pattern)
+        .unicode(false)
+        .case_insensitive(!flag(arguments, "case_sensitive"))
+        .build()
+        .map_err(|_| format!("invalid arguments: '{}' is not a regular expression", quoted(query)))?;
+    let range = range(&repo, string(arguments, "branch"))?;
+    let date_of = |name: &str| match string(arguments, name) {
+        Some(text) => repo.parse_date(text).map(Some).map_err(|_| format!("invalid arguments: {name} is not a date")),
+        None => Ok(None),
+    };
+    let candidates = match string(arguments, "path") {
+        Some(path) => {
+            // As it stands, without pathspec magic, from the top.
+            let spec = std::ffi::OsString::from(format!(":(top,literal){path}"));
+            let top = repo.worktree().unwrap_or_else(|| repo.git_dir()).to_owned();
+            Some(repo.walk_paths(&range, &[spec], &top).map_err(|error| refusal(&error))?)
+        }
+        None => None,
+    };
+    let wanted = Query {
+        range,
+        candidates,
+        since: date_of("since")?,
+        until: date_of("until")?,
+        agent: string(arguments, "agent").map(str::to_owned),
+        ..Query::default()
+    };
+    let (limit, offset) = (number(arguments, "limit", 20), number(arguments, "offset", 0));
+    let redactor = redaction::redactor(&repo).map_err(|error| refusal(&error))?;
+    let reader = context.reader(&repo);
+    let mut matches = Vec::new();
+    let mut seen = 0;
+    let mut has_more = false;
+    let mut bytes = 0;
+    let walked = reader.each(&wanted, |listed| {
+        let id = listed.commit.commit_id;
+        let Some(note) = reader.note(id)? else { return Ok(ControlFlow::Continue(())) };
+        for mut conversation in reader.conversations(&note, None, false)? {
+            context.go_on()?;
+            prepare(&mut conversation, &redactor);
+            let is_wanted = wanted.agent.as_ref().is_none_or(|agent| *agent == conversation.summary.key.agent);
+            for (at, message) in conversation.messages.iter().enumerate().filter(|_| is_wanted) {
+                let Some((role, excerpt)) = found_in(message, &pattern) else { continue };
+                seen += 1;
+                if seen <= offset {
+                    continue;
+                }
+                let found = json!({
+                    "sha": id.to_string(),
+                    "date": date(listed.commit.author.time.seconds),
+                    "sessionId": conversation.summary.key.id,
+                    "role": role,
+                    "excerpt": excerpt,
+                    "messageOffset": at,
+                });
+                bytes += found.to_string().len();
+                if matches.len() == limit || (bytes > LIST_BYTES && !matches.is_empty()) {
+                    has_more = true;
+                    return Ok(ControlFlow::Break(()));
+                }
+                matches.push(found);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    });
+    walked.map_err(|error| refusal(&error))?;
+    let mut structured = json!({ "matches": matches });
+    if has_more {
+        structured["nextOffset"] = json!(offset + matches.len());
+    }
+    Ok(Answer { text: json!(matches), structured })
+}
+
+/// Returns who said it and the words around the first match in a message.
+fn found_in(message: &Message, pattern: &regex::bytes::Regex) -> Option<(&'static str, String)> {
+    message.parts.iter().find_map(|part| {
+        let (role, text) = match part {
+            Part::Text(text) | Part::Thinking(text) => match message.role {
+                Role::User => ("user", text.clone()),
+                Role::Assistant => ("assistant", text.clone()),
+                Role::System => ("system", text.clone()),
+            },
+            Part::ToolCall(call) => ("tool", format!("{} {}", call.name, call.input)),
+            Part::ToolResult(result) => ("tool", result.text.clone()),
+            Part::Notice(text) => ("system", text.clone()),
+            Part::Attachment(_) => return None,
+        };
+        let hit = pattern.find(text.as_bytes())?;
+        let around = EXCERPT_CHARS / 2;
+        let (start, end) =
+            (hit.start().saturating_sub(around), (hit.end().min(hit.start() + around) + around).min(text.len()));
+        let start = (0..=start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let end = (end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+        let (before, after) = (if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
+        Some((role, format!("{before}{}{after}", pretty::line(&text[start..end]).trim())))
+    })
+}

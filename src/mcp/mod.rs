@@ -1,0 +1,91 @@
+//! `git shiftlog mcp`: conversations for agents, over the Model Context Protocol.
+//!
+//! Read `tools` for what is offered, then `conversations` for what it does; `transport` and `handler` put it on the wire.
+//! Everything is read-only. `async` and the protocol's types stay in this room, and out of the tools.
+
+mod conversations;
+mod handler;
+mod resources;
+mod tools;
+mod transport;
+
+use std::path::PathBuf;
+
+use rmcp::ServiceExt as _;
+
+use crate::cli;
+use crate::error::{Error, Kind, Result};
+use crate::git::Repository;
+use crate::record::Reader;
+
+/// How the server was started.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// The directory whose repository is served; the current one if `None`.
+    pub directory: Option<PathBuf>,
+    /// The word that the names of the first three tools begin with; `shiftlog` unless an earlier name is wanted.
+    pub name: Option<String>,
+}
+
+/// The name that tools have unless another is asked for.
+pub const NAME: &str = "shiftlog";
+/// The name of an earlier tool, under which the same three tools can be served.
+pub const EARLIER_NAME: &str = "claudit";
+
+/// Why a call came to nothing: one sentence that says what to do next.
+type Refusal = String;
+
+/// What a tool works with: the repository is opened with the first call that needs it, not when the server starts.
+struct Context<'a> {
+    server: &'a Server,
+    /// Says whether the client has taken the call back.
+    is_cancelled: &'a dyn Fn() -> bool,
+}
+
+impl Context<'_> {
+    fn repository(&self) -> std::result::Result<Repository, Refusal> {
+        let here = match &self.server.directory {
+            Some(directory) => directory.clone(),
+            None => std::env::current_dir().map_err(|_| "the server's working directory is gone; start it again")?,
+        };
+        Repository::open(&here).map_err(|error| match error.kind() {
+            Kind::Missing => "not in a git repository; start the server in one, or with --repo=<directory>".to_owned(),
+            _ => format!("{error}; run 'git shiftlog doctor' there"),
+        })
+    }
+
+    fn reader<'r>(&self, repo: &'r Repository) -> Reader<'r> {
+        Reader::new(repo, cli::configured_notes_ref(repo).as_deref())
+    }
+
+    /// A check point: a call that was taken back stops here.
+    fn go_on(&self) -> Result<()> {
+        if (self.is_cancelled)() { Err(Error::other("the call was cancelled")) } else { Ok(()) }
+    }
+}
+
+impl Server {
+    /// Serves until standard input ends.
+    ///
+    /// # Errors
+    ///
+    /// If the runtime cannot be started.
+    pub fn serve(self) -> Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .max_blocking_threads(handler::MAX_CALLS)
+            .build()
+            .map_err(|error| Error::other("cannot start the server").because(error))?;
+        runtime.block_on(async {
+            let transport = transport::Stdio::start()?;
+            let service = handler::NoPanic(handler::Handler::new(self));
+            match service.serve(transport).await {
+                Ok(running) => drop(running.waiting().await),
+                // Input that ends before an opening is no failure.
+                Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => {}
+                Err(error) => return Err(Error::other("cannot serve").because(error.to_string())),
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,257 @@
+//! The tools: a row for each, and how their arguments are checked.
+//!
+//! A tool is a plain function from arguments to an answer. The schemas are written by hand, in the narrow form that every
+//! client accepts; arguments are checked against them, so that the two cannot differ.
+
+use serde_json::{Map, Value, json};
+
+use super::{Context, NAME, Refusal, conversations};
+
+/// What a tool found.
+pub struct Answer {
+    /// The value that the tool promises, for clients that show text.
+    pub text: Value,
+    /// The same with an object at its root, and all that matters beside it.
+    pub structured: Value,
+}
+
+/// A tool.
+pub struct Tool {
+    /// The name without its first word.
+    pub name: &'static str,
+    /// Whether an earlier name can stand for the first word.
+    pub has_earlier_name: bool,
+    pub title: &'static str,
+    /// What it gives, when to use it, what comes back.
+    pub description: &'static str,
+    pub input: fn() -> Value,
+    pub output: fn() -> Value,
+    /// How much text a client that knows this key lets through.
+    pub max_result_chars: Option<u32>,
+    pub run: fn(&Context<'_>, &Map<String, Value>) -> Result<Answer, Refusal>,
+}
+
+/// All tools, in the order they are listed.
+pub const TOOLS: &[Tool] = &[
+    Tool {
+        name: "search",
+        has_earlier_name: false,
+        title: "Search conversations",
+        description: "Search the recorded AI conversations for words or a pattern: what was asked, answered, tried and \
+                      printed by tools. Returns commit, session, role, an excerpt, and the offset at which \
+                      shiftlog_get_conversation with incremental=true reads on.",
+        input: || {
+            object(
+                json!({
+                    "query": { "type": "string", "description": "What to look for" },
+                    "regex": { "type": "boolean", "default": false, "description": "Whether the query is a regular expression" },
+                    "case_sensitive": { "type": "boolean", "default": false, "description": "Whether upper and lower case differ" },
+                    "agent": { "type": "string", "description": "Only sessions of this agent, such as claude" },
+                    "branch": branch(),
+                    "path": { "type": "string", "description": "Only commits that change this file or directory, from the top of the repository" },
+                    "since": { "type": "string", "description": "Only commits made at or after this date, as git log --since takes it" },
+                    "until": { "type": "string", "description": "Only commits made at or before this date" },
+                    "limit": limit(),
+                    "offset": offset(),
+                }),
+                &["query"],
+            )
+        },
+        output: || {
+            let found = object(
+                json!({
+                    "sha": { "type": "string" }, "date": { "type": "string" }, "sessionId": { "type": "string" },
+                    "role": { "type": "string" }, "excerpt": { "type": "string" }, "messageOffset": natural(),
+                }),
+                &["sha", "date", "sessionId", "role", "excerpt", "messageOffset"],
+            );
+            object(json!({ "matches": { "type": "array", "items": found }, "nextOffset": natural() }), &["matches"])
+        },
+        max_result_chars: None,
+        run: conversations::search,
+    },
+    Tool {
+        name: "list_conversations",
+        has_earlier_name: true,
+        title: "List conversations",
+        description: "List commits that have a recorded AI conversation, newest first. Page with limit and offset; read \
+                      one with shiftlog_get_conversation.",
+        input: || object(json!({ "limit": limit(), "offset": offset(), "branch": branch() }), &[]),
+        output: || {
+            let listed = object(
+                json!({
+                    "sha": { "type": "string" }, "message": { "type": "string" }, "author": { "type": "string" },
+                    "date": { "type": "string" }, "messageCount": natural(),
+                }),
+                &["sha", "message", "author", "date", "messageCount"],
+            );
+            object(
+                json!({ "conversations": { "type": "array", "items": listed }, "nextOffset": natural() }),
+                &["conversations"],
+            )
+        },
+        max_result_chars: None,
+        run: conversations::list,
+    },
+    Tool {
+        name: "get_conversation",
+        has_earlier_name: true,
+        title: "Read a conversation",
+        description: "Read the AI conversation behind a commit: the whole session up to it, or with incremental=true only \
+                      what led from the commit before to this one. Long ones come in pages of whole entries: call again \
+                      with offset set to nextOffset.",
+        input: || {
+            object(
+                json!({
+                    "commit_sha": { "type": "string", "description": "The commit: an id, full or abbreviated, or any other revision" },
+                    "incremental": { "type": "boolean", "default": false, "description": "Only what this commit recorded" },
+                    "format": { "type": "string", "enum": ["messages", "raw", "markdown"], "default": "messages",
+                        "description": "One JSON object a message, the agent's own records, or Markdown" },
+                    "session": { "type": "string", "description": "Which session, if several made the commit" },
+                    "offset": { "type": "integer", "minimum": 0, "default": 0, "description": "Entries to skip" },
+                    "limit": { "type": "integer", "minimum": 1, "maximum": 10_000, "description": "Maximum number of entries" },
+                }),
+                &["commit_sha"],
+            )
+        },
+        output: || {
+            object(
+                json!({
+                    "sha": { "type": "string" }, "sessionId": { "type": "string" }, "timestamp": { "type": "string" },
+                    "messageCount": natural(), "transcript": { "type": "string" }, "isIncremental": { "type": "boolean" },
+                    "entryCount": natural(), "nextOffset": natural(), "note": { "type": "string" },
+                    "sessions": { "type": "array", "items": { "type": "string" } },
+                }),
+                &["sha", "sessionId", "timestamp", "messageCount", "transcript", "isIncremental"],
+            )
+        },
+        max_result_chars: Some(500_000),
+        run: conversations::get,
+    },
+    Tool {
+        name: "list_branches",
+        has_earlier_name: true,
+        title: "List branches",
+        description: "List the local branches with the number of commits reachable from each that have a recorded AI \
+                      conversation.",
+        input: || json!({ "type": "object", "properties": {}, "additionalProperties": false }),
+        output: || {
+            let listed = object(
+                json!({
+                    "name": { "type": "string" }, "headSha": { "type": "string" }, "isCurrent": { "type": "boolean" },
+                    "conversationCount": natural(),
+                }),
+                &["name", "headSha", "isCurrent", "conversationCount"],
+            );
+            object(
+                json!({ "branches": { "type": "array", "items": listed }, "note": { "type": "string" } }),
+                &["branches"],
+            )
+        },
+        max_result_chars: None,
+        run: conversations::branches,
+    },
+];
+
+impl Tool {
+    /// Returns the name on the wire.
+    pub fn full_name(&self, word: &str) -> String {
+        format!("{}_{}", if self.has_earlier_name { word } else { NAME }, self.name)
+    }
+
+    /// Returns the tool as `tools/list` shows it.
+    pub fn listed(&self, word: &str) -> Value {
+        let mut tool = json!({
+            "name": self.full_name(word),
+            "title": self.title,
+            "description": self.description.replace("shiftlog_get", &format!("{word}_get")),
+            "inputSchema": (self.input)(),
+            "outputSchema": (self.output)(),
+            "annotations": { "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false },
+        });
+        if let Some(chars) = self.max_result_chars {
+            tool["_meta"] = json!({ "anthropic/maxResultSizeChars": chars });
+        }
+        tool
+    }
+
+    /// Checks the arguments and runs the tool.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is wrong and what to do.
+    pub fn call(&self, context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
+        check(&(self.input)(), arguments).map_err(|what| format!("invalid arguments: {what}"))?;
+        (self.run)(context, arguments)
+    }
+}
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    let mut schema = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema["additionalProperties"] = json!(false);
+    schema
+}
+
+fn natural() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+fn limit() -> Value {
+    json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20, "description": "Maximum number of results" })
+}
+
+fn offset() -> Value {
+    json!({ "type": "integer", "minimum": 0, "default": 0, "description": "Results to skip" })
+}
+
+fn branch() -> Value {
+    json!({ "type": "string", "description": "Only commits reachable from this branch" })
+}
+
+/// Checks arguments against an input schema of ours.
+fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<(), String> {
+    let empty = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&empty);
+    for (name, value) in arguments {
+        let Some(property) = properties.get(name) else {
+            let name: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+            let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+            return Err(match known.as_slice() {
+                [] => format!("unknown argument '{name}'; there are none"),
+                known => format!("unknown argument '{name}'; known are {}", known.join(", ")),
+            });
+        };
+        let (minimum, maximum) = (property["minimum"].as_i64(), property["maximum"].as_i64());
+        let fits = match property["type"].as_str() {
+            Some("integer") => value.as_i64().is_some_and(|number| {
+                minimum.is_none_or(|minimum| number >= minimum) && maximum.is_none_or(|maximum| number <= maximum)
+            }),
+            Some("boolean") => value.is_boolean(),
+            _ => value.as_str().is_some_and(|text| {
+                property["enum"].as_array().is_none_or(|words| words.iter().any(|word| word == text))
+            }),
+        };
+        if fits {
+            continue;
+        }
+        let wanted = match (property["type"].as_str(), minimum, maximum, property["enum"].as_array()) {
+            (Some("integer"), Some(minimum), Some(maximum), _) => format!("an integer from {minimum} to {maximum}"),
+            (Some("integer"), Some(minimum), None, _) => format!("an integer of at least {minimum}"),
+            (Some("boolean"), ..) => "true or false".to_owned(),
+            (.., Some(words)) => {
+                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+                format!("one of {}", words.join(", "))
+            }
+            _ => "a string".to_owned(),
+        };
+        return Err(format!("{name} must be {wanted}"));
+    }
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    match required.into_iter().find(|name| !arguments.contains_key(*name)) {
+        Some(missing) => Err(format!("{missing} is required")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,349 @@
+//! The wire: one JSON-RPC message a line on standard input and output.
+//!
+//! A thread reads, another writes, channels in between. The reader decides about every line before the protocol library
+//! sees it: what is malformed is answered here, with the id where one is usable, and never ends the server.
+
+use std::collections::HashSet;
+use std::io::{BufRead as _, Read as _, Write as _};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, mpsc as channel, oneshot};
+
+use crate::error::{Error, Result};
+
+/// The longest line that is read.
+const MAX_LINE_BYTES: u64 = 16 << 20;
+/// How many messages wait at most to be looked at.
+const QUEUE: usize = 64;
+
+/// The requests that we answer.
+const METHODS: &[&str] = &[
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+];
+
+/// A line to write, and whom to tell that it is written.
+type Line = (String, Option<oneshot::Sender<()>>);
+
+/// Requests that have been handed on and not been answered.
+#[derive(Default)]
+struct Open {
+    ids: Mutex<HashSet<String>>,
+    changed: Notify,
+}
+
+impl Open {
+    fn change(&self, change: impl FnOnce(&mut HashSet<String>)) {
+        change(&mut self.ids.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until every request has been answered or taken back.
+    async fn settled(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.ids.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// Standard input and output.
+pub struct Stdio {
+    incoming: channel::Receiver<ClientJsonRpcMessage>,
+    outgoing: Option<mpsc::Sender<Line>>,
+    writer: Option<std::thread::JoinHandle<()>>,
+    open: Arc<Open>,
+}
+
+impl Stdio {
+    /// Starts reading and writing.
+    ///
+    /// # Errors
+    ///
+    /// If a thread cannot be started.
+    pub fn start() -> Result<Self> {
+        let fail = |error: std::io::Error| Error::other("cannot start a thread").because(error);
+        let (outgoing, lines) = mpsc::channel::<Line>();
+        let writer = std::thread::Builder::new().name("writer".into()).spawn(move || write(&lines)).map_err(fail)?;
+        let (sender, incoming) = channel::channel(QUEUE);
+        let open = Arc::new(Open::default());
+        let reader = Reader { sender, replies: outgoing.clone(), open: Arc::clone(&open), is_open: false };
+        std::thread::Builder::new().name("reader".into()).spawn(move || reader.run()).map_err(fail)?;
+        Ok(Stdio { incoming, outgoing: Some(outgoing), writer: Some(writer), open })
+    }
+}
+
+impl Transport<RoleServer> for Stdio {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = std::result::Result<(), Self::Error>> + Send + 'static {
+        let outgoing = self.outgoing.clone();
+        let open = Arc::clone(&self.open);
+        async move {
+            let (line, id) = serialized(&item)?;
+            let (done, written) = oneshot::channel();
+            let gone = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+            outgoing.ok_or_else(gone)?.send((line, Some(done))).map_err(|_| gone())?;
+            let outcome = written.await.map_err(|_| gone());
+            open.change(|ids| {
+                ids.remove(&id);
+            });
+            outcome
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        match self.incoming.recv().await {
+            Some(message) => Some(message),
+            None => {
+                // What was asked before the input ended is still answered.
+                self.open.settled().await;
+                None
+            }
+        }
+    }
+
+    async fn close(&mut self) -> std::result::Result<(), Self::Error> {
+        self.outgoing = None;
+        Ok(())
+    }
+}
+
+impl Drop for Stdio {
+    fn drop(&mut self) {
+        self.outgoing = None;
+        // The reader holds the other sender; it ends with its input.
+        if let Some(writer) = self.writer.take().filter(std::thread::JoinHandle::is_finished) {
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Returns a message as a line, and the id it answers.
+fn serialized(item: &TxJsonRpcMessage<RoleServer>) -> std::io::Result<(String, String)> {
+    let mut message = serde_json::to_value(item)?;
+    // Every modern result names the server.
+    if let Some(result) = message.get_mut("result").and_then(Value::as_object_mut)
+        && result.contains_key("resultType")
+    {
+        let server = json!({ "name": super::handler::SERVER_NAME, "version": env!("CARGO_PKG_VERSION") });
+        let meta = result.entry("_meta").or_insert_with(|| json!({}));
+        if let Some(meta) = meta.as_object_mut() {
+            meta.insert("io.modelcontextprotocol/serverInfo".into(), server);
+        }
+    }
+    let id = message.get("id").unwrap_or(&Value::Null).to_string();
+    Ok((message.to_string(), id))
+}
+
+fn write(lines: &mpsc::Receiver<Line>) {
+    let mut stdout = std::io::stdout().lock();
+    for (line, done) in lines {
+        let written = stdout.write_all(line.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
+        if written.and_then(|()| stdout.flush()).is_err() {
+            // Nobody listens any more.
+            std::process::exit(0);
+        }
+        if let Some(done) = done {
+            let _ = done.send(());
+        }
+    }
+}
+
+/// Reads lines and decides about them.
+struct Reader {
+    sender: channel::Sender<ClientJsonRpcMessage>,
+    replies: mpsc::Sender<Line>,
+    open: Arc<Open>,
+    /// Whether the client has opened the conversation.
+    is_open: bool,
+}
+
+/// What a line comes to.
+enum Verdict {
+    Pass(Box<ClientJsonRpcMessage>),
+    Ignore,
+    Refuse { id: Value, code: i64, message: String },
+}
+
+impl Reader {
+    fn run(mut self) {
+        let mut stdin = std::io::stdin().lock();
+        let mut is_first = true;
+        loop {
+            let mut line = Vec::new();
+            match stdin.by_ref().take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            if line.len() as u64 > MAX_LINE_BYTES && line.last() != Some(&b'\n') {
+                drop(line);
+                if skip_line(&mut stdin).is_err() {
+                    return;
+                }
+                self.refuse(&Value::Null, -32600, "the message is longer than 16 MiB");
+                continue;
+            }
+            let text =
+                if std::mem::take(&mut is_first) { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
+            let text = text.trim_ascii();
+            if text.is_empty() {
+                continue;
+            }
+            match self.judge(text) {
+                Verdict::Pass(message) => {
+                    if self.sender.blocking_send(*message).is_err() {
+                        return;
+                    }
+                }
+                Verdict::Ignore => {}
+                Verdict::Refuse { id, code, message } => self.refuse(&id, code, &message),
+            }
+        }
+    }
+
+    fn refuse(&self, id: &Value, code: i64, message: &str) {
+        let reply = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } });
+        let _ = self.replies.send((reply.to_string(), None));
+    }
+
+    fn judge(&mut self, line: &[u8]) -> Verdict {
+        let refuse = |id: &Value, code: i64, message: String| Verdict::Refuse { id: id.clone(), code, message };
+        let null = Value::Null;
+        let text = match std::str::from_utf8(line) {
+            Ok(text) => text,
+            Err(_) => return refuse(&null, -32700, "parse error: the line is not UTF-8".into()),
+        };
+        let mut value: Value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(error) => return refuse(&null, -32700, format!("parse error: {error}")),
+        };
+        let Some(object) = value.as_object_mut() else {
+            return refuse(&null, -32600, "invalid request: a message is one object".into());
+        };
+        let method = object.get("method").and_then(Value::as_str).map(str::to_owned);
+        let Some(id) = object.get("id").cloned() else {
+            return match method {
+                Some(method) => self.notification(&method, value),
+                None if object.contains_key("method") => Verdict::Ignore,
+                None => refuse(&null, -32600, "invalid request: there is neither a method nor an id".into()),
+            };
+        };
+        if !(id.is_string() || id.is_i64()) {
+            return refuse(&null, -32600, "invalid request: the id must be a string or an integer".into());
+        }
+        let is_response = object.contains_key("result") || object.contains_key("error");
+        let Some(method) = method else {
+            // We ask nothing, so no answer is for us.
+            if is_response && !object.contains_key("method") {
+                return Verdict::Ignore;
+            }
+            return refuse(&id, -32600, "invalid request: the method is missing".into());
+        };
+        if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return refuse(&id, -32600, "invalid request: jsonrpc must be \"2.0\"".into());
+        }
+        if !METHODS.contains(&method.as_str()) {
+            let shown: String = method.chars().filter(|c| !c.is_control()).take(80).collect();
+            return refuse(&id, -32601, format!("method not found: {shown}"));
+        }
+        match object.get("params") {
+            Some(Value::Null) => drop(object.remove("params")),
+            Some(params) if !params.is_object() => return refuse(&id, -32602, "params must be an object".into()),
+            _ => {}
+        }
+        let params = object.get("params");
+        if params.and_then(|params| params.get("cursor")).is_some_and(|cursor| !cursor.is_string()) {
+            return refuse(&id, -32602, "invalid cursor: it must be a string".into());
+        }
+        if let Some(what) = misfit(&method, params) {
+            return refuse(&id, -32602, format!("invalid params: {what}"));
+        }
+        let is_modern =
+            params.is_some_and(|params| params.pointer("/_meta/io.modelcontextprotocol~1protocolVersion").is_some());
+        let decoded: std::result::Result<ClientJsonRpcMessage, _> = serde_json::from_value(value);
+        match decoded {
+            // What the library cannot fit anywhere else it takes for a method of somebody's own.
+            Ok(JsonRpcMessage::Request(request)) if !matches!(request.request, ClientRequest::CustomRequest(_)) => {
+                self.is_open |= method == "initialize" || (is_modern && method != "server/discover");
+                self.open.change(|ids| {
+                    ids.insert(id.to_string());
+                });
+                Verdict::Pass(Box::new(JsonRpcMessage::Request(request)))
+            }
+            _ => refuse(&id, -32602, format!("invalid params for {method}")),
+        }
+    }
+
+    fn notification(&mut self, method: &str, value: Value) -> Verdict {
+        if !self.is_open || value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return Verdict::Ignore;
+        }
+        let cancelled =
+            (method == "notifications/cancelled").then(|| value.pointer("/params/requestId").cloned()).flatten();
+        match serde_json::from_value::<ClientJsonRpcMessage>(value) {
+            Ok(JsonRpcMessage::Notification(notification)) => {
+                if let Some(id) = cancelled {
+                    self.open.change(|ids| {
+                        ids.remove(&id.to_string());
+                    });
+                }
+                Verdict::Pass(Box::new(JsonRpcMessage::Notification(notification)))
+            }
+            _ => Verdict::Ignore,
+        }
+    }
+}
+
+/// Says what a known method lacks; the library would take some of it for something else.
+fn misfit(method: &str, params: Option<&Value>) -> Option<&'static str> {
+    let field = |name: &str| params.and_then(|params| params.get(name));
+    let is_text = |name: &str| field(name).is_some_and(Value::is_string);
+    match method {
+        "tools/call" if !is_text("name") => Some("name must be a string"),
+        "tools/call" if field("arguments").is_some_and(|value| !value.is_object()) => {
+            Some("arguments must be an object")
+        }
+        "prompts/get" if !is_text("name") => Some("name must be a string"),
+        "resources/read" if !is_text("uri") => Some("uri must be a string"),
+        _ => None,
+    }
+}
+
+/// Reads on to the end of the line.
+fn skip_line(input: &mut impl std::io::BufRead) -> std::io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let (length, is_end) = match buffer.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), false),
+        };
+        input.consume(length);
+        if is_end {
+            return Ok(());
+        }
+    }
+}
