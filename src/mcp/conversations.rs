@@ -256,12 +256,13 @@ impl Page {
             let commit = repo.commit(id).map_err(|error| refusal(&error))?;
             page.text = pretty::document_head(&commit, conversation);
         }
+        let entry = |at: usize| match format {
+            "raw" => pretty::text(&lines[at].to_str_lossy()),
+            "markdown" => pretty::document_message(&conversation.messages[at], DEPTH),
+            _ => format!("{}\n", message(&conversation.messages[at])),
+        };
         for at in offset..entry_count {
-            let mut entry = match format {
-                "raw" => pretty::text(&lines[at].to_str_lossy()),
-                "markdown" => pretty::document_message(&conversation.messages[at], DEPTH),
-                _ => format!("{}\n", message(&conversation.messages[at])),
-            };
+            let mut entry = entry(at);
             let is_first = at == offset;
             if at - offset >= limit || (page.text.len() + entry.len() > PAGE_BYTES && !is_first) {
                 page.next_offset = Some(at);

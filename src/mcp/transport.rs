@@ -281,6 +281,10 @@ impl Reader {
         }
         let is_modern =
             params.is_some_and(|params| params.pointer("/_meta/io.modelcontextprotocol~1protocolVersion").is_some());
+        // The library answers a ping before any opening, of whatever era.
+        if is_modern && method == "ping" {
+            return refuse(&id, -32601, format!("method not found: {method}"));
+        }
         let decoded: std::result::Result<ClientJsonRpcMessage, _> = serde_json::from_value(value);
         match decoded {
             // What the library cannot fit anywhere else it takes for a method of somebody's own.
