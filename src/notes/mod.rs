@@ -52,12 +52,21 @@ pub fn get(repo: &Repository, ref_name: &str, annotated_id: ObjectId) -> Result<
     get_at(repo, tip.tree_id, annotated_id)
 }
 
-/// Returns the note attached to `annotated_id` in the notes tree `tree_id`; see [`get`].
-pub fn get_at(repo: &Repository, tree_id: ObjectId, annotated_id: ObjectId) -> Result<Option<Vec<u8>>> {
+/// Returns the blobs that are attached to `annotated_id` in the notes tree `tree_id`: one, as a rule.
+///
+/// # Errors
+///
+/// If a tree cannot be read.
+pub fn blobs_at(repo: &Repository, tree_id: ObjectId, annotated_id: ObjectId) -> Result<Vec<ObjectId>> {
     let mut found = Vec::new();
     find(repo, tree_id, &annotated_id.to_string(), &mut found)?;
+    Ok(found)
+}
+
+/// Returns the note attached to `annotated_id` in the notes tree `tree_id`; see [`get`].
+pub fn get_at(repo: &Repository, tree_id: ObjectId, annotated_id: ObjectId) -> Result<Option<Vec<u8>>> {
     let mut bytes: Option<Vec<u8>> = None;
-    for blob_id in found {
+    for blob_id in blobs_at(repo, tree_id, annotated_id)? {
         let note = read(repo, blob_id)?;
         match &mut bytes {
             None => bytes = Some(note),

@@ -1,6 +1,7 @@
 //! The commits of a range that have a conversation, newest first.
 
-use std::collections::VecDeque;
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::mpsc;
 
@@ -9,9 +10,10 @@ use bstr::ByteSlice as _;
 use super::{Note, Reader, Summary};
 use crate::error::{Error, Result};
 use crate::git::{Commit, ObjectId, Order, Range, Repository};
+use crate::notes;
 
 /// Which of the noted commits to list. An absent condition holds for all.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Query {
     /// Where to look.
     pub range: Range,
@@ -49,15 +51,65 @@ impl Reader<'_> {
     ///
     /// The set of noted commits is read first; then history is walked once, and only commits in the set are looked
     /// at any closer. Where there are many, their notes are read by a second thread while this one walks on: unpacking
-    /// objects is most of the work.
+    /// objects is most of the work. Where only a few commits are wanted and they are near, the set is not read.
     ///
     /// # Errors
     ///
     /// If history, a commit or a note cannot be read.
     pub fn each(&self, query: &Query, mut visit: impl FnMut(Listed) -> Result<ControlFlow<()>>) -> Result<()> {
-        let noted = self.noted()?;
+        let mut query = Cow::Borrowed(query);
+        if let Some(near) = self.near(&query)? {
+            let (fitting, is_over) = self.each_of(&near, &query, &mut visit)?;
+            if is_over {
+                return Ok(());
+            }
+            // Some notes near by hold no record of ours.
+            let listed = fitting.saturating_sub(query.skip);
+            let max_count = query.max_count.map(|max| max - listed);
+            query = Cow::Owned(Query { skip: query.skip.max(fitting), max_count, ..query.into_owned() });
+        }
+        self.each_of(&self.noted()?, &query, &mut visit).map(drop)
+    }
+
+    /// Finds the noted commits at the beginning of history by looking up one commit after the other; `None` if more is
+    /// wanted than that is good for, or not enough is near.
+    fn near(&self, query: &Query) -> Result<Option<HashMap<ObjectId, Vec<ObjectId>>>> {
+        let wanted = query.max_count.map_or(usize::MAX, |max| max.saturating_add(query.skip));
+        if wanted > NEAR_COMMITS || !query.takes_all() {
+            return Ok(None);
+        }
+        let mut tree_ids = Vec::new();
+        for name in self.refs() {
+            tree_ids.extend(self.repo().tip(name)?.map(|tip| tip.tree_id));
+        }
+        let mut near: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+        for step in self.repo().walk(&query.range, Order::NewestFirst)?.take(2 * wanted + 8) {
+            let commit_id = step?.commit_id;
+            for tree_id in &tree_ids {
+                let blob_ids = notes::blobs_at(self.repo(), *tree_id, commit_id)?;
+                if !blob_ids.is_empty() {
+                    let known = near.entry(commit_id).or_default();
+                    known.extend(blob_ids);
+                    known.dedup();
+                }
+            }
+            if near.len() >= wanted {
+                return Ok(Some(near));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Visits the commits of a query that are in `noted`. Returns how many fit, left-out ones counted, and whether that
+    /// is all that was wanted.
+    fn each_of(
+        &self,
+        noted: &HashMap<ObjectId, Vec<ObjectId>>,
+        query: &Query,
+        visit: &mut impl FnMut(Listed) -> Result<ControlFlow<()>>,
+    ) -> Result<(usize, bool)> {
         if noted.is_empty() || query.max_count == Some(0) {
-            return Ok(());
+            return Ok((0, query.max_count == Some(0)));
         }
         let candidates = query.candidates.iter().flatten().map(|id| Ok(*id));
         let walked = match query.candidates {
@@ -85,8 +137,8 @@ impl Reader<'_> {
                 match &mut ahead {
                     None => {
                         let summaries = self.look_at(&full, usize::MAX)?;
-                        if lister.list(&full, summaries, &mut visit)?.is_break() {
-                            return Ok(());
+                        if lister.list(&full, summaries, visit)?.is_break() {
+                            return Ok((lister.skipped + lister.listed, true));
                         }
                         if left > WINDOW {
                             window_size = WINDOW;
@@ -95,8 +147,8 @@ impl Reader<'_> {
                     }
                     Some(ahead) => {
                         ahead.ask(full);
-                        if ahead.is_full() && lister.list_next(ahead, &mut visit)?.is_break() {
-                            return Ok(());
+                        if ahead.is_full() && lister.list_next(ahead, visit)?.is_break() {
+                            return Ok((lister.skipped + lister.listed, true));
                         }
                     }
                 }
@@ -105,12 +157,13 @@ impl Reader<'_> {
                 }
             }
             while let Some(ahead) = ahead.as_mut().filter(|ahead| !ahead.is_empty()) {
-                if lister.list_next(ahead, &mut visit)?.is_break() {
-                    return Ok(());
+                if lister.list_next(ahead, visit)?.is_break() {
+                    return Ok((lister.skipped + lister.listed, true));
                 }
             }
             let summaries = self.look_at(&window, usize::MAX)?;
-            lister.list(&window, summaries, &mut visit).map(drop)
+            let is_over = lister.list(&window, summaries, visit)?.is_break();
+            Ok((lister.skipped + lister.listed, is_over))
         })
     }
 
@@ -132,6 +185,8 @@ type Looked = (Vec<Summary>, Option<Commit>);
 /// A commit with its note blobs.
 type Noted<'a> = (ObjectId, &'a [ObjectId]);
 
+/// Up to how many commits are looked up one by one; beyond it, reading all trees of notes is quicker.
+const NEAR_COMMITS: usize = 128;
 /// How many noted commits are read together at first, so that a short list comes at once.
 const FIRST_WINDOW: usize = 64;
 /// And then, so that their notes are read in a good order.
@@ -242,6 +297,17 @@ impl Lister<'_, '_> {
 }
 
 impl Query {
+    /// Says whether every noted commit of the range fits.
+    fn takes_all(&self) -> bool {
+        self.candidates.is_none()
+            && self.since.is_none()
+            && self.until.is_none()
+            && self.author.is_none()
+            && self.grep.is_none()
+            && self.agent.is_none()
+            && self.model.is_none()
+    }
+
     fn fits(&self, commit: &Commit) -> bool {
         let time = commit.committer.time.seconds;
         let author = || bstr::concat([&commit.author.name[..], b" <", &commit.author.email[..], b">"]);

@@ -27,13 +27,14 @@ fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
-    let bars: [Bar; 6] = [
+    let bars: [Bar; 7] = [
         ("idle", idle_hook),
         ("busy", busy_hook),
         ("show", show),
         ("log", log),
         ("growth", growth),
         ("memory", memory),
+        ("mcp", mcp),
     ];
     // 'cargo bench -- log' measures one alone.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
@@ -231,7 +232,8 @@ fn show() -> bool {
     report("git-shiftlog-show HEAD", ours, theirs, "ms", "git notes show HEAD", 1.0)
 }
 
-fn log() -> bool {
+/// Ten thousand commits, each with a note.
+fn many_notes() -> Stage {
     let stage = Stage::new();
     let mut import = String::new();
     for number in 1..=10_000 {
@@ -248,6 +250,11 @@ fn log() -> bool {
         import += &format!("N inline :{number}\ndata {}\n{note}\n", note.len());
     }
     stage.feed(stage.git(&["fast-import", "--quiet", "--force"]), import.as_bytes());
+    stage
+}
+
+fn log() -> bool {
+    let stage = many_notes();
     let ours = || stage.command(&program("git-shiftlog-log"), &["main"]);
     let (ours, theirs) = compare(ROUNDS / 3, ours, || stage.git(&["log", "--notes=shiftlog", "main"]));
     report("git-shiftlog-log, 10,000 noted commits", ours, theirs, "ms", "git log --notes=shiftlog", 1.0)
@@ -295,4 +302,40 @@ fn memory() -> bool {
     let recorded = stage.output(stage.git(&["notes", "--ref=shiftlog", "list"])).lines().count();
     assert_eq!(recorded, 1, "it was recorded");
     report("memory, 200 MB transcript captured", peak_kib as f64 / 1024.0, 64.0, "MiB", "the bar", 1.0)
+}
+
+/// These two bars are times, not ratios: an agent waits for them.
+fn mcp() -> bool {
+    let stage = many_notes();
+    let opening = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25",
+        "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" } } });
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": { "name": "shiftlog_list_conversations", "arguments": { "limit": 20 } } });
+    let (mut first, mut lists) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS / 6 {
+        let mut command = stage.command(&program("git-shiftlog-mcp"), &[]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let started = Instant::now();
+        let mut child = command.spawn().expect("it runs");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let mut stdout = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut ask = |message: &serde_json::Value| {
+            let mut answer = String::new();
+            writeln!(stdin, "{message}").expect("it reads");
+            std::io::BufRead::read_line(&mut stdout, &mut answer).expect("it answers");
+            assert!(answer.contains("result"), "{answer}");
+        };
+        ask(&opening);
+        first.push(started.elapsed());
+        for _ in 0..6 {
+            let started = Instant::now();
+            ask(&call);
+            lists.push(started.elapsed());
+        }
+        drop(stdin);
+        child.wait().expect("it ends");
+    }
+    let has_started = report("mcp, start to first reply", median_millis(first), 20.0, "ms", "the bar", 1.0);
+    report("mcp, list_conversations at 10,000 notes, p50", median_millis(lists), 5.0, "ms", "the bar", 1.0)
+        && has_started
 }

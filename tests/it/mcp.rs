@@ -585,7 +585,8 @@ fn random_and_mutated_lines_never_end_the_server() {
         input.extend(line);
         input.push(b'\n');
     }
-    let last = json!({ "jsonrpc": "2.0", "id": "last", "method": "tools/list", "params": { "_meta": meta("2026-07-28") } });
+    let last =
+        json!({ "jsonrpc": "2.0", "id": "last", "method": "tools/list", "params": { "_meta": meta("2026-07-28") } });
     input.extend(last.to_string().as_bytes());
     let ran = feed(&mut scratch.command("git-shiftlog-mcp", &scratch.top), &input);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
