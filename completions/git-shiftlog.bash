@@ -4,7 +4,7 @@
 
 _git_shiftlog ()
 {
-	local commands="init log list show branches mcp add scan doctor deinit install-docs"
+	local commands="init log list show branches get keys mcp add scan doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -60,8 +60,14 @@ _git_shiftlog ()
 			--remotes --all --contains= --sort= --json --porcelain --date= --ref= --color --color= --help
 			"
 		;;
+	get,--*)
+		__gitcomp "--help"
+		;;
+	keys,--*)
+		__gitcomp "--help"
+		;;
 	mcp,--*)
-		__gitcomp "--repo= --name= --help"
+		__gitcomp "--repo= --name= --toolset= --index= --help"
 		;;
 	add,--*)
 		__gitcomp "--transcript= --session= --agent= --since= --ref= --quiet --help"
@@ -404,6 +410,100 @@ else
     complete -F _git__shiftlog__branches -o bashdefault -o default git-shiftlog-branches
 fi
 
+_git__shiftlog__get() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__get"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__get)
+            opts="-h"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__get -o nosort -o bashdefault -o default git-shiftlog-get
+else
+    complete -F _git__shiftlog__get -o bashdefault -o default git-shiftlog-get
+fi
+
+_git__shiftlog__keys() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__keys"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__keys)
+            opts="-h"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__keys -o nosort -o bashdefault -o default git-shiftlog-keys
+else
+    complete -F _git__shiftlog__keys -o bashdefault -o default git-shiftlog-keys
+fi
+
 _git__shiftlog__mcp() {
     local i cur prev opts cmd
     COMPREPLY=()
@@ -429,7 +529,7 @@ _git__shiftlog__mcp() {
 
     case "${cmd}" in
         git__shiftlog__mcp)
-            opts="-h --repo --name"
+            opts="-h --repo --name --toolset --index"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -440,6 +540,14 @@ _git__shiftlog__mcp() {
                     return 0
                     ;;
                 --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --toolset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --index)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

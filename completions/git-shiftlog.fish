@@ -25,6 +25,8 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a log -d 'List commits 
 complete -c git -f -n __fish_git_shiftlog_needs_command -a list -d 'List commits that have a conversation'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a show -d 'Show the conversation of a commit'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a keys -d 'List what is at a path of the recorded data'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a mcp -d 'Serve conversations to agents over MCP'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
@@ -98,8 +100,14 @@ complete -c git-shiftlog-branches -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-branches -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-branches -s h -d 'Print this usage'
 
+complete -c git-shiftlog-get -s h -d 'Print this usage'
+
+complete -c git-shiftlog-keys -s h -d 'Print this usage'
+
 complete -c git-shiftlog-mcp -l repo -d 'Serve the repository that this directory is in' -r -F
 complete -c git-shiftlog-mcp -l name -d 'Begin the names of tools with this word (shiftlog or claudit)' -r
+complete -c git-shiftlog-mcp -l toolset -d 'Offer these tools (a list of conversations and index, or auto, or all)' -r
+complete -c git-shiftlog-mcp -l index -d 'Serve the project index in this directory' -r -F
 complete -c git-shiftlog-mcp -s h -d 'Print this usage'
 
 complete -c git-shiftlog-add -l transcript -d 'Read the transcript from a file, or from standard input for \'-\'' -r -F

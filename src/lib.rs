@@ -5,7 +5,7 @@
 //! | room | what it is about |
 //! | --- | --- |
 //! | [`error`] | kind, message, hints, source |
-//! | [`git`], [`transcript`], [`redact`] | the repository as Git hands it to us; a conversation as a value; text without secrets |
+//! | [`git`], [`transcript`], [`redact`], [`path`] | the repository as Git hands it to us; a conversation as a value; text without secrets; a way to name a value in JSON |
 //! | [`notes`], [`archive`], [`agent`] | bytes on objects; segments; each agent's files, hooks and transcripts |
 //! | [`record`], [`setup`] | a session recorded on a commit; what `init` puts in place |
 //! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown |
@@ -20,6 +20,7 @@
 
 pub mod error;
 pub mod git;
+pub mod path;
 pub mod redact;
 pub mod transcript;
 

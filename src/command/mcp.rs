@@ -7,7 +7,8 @@ use clap::Parser;
 
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind};
-use crate::mcp::{EARLIER_NAME, NAME, Server};
+use crate::git::Repository;
+use crate::mcp::{EARLIER_NAME, NAME, Server, Toolset, find_index};
 
 /// Serve conversations to agents over MCP
 #[derive(Debug, Parser)]
@@ -19,6 +20,12 @@ pub struct Options {
     /// Begin the names of tools with this word (shiftlog or claudit)
     #[arg(long, value_name = "word")]
     name: Option<String>,
+    /// Offer these tools (a list of conversations and index, or auto, or all)
+    #[arg(long, value_name = "list")]
+    toolset: Option<String>,
+    /// Serve the project index in this directory
+    #[arg(long, value_name = "directory")]
+    index: Option<PathBuf>,
 }
 
 /// Runs the command.
@@ -26,12 +33,22 @@ pub fn run() -> ExitCode {
     cli::main(|options: Options| {
         let environment = || std::env::var_os("SHIFTLOG_REPO").filter(|path| !path.is_empty()).map(PathBuf::from);
         let directory = options.repo.or_else(environment);
-        let configured = || cli::repository().ok().and_then(|repo| repo.config_string("shiftlog.mcp.name"));
-        let name = options.name.or_else(|| directory.is_none().then(configured).flatten());
+        let here = directory.clone().unwrap_or_else(|| PathBuf::from("."));
+        let configured = |key: &str| Repository::open(&here).ok().and_then(|repo| repo.config_string(key));
+        let name = options.name.or_else(|| configured("shiftlog.mcp.name"));
         if let Some(name) = name.as_deref().filter(|name| ![NAME, EARLIER_NAME].contains(name)) {
             return Err(Error::new(Kind::Usage, format!("unknown name '{name}'; it is {NAME} or {EARLIER_NAME}")));
         }
-        Server { directory, name }.serve()?;
+        let toolset = options.toolset.or_else(|| configured("shiftlog.mcp.toolset"));
+        let toolset = toolset.map_or(Ok(Toolset::Auto), |list| Toolset::parse(&list))?;
+        let index_directory = match &options.index {
+            Some(directory) => {
+                let missing = || Error::other(format!("no project index in '{}'", directory.display()));
+                Some(find_index(directory).ok_or_else(missing)?)
+            }
+            None => None,
+        };
+        Server { directory, name, toolset, index_directory }.serve()?;
         Ok(Outcome::Done)
     })
 }

@@ -5,9 +5,11 @@ pub mod branches;
 pub mod deinit;
 pub mod dispatch;
 pub mod doctor;
+pub mod get;
 pub mod hook;
 pub mod init;
 pub mod install_docs;
+pub mod keys;
 pub mod log;
 pub mod mcp;
 pub mod scan;
@@ -31,6 +33,8 @@ pub const ALL: &[Listed] = &[
     Listed { name: "log", summary: "List commits that have a conversation", options: log::Options::command },
     Listed { name: "show", summary: "Show the conversation of a commit", options: show::Options::command },
     Listed { name: "branches", summary: "List branches with their conversations", options: branches::Options::command },
+    Listed { name: "get", summary: "Read one recorded value by its path", options: get::Options::command },
+    Listed { name: "keys", summary: "List what is at a path of the recorded data", options: keys::Options::command },
     Listed { name: "mcp", summary: "Serve conversations to agents over MCP", options: mcp::Options::command },
     Listed { name: "add", summary: "Attach a transcript to a commit by hand", options: add::Options::command },
     Listed { name: "scan", summary: "Look for secrets in conversations", options: scan::Options::command },

@@ -284,9 +284,20 @@ const DEPTH: Depth = Depth { has_thinking: true, has_tools: true, tool_output: T
 
 /// Returns a message as an object, its strings free of what cannot be seen.
 fn message(message: &Message) -> Value {
-    let mut object = pretty::message_object(message).unwrap_or_default();
-    clean(&mut object);
+    cleaned(pretty::message_object(message).unwrap_or_default())
+}
+
+/// Returns the same with all its text in one place.
+pub(super) fn message_with_text(of: &Message) -> Value {
+    let mut object = message(of);
+    object["text"] = json!(pretty::text(&of.text()));
     object
+}
+
+/// Returns a value whose strings are free of what cannot be seen.
+pub(super) fn cleaned(mut value: Value) -> Value {
+    clean(&mut value);
+    value
 }
 
 fn clean(value: &mut Value) {

@@ -8,6 +8,7 @@ mod handler;
 mod resources;
 mod tools;
 mod transport;
+mod values;
 
 use std::path::PathBuf;
 
@@ -25,6 +26,82 @@ pub struct Server {
     pub directory: Option<PathBuf>,
     /// The word that the names of the first three tools begin with; `shiftlog` unless an earlier name is wanted.
     pub name: Option<String>,
+    /// Which tools are offered.
+    pub toolset: Toolset,
+    /// The project's index, if it is not where it is looked for.
+    pub index_directory: Option<PathBuf>,
+}
+
+/// Which tools are offered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Toolset {
+    /// Those for conversations, and those for the project's index where there is one.
+    Auto,
+    /// These, whatever is there.
+    Only {
+        /// The tools for conversations.
+        conversations: bool,
+        /// The tools for the project's index.
+        index: bool,
+    },
+}
+
+impl Toolset {
+    /// Parses a list such as `conversations,index`; `auto` and `all` stand alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Usage`] for a word that is no toolset.
+    pub fn parse(list: &str) -> Result<Self> {
+        match list {
+            "auto" => return Ok(Toolset::Auto),
+            "all" => return Ok(Toolset::Only { conversations: true, index: true }),
+            _ => {}
+        }
+        let (mut conversations, mut index) = (false, false);
+        for word in list.split(',') {
+            match word.trim() {
+                "conversations" => conversations = true,
+                "index" => index = true,
+                other => return Err(Error::new(Kind::Usage, format!("unknown toolset '{other}'"))),
+            }
+        }
+        Ok(Toolset::Only { conversations, index })
+    }
+}
+
+/// Finds the project index that a directory is, or holds in `.memo/index`.
+pub fn find_index(directory: &std::path::Path) -> Option<PathBuf> {
+    values::find_index(directory)
+}
+
+/// Reads one value by its path, as compact JSON.
+///
+/// # Errors
+///
+/// [`Kind::Missing`] if the path leads nowhere.
+pub fn value(path: &str) -> Result<String> {
+    at_shell(|context| values::value(context, path, false))
+}
+
+/// Lists the keys of a value by its path: each key of an object, each index of an array.
+///
+/// # Errors
+///
+/// As [`value`].
+pub fn keys(path: &str) -> Result<Vec<String>> {
+    let keys = at_shell(|context| values::keys(context, path, false))?;
+    Ok(match keys["length"].as_u64() {
+        Some(length) => (0..length).map(|index| index.to_string()).collect(),
+        None => {
+            keys["keys"].as_array().into_iter().flatten().filter_map(|key| key.as_str().map(str::to_owned)).collect()
+        }
+    })
+}
+
+fn at_shell<T>(read: impl FnOnce(&Context<'_>) -> std::result::Result<T, Refusal>) -> Result<T> {
+    let server = Server { directory: None, name: None, toolset: Toolset::Auto, index_directory: None };
+    read(&Context { server: &server, is_cancelled: &|| false }).map_err(|refusal| Error::new(Kind::Missing, refusal))
 }
 
 /// The name that tools have unless another is asked for.

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Context, NAME, Refusal, conversations};
+use super::{Context, NAME, Refusal, Server, Toolset, conversations, values};
 
 /// What a tool found.
 pub struct Answer {
@@ -15,12 +15,22 @@ pub struct Answer {
     pub structured: Value,
 }
 
+/// The first word of a tool's name, which is also the toolset it belongs to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Word {
+    /// Always `shiftlog`.
+    Own,
+    /// `shiftlog`, or the name of an earlier tool.
+    Earlier,
+    /// `memo`: the project's index.
+    Index,
+}
+
 /// A tool.
 pub struct Tool {
     /// The name without its first word.
     pub name: &'static str,
-    /// Whether an earlier name can stand for the first word.
-    pub has_earlier_name: bool,
+    pub word: Word,
     pub title: &'static str,
     /// What it gives, when to use it, what comes back.
     pub description: &'static str,
@@ -35,7 +45,7 @@ pub struct Tool {
 pub const TOOLS: &[Tool] = &[
     Tool {
         name: "search",
-        has_earlier_name: false,
+        word: Word::Own,
         title: "Search conversations",
         description: "Search the recorded AI conversations for words or a pattern: what was asked, answered, tried and \
                       printed by tools. Returns commit, session, role, an excerpt, and the offset at which \
@@ -72,7 +82,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "list_conversations",
-        has_earlier_name: true,
+        word: Word::Earlier,
         title: "List conversations",
         description: "List commits that have a recorded AI conversation, newest first. Page with limit and offset; read \
                       one with shiftlog_get_conversation.",
@@ -95,7 +105,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "get_conversation",
-        has_earlier_name: true,
+        word: Word::Earlier,
         title: "Read a conversation",
         description: "Read the AI conversation behind a commit: the whole session up to it, or with incremental=true only \
                       what led from the commit before to this one. Long ones come in pages of whole entries: call again \
@@ -130,7 +140,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "list_branches",
-        has_earlier_name: true,
+        word: Word::Earlier,
         title: "List branches",
         description: "List the local branches with the number of commits reachable from each that have a recorded AI \
                       conversation.",
@@ -151,12 +161,105 @@ pub const TOOLS: &[Tool] = &[
         max_result_chars: None,
         run: conversations::branches,
     },
+    Tool {
+        name: "list_keys",
+        word: Word::Own,
+        title: "List keys",
+        description: "List what is at a path of the recorded data, to walk a long conversation in small reads: \
+                      [conversation][<revision>], [commit][<revision>] or [branches], then keys and indexes. Returns the \
+                      keys of an object or the length of a list.",
+        input: || path_input("The path, such as [conversation][HEAD][messages]"),
+        output: keys_output,
+        max_result_chars: None,
+        run: values::list_keys,
+    },
+    Tool {
+        name: "get_value",
+        word: Word::Own,
+        title: "Read a value",
+        description: "Read one value of the recorded data by its path, such as \
+                      [conversation][HEAD~2][messages][0][text] or [commit][abc1234][records][0][prompt]. Returns it as \
+                      JSON text.",
+        input: || path_input("The path, such as [conversation][HEAD][messages][0][text]"),
+        output: value_output,
+        max_result_chars: Some(500_000),
+        run: values::get_value,
+    },
+    Tool {
+        name: "list_keys",
+        word: Word::Index,
+        title: "List keys of the project index",
+        description: INDEX_KEYS,
+        input: || path_input("The path, such as [arch][modules][0]"),
+        output: keys_output,
+        max_result_chars: None,
+        run: values::list_index_keys,
+    },
+    Tool {
+        name: "get_value",
+        word: Word::Index,
+        title: "Read a value of the project index",
+        description: INDEX_VALUE,
+        input: || path_input("The path, such as [arch][modules][0][name]"),
+        output: value_output,
+        max_result_chars: None,
+        run: values::get_index_value,
+    },
 ];
 
+/// The shapes of the four files of an index.
+macro_rules! index_shapes {
+    () => {
+        "arch {modules: [{name, description, interfaces, internal?}], relationships}; interface {external: [{type, name, \
+         params, description}], internal: [...]}; stories {stories: [{title, tags, content}]}; issues {issues: [{tags, \
+         title, description, locations: [{file, keyword, line}]}]}."
+    };
+}
+
+const INDEX_KEYS: &str = concat!(
+    "List what is at a path of the project's index: the keys of an object or the length of a list. The files are ",
+    index_shapes!()
+);
+const INDEX_VALUE: &str =
+    concat!("Read one value of the project's index by its path, as JSON text. The files are ", index_shapes!());
+
+fn path_input(description: &str) -> Value {
+    object(json!({ "path": { "type": "string", "description": description } }), &["path"])
+}
+
+fn keys_output() -> Value {
+    object(
+        json!({
+            "type": { "type": "string", "enum": ["dict", "list"] },
+            "keys": { "type": "array", "items": { "type": "string" } },
+            "length": natural(),
+        }),
+        &["type"],
+    )
+}
+
+fn value_output() -> Value {
+    object(json!({ "value": { "type": "string" } }), &["value"])
+}
+
 impl Tool {
+    /// Says whether a server offers the tool.
+    pub fn is_offered(&self, server: &Server) -> bool {
+        match (self.word, server.toolset) {
+            (Word::Index, Toolset::Auto) => server.index().is_some(),
+            (_, Toolset::Auto) => true,
+            (Word::Index, Toolset::Only { index, .. }) => index,
+            (_, Toolset::Only { conversations, .. }) => conversations,
+        }
+    }
     /// Returns the name on the wire.
     pub fn full_name(&self, word: &str) -> String {
-        format!("{}_{}", if self.has_earlier_name { word } else { NAME }, self.name)
+        let first = match self.word {
+            Word::Own => NAME,
+            Word::Earlier => word,
+            Word::Index => "memo",
+        };
+        format!("{first}_{}", self.name)
     }
 
     /// Returns the tool as `tools/list` shows it.

@@ -41,6 +41,11 @@ fn summary(summary: &Summary) -> Map<String, Value> {
     object
 }
 
+/// Returns what all objects say of a commit.
+pub fn commit_object(of: &Commit) -> Value {
+    Value::Object(commit(of))
+}
+
 /// Returns the object of a commit in `log --json`.
 pub fn listed_object(listed: &Listed) -> Value {
     let mut object = commit(&listed.commit);

@@ -9,6 +9,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("git", 1),
     ("transcript", 1),
     ("redact", 1),
+    ("path", 1),
     ("notes", 2),
     ("archive", 2),
     ("agent", 2),

@@ -1,0 +1,5 @@
+//! `git shiftlog get`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::get::run()
+}

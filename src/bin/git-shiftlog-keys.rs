@@ -1,0 +1,5 @@
+//! `git shiftlog keys`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::keys::run()
+}

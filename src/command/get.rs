@@ -1,0 +1,37 @@
+//! `git shiftlog get`: one value by its path, as JSON.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Kind};
+use crate::mcp;
+
+/// Read one recorded value by its path
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-get", override_usage = "git shiftlog get <path>")]
+pub struct Options {
+    /// The path, such as [conversation][HEAD][messages][0][text]
+    #[arg(value_name = "path")]
+    path: String,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| match print(&options) {
+        Err(error) if error.kind() == Kind::Missing => {
+            cli::error(&error);
+            Ok(Outcome::No)
+        }
+        outcome => outcome.map(|()| Outcome::Done),
+    })
+}
+
+fn print(options: &Options) -> crate::error::Result<()> {
+    let value = mcp::value(&options.path)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{value}").map_err(Error::output)?;
+    Ok(())
+}

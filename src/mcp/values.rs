@@ -1,0 +1,186 @@
+//! Single values by path: of a project's index in `.memo/index`, and of what is recorded.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::tools::Answer;
+use super::{Context, Refusal, Server, conversations};
+use crate::git::locate;
+use crate::path::{self, Document, Keys, Segment};
+use crate::pretty;
+
+/// The files of an index, each a root.
+pub const INDEX_ROOTS: &[&str] = &["arch", "interface", "stories", "issues"];
+/// The roots of what is recorded; the index is readable there too.
+const ROOTS: &[&str] = &["conversation", "commit", "branches", "arch", "interface", "stories", "issues"];
+/// The roots whose next segment is a revision.
+const REVISION_ROOTS: &[&str] = &["conversation", "commit"];
+/// The largest file of an index that is read.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+/// The longest answer.
+const MAX_ANSWER_BYTES: usize = 200_000;
+
+/// Where an index lies below the top of a project.
+const INDEX_DIRECTORY: &str = ".memo/index";
+
+impl Server {
+    /// Returns the directory of the project's index, if there is one.
+    pub(super) fn index(&self) -> Option<PathBuf> {
+        if let Some(directory) = &self.index_directory {
+            return Some(directory.clone());
+        }
+        let here = self.directory.clone().or_else(|| std::env::current_dir().ok())?;
+        let top = locate(&here).and_then(|location| location.worktree).unwrap_or(here);
+        Some(top.join(INDEX_DIRECTORY)).filter(|directory| directory.is_dir())
+    }
+}
+
+/// Finds the index that a directory is, or holds.
+pub(super) fn find_index(directory: &Path) -> Option<PathBuf> {
+    let below = directory.join(INDEX_DIRECTORY);
+    if below.is_dir() {
+        return Some(below);
+    }
+    let has_file = |root: &&str| directory.join(format!("{root}.json")).symlink_metadata().is_ok();
+    INDEX_ROOTS.iter().any(has_file).then(|| directory.to_owned())
+}
+
+/// Returns the keys of the value at a path, as the tools answer.
+pub(super) fn keys(context: &Context<'_>, path: &str, is_index: bool) -> Result<Value, Refusal> {
+    with_value(context, path, is_index, |value| {
+        Ok(match value.keys()? {
+            Keys::Dict(keys) => json!({ "type": "dict", "keys": keys }),
+            Keys::List(length) => json!({ "type": "list", "length": length }),
+        })
+    })
+}
+
+/// Returns the value at a path as compact JSON.
+pub(super) fn value(context: &Context<'_>, path: &str, is_index: bool) -> Result<String, Refusal> {
+    with_value(context, path, is_index, |value| value.compact())
+}
+
+fn with_value<T>(
+    context: &Context<'_>,
+    path: &str,
+    is_index: bool,
+    read: impl FnOnce(Document<'_>) -> Result<T, String>,
+) -> Result<T, Refusal> {
+    let segments = path::parse(path, if is_index { &[] } else { REVISION_ROOTS })?;
+    let (root, rest) = path::root(&segments, if is_index { INDEX_ROOTS } else { ROOTS })?;
+    if INDEX_ROOTS.contains(&root) {
+        let name = format!("index file {root}.json");
+        let text = index_file(context, root, &name)?;
+        let document = Document::new(&text).map_err(|error| format!("{name} cannot be read as JSON: {error}"))?;
+        return read(document.walk(rest, 0)?);
+    }
+    let (recorded, rest, first) = recorded(context, root, rest)?;
+    let text = recorded.to_string();
+    read(Document::new(&text)?.walk(rest, first)?)
+}
+
+/// Reads a file of the index: opened once, a regular file, not through a symbolic link.
+fn index_file(context: &Context<'_>, root: &str, name: &str) -> Result<String, Refusal> {
+    let directory = context.server.index().ok_or("there is no project index here (.memo/index)")?;
+    let path = directory.join(format!("{root}.json"));
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        // Nor may a pipe that somebody put there keep us waiting.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    let is_link = || path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let file = options.open(&path).map_err(|error| match error.kind() {
+        _ if is_link() => format!("{name} is a symbolic link"),
+        std::io::ErrorKind::NotFound => format!("{name} is missing"),
+        _ => format!("{name} cannot be opened"),
+    })?;
+    let metadata = file.metadata().map_err(|_| format!("{name} cannot be read"))?;
+    if !metadata.is_file() {
+        return Err(format!("{name} is not a regular file"));
+    }
+    let too_large = || format!("{name} is too large (max {MAX_FILE_BYTES} bytes)");
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(too_large());
+    }
+    let mut text = String::new();
+    let read = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|_| format!("{name} cannot be read as JSON: it is not UTF-8"))?;
+    if text.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(text) }
+}
+
+/// Returns what stands at one of our own roots, the segments that lead on from there, and the number of the first.
+fn recorded<'p>(
+    context: &Context<'_>,
+    root: &str,
+    rest: &'p [Segment],
+) -> Result<(Value, &'p [Segment], usize), Refusal> {
+    if root == "branches" {
+        let answer = conversations::branches(context, &Map::new())?;
+        return Ok((answer.text, rest, 0));
+    }
+    let Some((revision, rest)) = rest.split_first() else {
+        return Err(format!("name a revision behind [{root}], as in [{root}][HEAD]"));
+    };
+    let repo = context.repository()?;
+    let id = conversations::commit_id(&repo, &revision.text)?;
+    let fail = |error: crate::error::Error| conversations::refusal(&error);
+    if root == "commit" {
+        let commit = repo.commit(id).map_err(fail)?;
+        let note = context.reader(&repo).note(id).map_err(fail)?;
+        let records: Vec<Value> = note
+            .iter()
+            .flat_map(|note| note.records())
+            .filter_map(|record| serde_json::to_value(record).ok())
+            .map(conversations::cleaned)
+            .collect();
+        let mut value = pretty::commit_object(&commit);
+        value["records"] = json!(records);
+        return Ok((conversations::cleaned(value), rest, 1));
+    }
+    let read = conversations::read(context, &repo, id, None, true)?;
+    let messages: Vec<Value> = read.conversation.messages.iter().map(conversations::message_with_text).collect();
+    let value = json!({
+        "sha": id.to_string(),
+        "sessionId": read.conversation.summary.key.id,
+        "timestamp": read.conversation.summary.time,
+        "messages": messages,
+    });
+    Ok((value, rest, 1))
+}
+
+fn path_of(arguments: &Map<String, Value>) -> &str {
+    arguments.get("path").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn answer(value: Value) -> Result<Answer, Refusal> {
+    if value.to_string().len() > MAX_ANSWER_BYTES {
+        return Err("the value is too long for one answer; list its keys and read them one by one".into());
+    }
+    Ok(Answer { text: value.clone(), structured: value })
+}
+
+/// `memo_list_keys`.
+pub fn list_index_keys(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
+    answer(keys(context, path_of(arguments), true)?)
+}
+
+/// `memo_get_value`.
+pub fn get_index_value(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
+    answer(json!({ "value": value(context, path_of(arguments), true)? }))
+}
+
+/// `list_keys`.
+pub fn list_keys(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
+    answer(keys(context, path_of(arguments), false)?)
+}
+
+/// `get_value`.
+pub fn get_value(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
+    answer(json!({ "value": value(context, path_of(arguments), false)? }))
+}
