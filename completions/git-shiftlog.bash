@@ -34,6 +34,9 @@ _git_shiftlog ()
 	init,--share=*)
 		__gitcomp "notes all" "" "${cur##--share=}"
 		;;
+	init,--mcp=*)
+		__gitcomp "vscode claude cursor gemini copilot opencode zed amp kiro junie roo" "" "${cur##--mcp=}"
+		;;
 	init,--agent=*|add,--agent=*|log,--agent=*|list,--agent=*)
 		__gitcomp "claude" "" "${cur##--agent=}"
 		;;
@@ -41,7 +44,7 @@ _git_shiftlog ()
 		_filedir 2>/dev/null
 		;;
 	init,--*)
-		__gitcomp "--agent= --shared --share --share= --dry-run --quiet --help"
+		__gitcomp "--agent= --shared --share --share= --mcp --mcp= --portable --dry-run --quiet --help"
 		;;
 	log,--*|list,--*)
 		__gitcomp "
@@ -123,7 +126,7 @@ _git__shiftlog__init() {
 
     case "${cmd}" in
         git__shiftlog__init)
-            opts="-q -h --agent --shared --share --dry-run --quiet"
+            opts="-q -h --agent --shared --share --mcp --portable --dry-run --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -135,6 +138,10 @@ _git__shiftlog__init() {
                     ;;
                 --share)
                     COMPREPLY=($(compgen -W "notes all" -- "${cur}"))
+                    return 0
+                    ;;
+                --mcp)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

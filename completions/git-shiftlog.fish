@@ -40,7 +40,9 @@ complete -c git -f -n '__fish_git_shiftlog_uses log list show add' -a '(git for-
 complete -c git-shiftlog-init -l agent -d 'Set up this agent; may be given several times (default: those that are installed)' -r
 complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share notes or all' -r -f -a "notes\t''
 all\t''"
+complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r
 complete -c git-shiftlog-init -l shared -d 'Put agents\' hooks into the files that a team commits'
+complete -c git-shiftlog-init -l portable -d 'Declare it as a git command, for files that a team commits'
 complete -c git-shiftlog-init -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-init -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-init -s h -d 'Print this usage'

@@ -22,6 +22,12 @@ pub struct Options {
     /// Fetch what others share, and share notes or all
     #[arg(long, value_name = "what", require_equals = true, num_args = 0..=1, default_missing_value = "notes")]
     share: Option<What>,
+    /// Declare the MCP server to these clients (default: VS Code and those whose file is there)
+    #[arg(long, value_name = "clients", require_equals = true, num_args = 0..=1, default_missing_value = "")]
+    mcp: Option<String>,
+    /// Declare it as a git command, for files that a team commits
+    #[arg(long)]
+    portable: bool,
     /// Print what would be done
     #[arg(long)]
     dry_run: bool,
@@ -45,7 +51,15 @@ pub fn run() -> ExitCode {
             What::All => Share::All,
         });
         let is_choice = !options.agent.is_empty();
-        let plan = setup::install(&repo, &Wanted { agents: options.agent, is_shared: options.shared, share })?;
+        let names = |list: String| list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let wanted = Wanted {
+            agents: options.agent,
+            is_shared: options.shared,
+            share,
+            clients: options.mcp.map(names),
+            is_portable: options.portable,
+        };
+        let plan = setup::install(&repo, &wanted)?;
         let steps = setup::describe(&plan);
         plan.remarks().iter().for_each(|remark| cli::warning(remark));
         if !is_choice && !agent::ALL.iter().any(|agent| agent.is_installed()) {

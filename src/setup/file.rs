@@ -126,17 +126,21 @@ fn new_permissions(_is_executable: bool) -> Option<fs::Permissions> {
     None
 }
 
-/// Returns `info/exclude` with a line for `file`, below a remark of ours.
+/// Returns `info/exclude` with a line for `file`, below a remark of ours; those for other files stay.
 pub fn add_exclude(text: &[u8], file: &str) -> Vec<u8> {
-    let mut after = remove_exclude(text);
+    let line = format!("{EXCLUDE_MARK}\n/{file}\n");
+    let mut after = text.to_vec();
+    if text.contains_str(&line) {
+        return after;
+    }
     if !after.is_empty() && !after.ends_with(b"\n") {
         after.push(b'\n');
     }
-    after.push_str(format!("{EXCLUDE_MARK}\n/{file}\n"));
+    after.push_str(line);
     after
 }
 
-/// Returns `info/exclude` without our remark and the line below it.
+/// Returns `info/exclude` without our remarks and the lines below them.
 pub fn remove_exclude(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::new();
     let mut lines = text.lines_with_terminator();
@@ -168,6 +172,8 @@ mod tests {
     fn the_exclude_line_comes_once_and_goes() {
         let once = add_exclude(b"*.o\n", ".claude/settings.local.json");
         assert_eq!(add_exclude(&once, ".claude/settings.local.json"), once);
-        assert_eq!(remove_exclude(&once), b"*.o\n");
+        let both = add_exclude(&once, ".vscode/mcp.json");
+        assert!(both.contains_str("/.claude/settings.local.json\n") && both.contains_str("/.vscode/mcp.json\n"));
+        assert_eq!(remove_exclude(&both), b"*.o\n");
     }
 }

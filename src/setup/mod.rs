@@ -4,6 +4,7 @@
 //! down in `$GIT_COMMON_DIR/shiftlog/installed`, so that every byte can be put back.
 
 mod check;
+mod client;
 mod file;
 mod hook;
 mod installed;
@@ -13,6 +14,7 @@ mod quote;
 use std::path::{Path, PathBuf};
 
 pub use self::check::{Finding, check};
+use self::client::{CLIENTS, Client};
 pub use self::plan::Plan;
 use self::plan::{FileKind, Step};
 use crate::agent::{self, Agent};
@@ -46,6 +48,10 @@ pub struct Wanted {
     pub is_shared: bool,
     /// What to share, if anything.
     pub share: Option<Share>,
+    /// The clients that the MCP server is declared to: `None` for none, empty for VS Code and those whose file is there.
+    pub clients: Option<Vec<String>>,
+    /// Whether they start `git` instead of this very program.
+    pub is_portable: bool,
 }
 
 /// Plans the installation into a repository. Nothing is written.
@@ -68,6 +74,9 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
     if let Some(share) = wanted.share {
         plan_sharing(repo, &mut plan, share);
     }
+    if let Some(names) = &wanted.clients {
+        plan_clients(repo, &mut plan, names, wanted.is_portable)?;
+    }
     Ok(plan)
 }
 
@@ -85,6 +94,7 @@ pub fn remove(repo: &Repository) -> Result<Plan> {
         let kind = match name.as_str() {
             "exclude" => FileKind::Exclude,
             name if GIT_HOOKS.contains(&name) => FileKind::Hook,
+            _ if CLIENTS.iter().any(|client| path.ends_with(client.file)) => FileKind::Client,
             _ => FileKind::Settings,
         };
         if !files.iter().any(|(known, _)| *known == path) {
@@ -106,6 +116,7 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
         for agent in agent::ALL {
             files.extend([false, true].map(|shared| (worktree.join(agent.settings_file(shared)), FileKind::Settings)));
         }
+        files.extend(CLIENTS.iter().map(|client| (worktree.join(client.file), FileKind::Client)));
     }
     files.push((repo.common_dir().join("info/exclude"), FileKind::Exclude));
     Ok(files)
@@ -217,12 +228,59 @@ fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: 
     let after = agent::add_hooks(&text, agent.handlers(), command)
         .map_err(|error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error))?;
     plan.edit(path, FileKind::Settings, after.into_bytes())?;
+    if is_shared { Ok(()) } else { plan_exclude(repo, plan, file) }
+}
+
+/// Keeps a file that names a path of this machine out of what is committed, unless it is tracked or hidden already.
+fn plan_exclude(repo: &Repository, plan: &mut Plan, file: &str) -> Result<()> {
     let is_hidden = || git(["check-ignore", "--quiet", "--no-index", file]).repository(repo).capture().is_ok();
     let is_tracked = || git(["ls-files", "--error-unmatch", "--", file]).repository(repo).capture().is_ok();
-    if !is_shared && !is_hidden() && !is_tracked() {
-        let exclude = repo.common_dir().join("info/exclude");
-        let text = plan.current(&exclude)?.unwrap_or_default();
-        plan.edit(exclude, FileKind::Exclude, file::add_exclude(&text, file))?;
+    if is_hidden() || is_tracked() {
+        return Ok(());
+    }
+    let exclude = repo.common_dir().join("info/exclude");
+    // What an earlier step plans for the file is in its text already.
+    let text = plan.planned(&exclude)?.unwrap_or_default();
+    plan.edit(exclude, FileKind::Exclude, file::add_exclude(&text, file))
+}
+
+fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portable: bool) -> Result<()> {
+    let Some(worktree) = repo.worktree() else {
+        plan.remark("a bare repository has no place for the files of MCP clients".into());
+        return Ok(());
+    };
+    let known = || CLIENTS.iter().map(|client| client.name).collect::<Vec<_>>().join(", ");
+    if let Some(unknown) = names.iter().find(|name| !CLIENTS.iter().any(|client| client.name == **name)) {
+        return Err(
+            Error::new(Kind::Usage, format!("unknown client '{unknown}'")).hint(format!("known clients: {}", known()))
+        );
+    }
+    let is_wanted = |client: &&Client| match names {
+        [] => client.name == "vscode" || worktree.join(client.file).is_file(),
+        names => names.iter().any(|name| name == client.name),
+    };
+    let program = program()?.with_file_name("git-shiftlog");
+    for client in CLIENTS.iter().filter(is_wanted) {
+        let path = worktree.join(client.file);
+        let text = plan.current_text(&path)?;
+        let words = client.words((!is_portable).then_some(program.as_path()));
+        let cannot =
+            |error: Error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error);
+        match client.add(&text, &words).map_err(cannot)? {
+            Some(after) => {
+                // A file of the user's own is theirs to commit or to hide.
+                let is_new = !path.exists();
+                plan.edit(path, FileKind::Client, after.into_bytes())?;
+                if is_new && !is_portable {
+                    plan_exclude(repo, plan, client.file)?;
+                }
+            }
+            None => plan.remark(format!(
+                "'{}' has a server called shiftlog that is not ours; {} is left alone",
+                path.display(),
+                client.title
+            )),
+        }
     }
     Ok(())
 }

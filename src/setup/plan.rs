@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::installed::{EditedFile, Installed, Original};
-use super::{file, hook};
+use super::{client, file, hook};
 use crate::agent;
 use crate::error::{Error, Result};
 use crate::git::Repository;
@@ -15,6 +15,8 @@ pub enum FileKind {
     Hook,
     /// Settings of an agent.
     Settings,
+    /// The file in which a client declares MCP servers.
+    Client,
     /// `info/exclude`.
     Exclude,
 }
@@ -99,6 +101,15 @@ impl Plan {
             Some(Original::Bytes(original)) => Some(original),
             None => Some(bytes),
         })
+    }
+
+    /// Returns what a file has once the steps so far are taken, our part included; `None` if there is no file then.
+    pub(super) fn planned(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        let planned = self.steps.iter().rev().find_map(|step| match step {
+            Step::Write { path: planned, after, .. } if planned == path => Some(after.clone()),
+            _ => None,
+        });
+        planned.map_or_else(|| file::read(path), |after| Ok(Some(after)))
     }
 
     /// Does the same for a file that must be text.
@@ -272,12 +283,13 @@ fn stripped(kind: FileKind, bytes: &[u8]) -> Result<Vec<u8>> {
     match kind {
         FileKind::Hook => Ok(hook::remove_block(bytes)),
         FileKind::Exclude => Ok(file::remove_exclude(bytes)),
-        FileKind::Settings => {
+        FileKind::Settings | FileKind::Client => {
             let text = std::str::from_utf8(bytes).map_err(|_| Error::other("it is not UTF-8"))?;
             if text.trim().is_empty() {
                 return Ok(bytes.to_vec());
             }
-            agent::remove_hooks(text).map(String::into_bytes)
+            let stripped = if kind == FileKind::Client { client::remove(text) } else { agent::remove_hooks(text) };
+            stripped.map(String::into_bytes)
         }
     }
 }
@@ -288,6 +300,7 @@ fn has_our_part(kind: FileKind, bytes: &[u8]) -> bool {
         FileKind::Hook => hook::has_block(bytes),
         FileKind::Exclude => file::remove_exclude(bytes) != bytes,
         FileKind::Settings => bstr::ByteSlice::contains_str(bytes, super::HOOK_PROGRAM),
+        FileKind::Client => std::str::from_utf8(bytes).is_ok_and(client::has_entry),
     }
 }
 
@@ -296,6 +309,8 @@ fn is_blank(kind: FileKind, bytes: &[u8]) -> bool {
     match kind {
         FileKind::Hook => hook::is_bare(bytes),
         FileKind::Exclude => bytes.trim_ascii().is_empty(),
-        FileKind::Settings => bytes.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'}')),
+        FileKind::Settings | FileKind::Client => {
+            bytes.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'}'))
+        }
     }
 }

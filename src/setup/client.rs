@@ -1,0 +1,223 @@
+//! The project files in which clients of the Model Context Protocol declare servers, and our entry in them.
+//!
+//! Files are edited in place: comments, order and the entries of others stay.
+
+use std::path::Path;
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+
+/// The name of our server in all of them.
+const SERVER: &str = "shiftlog";
+
+/// A client.
+#[derive(Debug)]
+pub struct Client {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// Its file, below the top of a working tree.
+    pub file: &'static str,
+    /// The member that holds the servers.
+    servers: &'static str,
+    /// What an entry has besides the command, and how the command is written.
+    shape: Shape,
+}
+
+/// How a client writes an entry.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// `command` and `args`, behind a `type` if there is one.
+    Plain(Option<&'static str>),
+    /// The same with `tools`, which Copilot wants.
+    WithTools,
+    /// One `command` with all words in it.
+    OneCommand,
+}
+
+/// All clients whose project file is JSON.
+pub const CLIENTS: &[Client] = &[
+    client("vscode", "VS Code", ".vscode/mcp.json", "servers", Shape::Plain(Some("stdio"))),
+    client("claude", "Claude Code", ".mcp.json", "mcpServers", Shape::Plain(Some("stdio"))),
+    client("cursor", "Cursor", ".cursor/mcp.json", "mcpServers", Shape::Plain(None)),
+    client("gemini", "Gemini CLI", ".gemini/settings.json", "mcpServers", Shape::Plain(None)),
+    client("copilot", "Copilot CLI", ".github/mcp.json", "mcpServers", Shape::WithTools),
+    client("opencode", "opencode", "opencode.json", "mcp", Shape::OneCommand),
+    client("zed", "Zed", ".zed/settings.json", "context_servers", Shape::Plain(None)),
+    client("amp", "Amp", ".amp/settings.json", "amp.mcpServers", Shape::Plain(None)),
+    client("kiro", "Kiro", ".kiro/settings/mcp.json", "mcpServers", Shape::Plain(None)),
+    client("junie", "Junie", ".junie/mcp/mcp.json", "mcpServers", Shape::Plain(None)),
+    client("roo", "Roo Code", ".roo/mcp.json", "mcpServers", Shape::Plain(None)),
+];
+
+const fn client(
+    name: &'static str,
+    title: &'static str,
+    file: &'static str,
+    servers: &'static str,
+    shape: Shape,
+) -> Client {
+    Client { name, title, file, servers, shape }
+}
+
+impl Client {
+    /// Returns the words that start the server: our program by its path, or `git` for a file that a team commits.
+    pub fn words(&self, program: Option<&Path>) -> Vec<String> {
+        let words: Vec<&str> = match (program, self.name) {
+            (Some(_), _) => vec!["mcp"],
+            // These start servers anywhere, but tell where the project is.
+            (None, "vscode" | "cursor") => vec!["git", "-C", "${workspaceFolder}", "shiftlog", "mcp"],
+            (None, _) => vec!["git", "shiftlog", "mcp"],
+        };
+        let program = program.map(|program| program.to_string_lossy().into_owned());
+        program.into_iter().chain(words.into_iter().map(str::to_owned)).collect()
+    }
+
+    fn entry(&self, words: &[String]) -> CstInputValue {
+        let text = |text: &str| CstInputValue::String(text.to_owned());
+        let list = |words: &[String]| CstInputValue::Array(words.iter().map(|word| text(word)).collect());
+        let (command, args) = words.split_first().map_or(("", &[][..]), |(command, args)| (command.as_str(), args));
+        let mut members = Vec::new();
+        match self.shape {
+            Shape::OneCommand => {
+                members.push(("type", text("local")));
+                members.push(("command", list(words)));
+                members.push(("enabled", CstInputValue::Bool(true)));
+            }
+            shape => {
+                let kind = match shape {
+                    Shape::Plain(kind) => kind,
+                    _ => Some("local"),
+                };
+                members.extend(kind.map(|kind| ("type", text(kind))));
+                members.push(("command", text(command)));
+                members.push(("args", list(args)));
+                if matches!(shape, Shape::WithTools) {
+                    members.push(("tools", CstInputValue::Array(vec![text("*")])));
+                }
+            }
+        }
+        CstInputValue::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    /// Returns the text of the file with our entry; `None` if somebody else's has our name.
+    ///
+    /// # Errors
+    ///
+    /// If the text does not parse, or has something else where servers belong.
+    pub fn add(&self, text: &str, words: &[String]) -> Result<Option<String>> {
+        let root = parse(if text.trim().is_empty() { "{\n}\n" } else { text })?;
+        let misplaced = |what: &str| Error::other(format!("{what} is not an object"));
+        let top = root.object_value().ok_or_else(|| misplaced("the file"))?;
+        let servers =
+            top.object_value_or_create(self.servers).ok_or_else(|| misplaced(&format!("'{}'", self.servers)))?;
+        if let Some(there) = servers.get(SERVER) {
+            let value = there.value().and_then(|value| value.to_serde_value()).unwrap_or_default();
+            if !is_ours(&value) {
+                return Ok(None);
+            }
+            let is_same = words_of(&value) == words;
+            if is_same {
+                return Ok(Some(text.to_owned()));
+            }
+            there.set_value(self.entry(words));
+            return Ok(Some(root.to_string()));
+        }
+        servers.append(SERVER, self.entry(words));
+        Ok(Some(root.to_string()))
+    }
+}
+
+/// Returns the text of a client's file without our entry, and without what became empty because of that.
+///
+/// # Errors
+///
+/// If the text does not parse.
+pub fn remove(text: &str) -> Result<String> {
+    let root = parse(text)?;
+    let Some(top) = root.object_value() else { return Ok(text.to_owned()) };
+    for client in CLIENTS {
+        let Some(holder) = top.get(client.servers) else { continue };
+        let Some(servers) = holder.object_value() else { continue };
+        let Some(there) = servers.get(SERVER) else { continue };
+        if there.value().and_then(|value| value.to_serde_value()).is_some_and(|value| is_ours(&value)) {
+            there.remove();
+            if servers.properties().is_empty() {
+                holder.remove();
+            }
+        }
+    }
+    Ok(root.to_string())
+}
+
+/// Says whether a client's file has our entry.
+pub fn has_entry(text: &str) -> bool {
+    let Ok(root) = parse(text) else { return false };
+    let value: Value = root.to_serde_value().unwrap_or_default();
+    CLIENTS.iter().filter_map(|client| value.get(client.servers)?.get(SERVER)).any(is_ours)
+}
+
+/// Returns the words that an entry starts its server with.
+fn words_of(entry: &Value) -> Vec<String> {
+    let list = |value: &Value| -> Vec<String> {
+        let words = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+        words.map(str::to_owned).collect()
+    };
+    match &entry["command"] {
+        Value::String(command) => [vec![command.clone()], list(&entry["args"])].concat(),
+        command => list(command),
+    }
+}
+
+/// Says whether an entry starts our server, wherever it is.
+fn is_ours(entry: &Value) -> bool {
+    let words = words_of(entry);
+    let is_server = words.last().is_some_and(|word| word == "mcp" || word == "mcp-server");
+    is_server && words.iter().any(|word| word.ends_with("git-shiftlog") || word == "shiftlog")
+}
+
+fn parse(text: &str) -> Result<CstRootNode> {
+    CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| {
+        let place = format!("line {}, column {}", error.line_display(), error.column_display());
+        Error::other(format!("it does not parse at {place}")).because(error.kind().to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_goes_in_and_comes_out_again_and_nothing_else_changes() {
+        let words = vec!["/opt/git-shiftlog".to_owned(), "mcp".to_owned()];
+        let text = "{\n  // mine\n  \"inputs\": [],\n  \"servers\": {\n    \"other\": { \"command\": \"x\" }\n  }\n}\n";
+        let client = &CLIENTS[0];
+        let added = client.add(text, &words).expect("it parses").expect("the name is free");
+        assert!(added.contains("// mine") && added.contains("\"other\"") && has_entry(&added), "{added}");
+        assert_eq!(client.add(&added, &words).expect("it parses").as_deref(), Some(&*added), "twice changes nothing");
+        let moved =
+            client.add(&added, &["git".into(), "shiftlog".into(), "mcp".into()]).expect("it parses").expect("ours");
+        assert!(!moved.contains("/opt") && has_entry(&moved), "{moved}");
+        assert_eq!(remove(&added).expect("it parses"), text);
+        let theirs = r#"{"servers":{"shiftlog":{"command":"their-own"}}}"#;
+        assert_eq!(client.add(theirs, &words).expect("it parses"), None, "somebody else's entry stays");
+        assert_eq!(remove(theirs).expect("it parses"), theirs);
+        let error = client.add("{ oops", &words).expect_err("it does not parse").to_string();
+        assert!(error.contains("line 1"), "{error}");
+    }
+
+    #[test]
+    fn each_client_gets_its_shape() {
+        for client in CLIENTS {
+            let words = client.words(None);
+            let text = client.add("", &words).expect("it is empty").expect("the name is free");
+            assert!(has_entry(&text), "{}: {text}", client.name);
+            let value: Value = serde_json::from_str(&text).expect("it is JSON");
+            assert_eq!(words_of(&value[client.servers][SERVER]), words, "{}", client.name);
+        }
+    }
+}
