@@ -65,6 +65,8 @@ pub struct Reading<'a> {
     key: SessionKey,
     source: Box<dyn ReadSeek>,
     redaction: Redaction,
+    /// Whether the stored part of the agent's file is byte for byte what it was: positions in it still hold then.
+    is_same: bool,
     /// The segment that new bytes follow.
     parent: Option<ObjectId>,
     /// The length of the stored transcript at that segment.
@@ -181,6 +183,7 @@ impl<'a> Reading<'a> {
             key: key.clone(),
             source,
             redaction: Rc::clone(redaction),
+            is_same: false,
             parent: None,
             parent_bytes: 0,
             kept: 0,
@@ -210,7 +213,7 @@ impl<'a> Reading<'a> {
         if format!("{:016x}", seen.digest()) != *check {
             return Ok(false);
         }
-        (self.check, self.digest, self.parent) = (seen, digest, Some(parent));
+        (self.check, self.digest, self.parent, self.is_same) = (seen, digest, Some(parent), true);
         (self.kept, self.kept_bytes, self.parent_bytes) = (raw, progress.stored.bytes, progress.stored.bytes);
         Ok(true)
     }
@@ -289,7 +292,7 @@ impl<'a> Reading<'a> {
         if mark.bytes >= self.kept_bytes {
             return Ok(self.kept);
         }
-        if let Some(raw) = mark.raw.filter(|raw| *raw <= self.kept) {
+        if let Some(raw) = mark.raw.filter(|raw| self.is_same && *raw <= self.kept) {
             return Ok(raw);
         }
         let (mut position, mut stored) = (0, 0);
