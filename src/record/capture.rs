@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
+use std::hash::Hasher as _;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
@@ -14,7 +15,7 @@ use std::time::Instant;
 
 use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
-use xxhash_rust::xxh3::Xxh3Default;
+use twox_hash::XxHash3_64;
 
 use super::state::{Mark, Progress};
 use crate::agent::Agent;
@@ -78,7 +79,7 @@ pub struct Reading<'a> {
     /// Of the stored transcript.
     digest: Sha256,
     /// Of the agent's file.
-    check: Xxh3Default,
+    check: XxHash3_64,
     /// The end of the last complete line.
     end: u64,
     /// For steps; one buffer, so that its memory is asked of the system once.
@@ -189,7 +190,7 @@ impl<'a> Reading<'a> {
             kept: 0,
             kept_bytes: 0,
             digest: Sha256::new(),
-            check: Xxh3Default::new(),
+            check: XxHash3_64::new(),
             end: 0,
             buffer: Vec::new(),
             last: None,
@@ -208,9 +209,9 @@ impl<'a> Reading<'a> {
         let (Some(digest), Some(parent), true) = (restore_digest(digest), parent, self.end >= raw) else {
             return Ok(false);
         };
-        let mut seen = Xxh3Default::new();
-        self.each_step(0, raw, |bytes| seen.update(bytes))?;
-        if format!("{:016x}", seen.digest()) != *check {
+        let mut seen = XxHash3_64::new();
+        self.each_step(0, raw, |bytes| seen.write(bytes))?;
+        if format!("{:016x}", seen.finish()) != *check {
             return Ok(false);
         }
         (self.check, self.digest, self.parent, self.is_same) = (seen, digest, Some(parent), true);
@@ -239,7 +240,7 @@ impl<'a> Reading<'a> {
             let kept = complete_lines(&redacted[..common]);
             let position = piece.position(kept);
             self.digest.update(&redacted[..kept]);
-            self.check.update(&piece.lines[..(position - self.kept) as usize]);
+            self.check.write(&piece.lines[..(position - self.kept) as usize]);
             self.kept = position;
             self.kept_bytes += kept as u64;
             rest = &rest[kept..];
@@ -379,7 +380,7 @@ impl<'a> Reading<'a> {
                 break;
             }
             self.digest.update(body);
-            self.check.update(&piece.lines);
+            self.check.write(&piece.lines);
             let header = Header {
                 shiftlog: 1,
                 agent: self.key.agent.clone(),
@@ -407,7 +408,7 @@ impl<'a> Reading<'a> {
             raw: is_level.then_some(self.kept),
         };
         progress.digest = is_level.then(|| hex(&self.digest.serialize()));
-        progress.check = is_level.then(|| format!("{:016x}", self.check.digest()));
+        progress.check = is_level.then(|| format!("{:016x}", self.check.finish()));
         Ok(())
     }
 

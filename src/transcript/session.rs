@@ -24,7 +24,7 @@ impl SessionKey {
         if name.len() <= 200 {
             return name;
         }
-        let digest = xxhash_rust::xxh3::xxh3_128(name.as_bytes());
+        let digest = twox_hash::XxHash3_128::oneshot(name.as_bytes());
         // Encoded names are ASCII, so any cut is a character boundary.
         format!("{}~{digest:032x}", &name[..160])
     }
