@@ -9,8 +9,9 @@ use clap::Parser;
 use crate::agent;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Result};
+use crate::git::Repository;
 use crate::record::redaction;
-use crate::setup::{self, Finding};
+use crate::setup::{self, Declared, Finding};
 
 /// Check the set-up and prove that it records
 #[derive(Debug, Parser)]
@@ -38,6 +39,11 @@ pub fn run() -> ExitCode {
         };
         let problem = problem.map(|(what, fix)| (what, fix.to_owned()));
         findings.push(Finding { subject: "redaction of secrets".into(), problem });
+        for server in setup::declared_servers(&repo) {
+            let problem =
+                ask(&repo, &server).err().map(|error| (error.to_string(), "git shiftlog init --mcp".to_owned()));
+            findings.push(Finding { subject: format!("MCP server for {}", server.title), problem });
+        }
         if !options.no_rehearsal {
             let problem = rehearse().err().map(|error| (error.to_string(), "git shiftlog doctor --help".to_owned()));
             findings.push(Finding { subject: "recording, tried in a throw-away repository".into(), problem });
@@ -58,6 +64,33 @@ pub fn run() -> ExitCode {
         std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
         Ok(outcome)
     })
+}
+
+/// Starts a server as its client would, and asks for its tools.
+fn ask(repo: &Repository, server: &Declared) -> Result<()> {
+    use std::io::Write as _;
+    let words = server.words.as_deref().and_then(<[String]>::split_first);
+    let Some((program, args)) = words else {
+        return Err(Error::other("its entry starts another program than this one"));
+    };
+    let failed = |why: String| Error::other(format!("'{program}' does not answer")).because(why);
+    let mut command = Command::new(program);
+    command.args(args).current_dir(repo.worktree().unwrap_or(repo.git_dir()));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+    let opening = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "doctor", "version": "1" } } });
+    let question = serde_json::json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that is no server closes its input.
+        let _ = writeln!(stdin, "{opening}\n{question}");
+    }
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    let answers = output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    let has_tools = answers.into_iter().any(|answer: serde_json::Value| {
+        answer.pointer("/result/tools").and_then(|tools| tools.as_array()).is_some_and(|tools| !tools.is_empty())
+    });
+    if has_tools { Ok(()) } else { Err(failed("it lists no tools".into())) }
 }
 
 /// A repository that is thrown away afterwards, with a home directory of its own.

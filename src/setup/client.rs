@@ -154,6 +154,32 @@ pub fn remove(text: &str) -> Result<String> {
     Ok(root.to_string())
 }
 
+/// A server as a client's file declares it.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// The client, for people.
+    pub title: &'static str,
+    /// The words that start the server; `None` if they are not such as `init` writes. The file can be anybody's who made
+    /// the repository: what else it names is not run.
+    pub words: Option<Vec<String>>,
+}
+
+/// Returns our server as the clients of a working tree would start it; `program` is the one that `init` would name.
+pub fn declared(worktree: &Path, program: &Path) -> Vec<Declared> {
+    let of_client = |client: &Client| {
+        let text = std::fs::read_to_string(worktree.join(client.file)).ok()?;
+        let value: Value = parse(&text).ok()?.to_serde_value()?;
+        let entry = value.get(client.servers)?.get(SERVER).filter(|entry| is_ours(entry))?;
+        let words = words_of(entry);
+        let is_known = words == client.words(None) || words == client.words(Some(program));
+        // What VS Code and Cursor put in.
+        let top = worktree.to_string_lossy();
+        let words = words.into_iter().map(|word| word.replace("${workspaceFolder}", &top)).collect();
+        Some(Declared { title: client.title, words: is_known.then_some(words) })
+    };
+    CLIENTS.iter().filter_map(of_client).collect()
+}
+
 /// Says whether a client's file has our entry.
 pub fn has_entry(text: &str) -> bool {
     let Ok(root) = parse(text) else { return false };

@@ -14,6 +14,7 @@ mod quote;
 use std::path::{Path, PathBuf};
 
 pub use self::check::{Finding, check};
+pub use self::client::Declared;
 use self::client::{CLIENTS, Client};
 pub use self::plan::Plan;
 use self::plan::{FileKind, Step};
@@ -304,6 +305,12 @@ fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
             Share::Notes => plan.remove_config(&key, |value| value == sessions),
         }
     }
+}
+
+/// Returns our MCP server as the clients' files in the working tree declare it.
+pub fn declared_servers(repo: &Repository) -> Vec<Declared> {
+    let program = program().map(|program| program.with_file_name("git-shiftlog")).unwrap_or_default();
+    repo.worktree().map(|worktree| client::declared(worktree, &program)).unwrap_or_default()
 }
 
 /// Returns what a plan would do, a line each, in words that `--dry-run` prints.

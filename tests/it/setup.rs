@@ -433,6 +433,20 @@ fn the_mcp_server_is_declared_to_clients_and_taken_back() {
     let answered = scratch.run_with_input(entry["command"].as_str().unwrap(), ["mcp"], opening.as_bytes()).ok();
     assert!(answered.contains("\"serverInfo\""), "{answered}");
 
+    let doctor = scratch.shiftlog("doctor", ["--no-rehearsal"]).ok();
+    assert!(doctor.contains("ok       MCP server for VS Code\nok       MCP server for Cursor\n"), "{doctor}");
+    let working = fs::read_to_string(&vscode).unwrap();
+    fs::write(&vscode, working.replace(bin_dir().to_str().unwrap(), "/nowhere")).unwrap();
+    let doctor = scratch.shiftlog("doctor", ["--no-rehearsal"]);
+    assert!(
+        doctor.code == 1
+            && doctor
+                .stdout
+                .contains("problem  MCP server for VS Code: its entry starts another program than this one"),
+        "{doctor:?}"
+    );
+    fs::write(&vscode, working).unwrap();
+
     scratch.shiftlog("deinit", ["-q"]).ok();
     assert!(!vscode.exists());
     assert_eq!(fs::read_to_string(&cursor).unwrap(), theirs, "byte for byte");
