@@ -529,6 +529,13 @@ fn a_conversation_of_twenty_megabytes_comes_in_pages() {
     }
     let read = client.found("shiftlog_get_conversation", json!({ "commit_sha": "HEAD", "offset": 7601, "limit": 1 }));
     assert!(read.to_string().len() < 60_000 && read["note"].as_str().unwrap().contains("was cut"), "{}", read["note"]);
+    // A call that is taken back stops at its next check point, and nothing more is said of it.
+    let search =
+        client.line("tools/call", json!({ "name": "shiftlog_search", "arguments": { "query": "nowhere" } }), json!(77));
+    client.tell(&search);
+    client.tell(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}"#);
+    client.request("ping", json!({}));
+    assert_eq!(client.end(), (Vec::new(), 0));
 }
 
 #[test]
