@@ -45,6 +45,7 @@ fn problem(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue};
     let value = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => Some(texts.join(", ")),
         _ => None,
     };
     match (error.kind(), value(ContextKind::InvalidArg)) {
@@ -54,6 +55,7 @@ fn problem(error: &clap::Error) -> String {
             let wrong = value(ContextKind::InvalidValue).unwrap_or_default();
             format!("'{wrong}' is not a value for '{option}'")
         }
+        (ErrorKind::MissingRequiredArgument, Some(missing)) => format!("{missing} is missing"),
         _ => {
             let text = error.to_string();
             text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()

@@ -100,6 +100,8 @@ pub fn keys(path: &str) -> Result<Vec<String>> {
 }
 
 fn at_shell<T>(read: impl FnOnce(&Context<'_>) -> std::result::Result<T, Refusal>) -> Result<T> {
+    // At a shell the way out of "not a git repository" is another one than for a server.
+    cli::repository().map_err(|error| Error::other(error.to_string()))?;
     let server = Server { directory: None, name: None, toolset: Toolset::Auto, index_directory: None };
     read(&Context { server: &server, is_cancelled: &|| false }).map_err(|refusal| Error::new(Kind::Missing, refusal))
 }

@@ -749,6 +749,10 @@ fn recorded_values_are_read_by_path() {
     assert_eq!(scratch.shiftlog("get", ["[conversation][HEAD~1][messages][0][text]"]).ok(), "\"add a greeting\"\n");
     assert_eq!(scratch.shiftlog("keys", ["[conversation][HEAD]"]).ok(), "sha\nsessionId\ntimestamp\nmessages\n");
     assert!(scratch.shiftlog("keys", ["[branches]"]).ok() == "0\n");
+    let wrong = scratch.shiftlog("get", [""; 0]);
+    assert_eq!((wrong.code, wrong.stderr.lines().next()), (129, Some("error: <path> is missing")), "{wrong:?}");
+    let outside = scratch.shiftlog_in(&scratch.root(), "get", ["[branches]"]);
+    assert_eq!((outside.code, &outside.stderr[..27]), (128, "fatal: not a git repository"), "{outside:?}");
     let missing = scratch.shiftlog("get", ["[conversation][HEAD][nope]"]);
     assert_eq!((missing.code, missing.stderr.as_str()), (1, "error: segment 1: key 'nope' not found\n"), "{missing:?}");
 }
