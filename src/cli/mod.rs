@@ -70,6 +70,21 @@ pub fn finish(outcome: Result<Outcome>) -> ExitCode {
     }
 }
 
+/// Turns "there is no such thing" into an honest "no": it is told, and is no failure of the command.
+///
+/// # Errors
+///
+/// Every other failure, as it stands.
+pub fn or_no(outcome: Result<()>) -> Result<Outcome> {
+    match outcome {
+        Err(error) if error.kind() == Kind::Missing => {
+            message::error(&error);
+            Ok(Outcome::No)
+        }
+        outcome => outcome.map(|()| Outcome::Done),
+    }
+}
+
 /// Opens the repository that Git would use here.
 ///
 /// # Errors

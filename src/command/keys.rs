@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Outcome};
-use crate::error::{Error, Kind};
+use crate::cli;
+use crate::error::Error;
 use crate::mcp;
 use crate::pretty;
 
@@ -21,13 +21,7 @@ pub struct Options {
 
 /// Runs the command.
 pub fn run() -> ExitCode {
-    cli::main(|options: Options| match print(&options) {
-        Err(error) if error.kind() == Kind::Missing => {
-            cli::error(&error);
-            Ok(Outcome::No)
-        }
-        outcome => outcome.map(|()| Outcome::Done),
-    })
+    cli::main(|options: Options| cli::or_no(print(&options)))
 }
 
 fn print(options: &Options) -> crate::error::Result<()> {

@@ -219,8 +219,10 @@ pub(super) fn read(
 
 /// Takes out secrets that another tool has stored, and messages in which nothing is said: what is left is counted.
 fn prepare(conversation: &mut Conversation, redactor: &Redactor) {
-    // A key that has no end cannot wait here; what follows it is left out.
-    if let (Cow::Owned(bytes), _) = redactor.redact(&conversation.bytes) {
+    let (redacted, dealt) = redactor.redact(&conversation.bytes);
+    // A key that has no end cannot wait here; it is left out.
+    if matches!(redacted, Cow::Owned(_)) || dealt < conversation.bytes.len() {
+        let bytes = redacted.into_owned();
         let agent = agent::find(&conversation.summary.key.agent);
         conversation.messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes));
         conversation.bytes = bytes;

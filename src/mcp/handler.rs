@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::resources::{self, Failure};
-use super::tools::TOOLS;
+use super::tools::{TOOLS, renamed};
 use super::{Context, NAME, Server};
 
 /// The name of the server on the wire.
@@ -120,10 +120,7 @@ impl ServerHandler for Handler {
             .enable_prompts()
             .enable_completions()
             .build();
-        let word = self.word();
-        let instructions = TOOLS
-            .iter()
-            .fold(INSTRUCTIONS.to_owned(), |text, tool| text.replace(&tool.full_name(NAME), &tool.full_name(word)));
+        let instructions = renamed(INSTRUCTIONS, self.word());
         ServerConfig::new(capabilities)
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
             .with_server_info(Implementation::new(SERVER_NAME, env!("CARGO_PKG_VERSION")).with_title("Shiftlog"))
@@ -168,7 +165,7 @@ impl ServerHandler for Handler {
                 "resultType": "complete",
             }),
             Err(refusal) => json!({
-                "content": [{ "type": "text", "text": refusal.replace(NAME, self.word()) }],
+                "content": [{ "type": "text", "text": renamed(&refusal, self.word()) }],
                 "isError": true,
                 "resultType": "complete",
             }),
@@ -220,7 +217,7 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Outcome<GetPromptResponse> {
         let arguments = request.arguments.unwrap_or_default();
-        let mut prompt = resources::prompt(&request.name, &arguments).map_err(failed)?;
+        let mut prompt = resources::prompt(&request.name, &arguments, self.word()).map_err(failed)?;
         prompt["resultType"] = json!("complete");
         let result: GetPromptResult = typed(prompt)?;
         Ok(result.into())

@@ -144,7 +144,7 @@ pub fn prompts() -> Value {
 }
 
 /// `prompts/get`.
-pub fn prompt(name: &str, arguments: &Map<String, Value>) -> Outcome {
+pub fn prompt(name: &str, arguments: &Map<String, Value>, word: &str) -> Outcome {
     let found = PROMPTS.iter().find(|prompt| prompt.0 == name);
     let (_, _, description, argument, _) =
         found.ok_or_else(|| Failure::Params(format!("Unknown prompt: {}", quoted(name))))?;
@@ -164,7 +164,7 @@ pub fn prompt(name: &str, arguments: &Map<String, Value>) -> Outcome {
         ),
     };
     Ok(
-        json!({ "description": description, "messages": [{ "role": "user", "content": { "type": "text", "text": text } }] }),
+        json!({ "description": description, "messages": [{ "role": "user", "content": { "type": "text", "text": super::tools::renamed(&text, word) } }] }),
     )
 }
 

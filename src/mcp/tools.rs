@@ -267,7 +267,7 @@ impl Tool {
         let mut tool = json!({
             "name": self.full_name(word),
             "title": self.title,
-            "description": self.description.replace("shiftlog_get", &format!("{word}_get")),
+            "description": renamed(self.description, word),
             "inputSchema": (self.input)(),
             "outputSchema": (self.output)(),
             "annotations": { "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false },
@@ -287,6 +287,12 @@ impl Tool {
         check(&(self.input)(), arguments).map_err(|what| format!("invalid arguments: {what}"))?;
         (self.run)(context, arguments)
     }
+}
+
+/// Returns a text of ours with the names of tools as they are on the wire; nothing else in it changes.
+pub fn renamed(text: &str, word: &str) -> String {
+    let rename = |text: String, tool: &Tool| text.replace(&tool.full_name(NAME), &tool.full_name(word));
+    TOOLS.iter().fold(text.to_owned(), rename)
 }
 
 fn object(properties: Value, required: &[&str]) -> Value {

@@ -641,6 +641,10 @@ fn it_serves_wherever_it_is_started() {
             "shiftlog_get_value"
         ]
     );
+    let refused = client.refused("claudit_get_conversation", json!({ "commit_sha": "nope" }));
+    assert_eq!(refused, "no commit matches nope; call claudit_list_conversations to see which commits have one");
+    let prompt = client.request("prompts/get", json!({ "name": "explain_commit", "arguments": { "commit": "HEAD" } }));
+    assert!(prompt.to_string().contains("claudit_get_conversation"), "{prompt}");
     let called = client.call("claudit_list_branches", json!({}));
     assert_eq!(called["isError"], false);
     let unknown = scratch.shiftlog("mcp", ["--name=other"]);
@@ -755,4 +759,20 @@ fn recorded_values_are_read_by_path() {
     assert_eq!((outside.code, &outside.stderr[..27]), (128, "fatal: not a git repository"), "{outside:?}");
     let missing = scratch.shiftlog("get", ["[conversation][HEAD][nope]"]);
     assert_eq!((missing.code, missing.stderr.as_str()), (1, "error: segment 1: key 'nope' not found\n"), "{missing:?}");
+}
+
+#[test]
+fn a_key_without_an_end_that_was_stored_once_is_not_served() {
+    let scratch = Scratch::new();
+    let digits = shiftlog::redact::expand("{b64}");
+    let prompt = json!({ "type": "user", "uuid": "u1", "message": { "role": "user", "content": "hello" } });
+    let transcript = scratch.root().join("k.jsonl");
+    std::fs::write(&transcript, format!("{prompt}\n-----BEGIN RSA PRIVATE KEY-----\n{digits}\n")).unwrap();
+    scratch.git(["config", "shiftlog.redact", "off"]).ok();
+    scratch.shiftlog("add", ["--transcript", transcript.to_str().unwrap(), "--session=k"]).ok();
+    scratch.git(["config", "--unset", "shiftlog.redact"]).ok();
+    assert!(scratch.raw("HEAD", &[]).contains(&digits), "it is there");
+    let read =
+        Client::legacy(&scratch).found("shiftlog_get_conversation", json!({ "commit_sha": "HEAD", "format": "raw" }));
+    assert_eq!(read["transcript"], format!("{prompt}\n"), "and is not served");
 }
