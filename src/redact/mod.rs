@@ -353,10 +353,14 @@ impl Block {
         while end < text.len() && end - from < MAX_BLOCK_BYTES {
             let line = end..line_end(text, end);
             let content = &text[line.clone()];
+            // A line of JSON holds whole strings: it is no part of a key, also if it speaks of one's end.
+            if is_json(content) {
+                return Block { end, is_over: true };
+            }
             if content.windows(9).any(|window| window == b"-----END ") {
                 return Block { end: line.end, is_over: true };
             }
-            if !is_key_line(content) || is_json(content) {
+            if !is_key_line(content) {
                 return Block { end, is_over: true };
             }
             end = line.end;
@@ -503,6 +507,14 @@ mod tests {
         assert_eq!((&*text, dealt), (&b"before\n"[..], 7), "the key waits");
         let mention = "use -----BEGIN PRIVATE KEY-----\nas the first line. Then go on.\n";
         assert_eq!(redacted(mention), "use [REDACTED:private-key]\nas the first line. Then go on.\n");
+    }
+
+    #[test]
+    fn a_line_of_json_is_no_part_of_a_key() {
+        // One that held a certificate was taken for the key's last line, and replaced as a whole.
+        let certificate = r#"{"text":"\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"}"#;
+        let text = expand(&format!("LS0tLS1CRUdJTiBQUklWQVRF{{b300}}\n{}\n", certificate.replace('{', "{{")));
+        assert_eq!(redacted(&text), format!("[REDACTED:private-key]\n{certificate}\n"));
     }
 
     #[test]
