@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use self::segment::Header;
 use crate::error::{Error, Kind, Result};
-use crate::git::{ObjectId, Repository, Tip};
+use crate::git::{Merged, ObjectId, Repository, Tip};
 use crate::transcript::SessionKey;
 
 /// The ref that holds all segments.
@@ -223,25 +223,121 @@ impl<'r> Archive<'r> {
     ///
     /// As [`Repository::update_ref`].
     pub fn add(&self, session: &SessionKey, segment_ids: &[ObjectId], deadline: Instant) -> Result<()> {
-        let fail = |error: gix::Error| crate::git::gix_error("cannot edit the archive's tree", &error);
         let directory = session_directory(session);
         let message = format!("shiftlog: {session}\n");
         self.repo.update_ref(REF, &message, deadline, |tip| {
             let root = tip.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
             let there = self.entries(tip, &directory)?;
             let mut sequence = there.last().map_or(0, |(number, _)| number.saturating_add(1));
-            let mut editor = self.repo.gix().edit_tree(root).map_err(fail)?;
-            for segment_id in segment_ids {
-                if there.iter().any(|(_, id)| id == segment_id) {
-                    continue;
-                }
-                let path = format!("{directory}/{sequence:06}-{}.zst", segment_id.to_hex_with_len(12));
-                editor.upsert(path, gix::object::tree::EntryKind::Blob, *segment_id).map_err(fail)?;
+            let mut new = Vec::new();
+            for segment_id in segment_ids.iter().filter(|id| !there.iter().any(|(_, there)| there == *id)) {
+                let name = format!("{sequence:06}-{}.zst", segment_id.to_hex_with_len(12));
+                new.push((format!("{directory}/{name}"), *segment_id));
                 sequence = sequence.saturating_add(1);
             }
-            Ok(Some(editor.write().map_err(fail)?.detach()))
+            self.extended(root, new).map(Some)
         })?;
         Ok(())
+    }
+
+    /// Adds to our archive what the archive of the commit `theirs` has. Returns whether our ref moved.
+    ///
+    /// Their paths that ours has not are added; `is_barred` names segments that may not come back. Names that no archive
+    /// has are left out. Costs in proportion to the sessions that differ.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::merge_ref`].
+    pub fn merge(&self, theirs: ObjectId, deadline: Instant, is_barred: impl Fn(ObjectId) -> bool) -> Result<bool> {
+        let message = format!("shiftlog: merge sessions of {}\n", theirs.to_hex_with_len(12));
+        self.repo.merge_ref(REF, theirs, &message, deadline, |ours, theirs, _| {
+            let root = ours.map_or(self.repo.empty_tree_id(), |ours| ours.tree_id);
+            let mut new = self.added(root, theirs.tree_id)?;
+            let theirs_count = new.len();
+            new.retain(|(_, segment_id)| !is_barred(*segment_id));
+            let joins_theirs = new.len() == theirs_count;
+            Ok(Merged { tree_id: self.extended(root, new)?, joins_ours: true, joins_theirs })
+        })
+    }
+
+    /// Returns the paths and ids of the segments that the archive tree `after` has and `before` has not. Subtrees that
+    /// are the same are not read.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn added(&self, before: ObjectId, after: ObjectId) -> Result<Vec<(String, ObjectId)>> {
+        let mut found = Vec::new();
+        for (directory, after) in self.subtrees(after)? {
+            let before = self.subtree(before, &directory)?;
+            if before == Some(after) {
+                continue;
+            }
+            for (session, after) in self.subtrees(after)? {
+                let before = before.map_or(Ok(None), |before| self.subtree(before, &session))?;
+                if before == Some(after) {
+                    continue;
+                }
+                let there = before.map_or_else(|| Ok(Vec::new()), |before| self.files(before))?;
+                let new = self.files(after)?.into_iter().filter(|file| !there.contains(file));
+                found.extend(new.map(|(name, id)| (format!("{directory}/{session}/{name}"), id)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns a tree with segments added at their paths. Segments that a partial clone has not fetched may be in it.
+    fn extended(&self, root: ObjectId, segments: Vec<(String, ObjectId)>) -> Result<ObjectId> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot edit the archive's tree", &error);
+        // Where the editor of the repository would look whether each entry is there, this one does not.
+        let mut editor = self.repo.gix().edit_tree(root).map_err(fail)?.detach();
+        for (path, segment_id) in segments {
+            let parts = path.split('/');
+            editor.upsert(parts, gix::object::tree::EntryKind::Blob, segment_id).map_err(fail)?;
+        }
+        editor.write(|tree| Ok(self.repo.gix().write_object(tree)?.detach())).map_err(fail)
+    }
+
+    /// Returns the names and ids of the trees in a tree: only such names as ours have.
+    fn subtrees(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
+        let is_wanted = |mode: gix::objs::tree::EntryMode, name: &str| {
+            let is_ours = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.~%".contains(&byte);
+            mode.is_tree() && name.len() <= 200 && !name.starts_with('.') && name.bytes().all(is_ours)
+        };
+        self.entries_of(tree_id, is_wanted)
+    }
+
+    /// Returns the names and ids of the segments in a session's tree: only names as we give them.
+    fn files(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
+        let files = self.entries_of(tree_id, |mode, name| mode.is_blob() && sequence(name).is_some())?;
+        let is_its_name = |(name, id): &(String, ObjectId)| name.contains(&id.to_hex_with_len(12).to_string());
+        Ok(files.into_iter().filter(is_its_name).collect())
+    }
+
+    fn entries_of(
+        &self,
+        tree_id: ObjectId,
+        is_wanted: impl Fn(gix::objs::tree::EntryMode, &str) -> bool,
+    ) -> Result<Vec<(String, ObjectId)>> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
+        let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
+        let mut entries = Vec::new();
+        for entry in tree.iter() {
+            let entry = entry.map_err(fail)?;
+            if let Ok(name) = entry.filename().to_str()
+                && is_wanted(entry.mode(), name)
+            {
+                entries.push((name.to_owned(), entry.object_id()));
+            }
+        }
+        Ok(entries)
+    }
+
+    fn subtree(&self, tree_id: ObjectId, name: &str) -> Result<Option<ObjectId>> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
+        let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
+        let entry = tree.lookup_entry_by_path(name).map_err(fail)?;
+        Ok(entry.filter(|entry| entry.mode().is_tree()).map(|entry| entry.object_id()))
     }
 
     /// Returns the newest segment of a session, or `None` if the archive has none.
@@ -291,8 +387,7 @@ impl<'r> Archive<'r> {
         let mut entries = Vec::new();
         for entry in tree.iter() {
             let entry = entry.map_err(fail)?;
-            let number = entry.filename().to_str().ok().and_then(|name| name.split('-').next());
-            let number = number.filter(|digits| digits.len() <= 9).and_then(|digits| digits.parse().ok());
+            let number = entry.filename().to_str().ok().and_then(sequence);
             entries.extend(number.map(|number| (number, entry.object_id())));
         }
         Ok(entries)
@@ -309,6 +404,13 @@ fn increment_start(links: &[Link], since: ObjectId) -> u64 {
     }
     // `since` is not on this chain: what both can share is what the oldest segment read keeps, at most.
     if start == u64::MAX { 0 } else { start }
+}
+
+/// Returns the sequence number in a segment's file name.
+fn sequence(name: &str) -> Option<u32> {
+    let (digits, rest) = name.split_once('-')?;
+    let is_ours = (6..=9).contains(&digits.len()) && rest.len() == 16 && rest.ends_with(".zst");
+    if is_ours { digits.parse().ok() } else { None }
 }
 
 /// Returns the directory of a session in the archive's tree.

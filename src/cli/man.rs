@@ -41,6 +41,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-mcp" 1,
     "git-shiftlog-scan" 1,
     "git-shiftlog-show" 1,
+    "git-shiftlog-sync" 1,
     "gitshiftlog-format" 5,
 ];
 

@@ -4,19 +4,20 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use crate::agent::{self, Agent, Payload};
 use crate::cli;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, locate};
 use crate::notes;
+use crate::record::sync::{self, Level};
 use crate::record::{Recorder, State, hook};
 
 /// The most bytes of a payload that are read; tools can answer a lot.
 const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
 
-/// Runs the program: `git post-commit`, `git post-rewrite <command>`, or `<agent> <event>`.
+/// Runs the program: `git post-commit`, `git post-rewrite <command>`, `git pre-push <remote>`, or `<agent> <event>`.
 pub fn run() -> ExitCode {
     // A defect of ours must not show in somebody's commit.
     std::panic::set_hook(Box::new(|panic| {
@@ -35,6 +36,8 @@ pub fn run() -> ExitCode {
         ["--help" | "-h"] => return cli::finish(cli::show_page("git-shiftlog--hook").map(|()| cli::Outcome::Done)),
         ["git", "post-commit"] => after_commit(&here),
         ["git", "post-rewrite", command, ..] => after_rewrite(&here, command),
+        ["git", "pre-push", remote, ..] => before_push(&here, remote),
+        ["git", "push-now", remote, ..] => push_now(&here, remote),
         [name, event, ..] => match agent::find(name) {
             Some(agent) => agent_event(agent, event, &here),
             None => Ok(()),
@@ -83,6 +86,28 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
     let outcome = recorder.after_rewrite(command, &pairs);
     cli::tell(&repo, &recorder.finish());
     outcome
+}
+
+/// Starts a push of ours beside the user's, which does not wait for it and does not learn how it ends.
+fn before_push(here: &Path, remote: &str) -> Result<()> {
+    let repo = Repository::open(here)?;
+    let level = Level::of(&repo, remote)?;
+    if level == Level::None || !sync::has_news(&repo, &notes_ref(&repo), remote, level)? {
+        return Ok(());
+    }
+    let own = std::env::current_exe().map_err(|error| Error::other("cannot find this program").because(error))?;
+    let mut push = Command::new(own);
+    push.args(["git", "push-now", remote]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // A terminal that is closed right after the push must not end this one.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut push, 0);
+    push.spawn().map(drop).map_err(|error| Error::other("cannot start a push").because(error))
+}
+
+fn push_now(here: &Path, remote: &str) -> Result<()> {
+    let repo = Repository::open(here)?;
+    sync::push_quietly(&repo, &notes_ref(&repo), remote);
+    Ok(())
 }
 
 fn agent_event(agent: &dyn Agent, event: &str, here: &Path) -> Result<()> {

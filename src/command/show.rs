@@ -69,6 +69,7 @@ pub fn run() -> ExitCode {
         }
         let dates = options.printing.dates(&repo, date::Format::default())?;
         let mut outcome = Outcome::Done;
+        let mut lacks_words = false;
         let mut screen = None;
         for revision in &options.revisions {
             let conversations = match find(&repo, &reader, &options, revision) {
@@ -86,8 +87,12 @@ pub fn run() -> ExitCode {
             if conversations.iter().any(|conversation| !conversation.problems.is_empty()) {
                 outcome = Outcome::No;
             }
+            lacks_words |= conversations.iter().any(|each| each.bytes.is_empty() && !each.problems.is_empty());
         }
         screen.map_or(Ok(()), |screen| screen.out.finish())?;
+        if lacks_words && !repo.remotes().is_empty() {
+            cli::hint(Some(&repo), "'git shiftlog sync pull --all' fetches transcripts that others share");
+        }
         Ok(outcome)
     })
 }

@@ -7,13 +7,16 @@ use std::process::{Command, Stdio};
 use bstr::{BString, ByteSlice as _};
 
 use super::Repository;
+use super::remote::Asking;
 use crate::error::{Error, Result};
 
 /// A `git` command that is about to run.
 pub struct Git {
+    name: String,
     args: Vec<OsString>,
     directory: Option<PathBuf>,
     input: Option<Vec<u8>>,
+    asking: Asking,
 }
 
 /// What a `git` command printed on stdout.
@@ -21,7 +24,9 @@ pub type Output = BString;
 
 /// Prepares `git <args>`; nothing runs before its `capture`.
 pub fn git<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Git {
-    Git { args: args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(), directory: None, input: None }
+    let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+    let name = args.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Git { name, args, directory: None, input: None, asking: Asking::Never }
 }
 
 impl Git {
@@ -45,18 +50,28 @@ impl Git {
         self
     }
 
+    /// Says whether Git may ask a person for a password; otherwise it fails where it would.
+    #[must_use]
+    pub fn asking(mut self, asking: Asking) -> Self {
+        self.asking = asking;
+        self
+    }
+
     /// Runs the command and returns its stdout.
     ///
     /// # Errors
     ///
-    /// If `git` cannot be run or exits with anything but 0; the reason is the first line of its stderr.
+    /// If `git` cannot be run or exits with anything but 0; the reason is the line of its stderr that says it.
     pub fn capture(self) -> Result<Output> {
-        let shown = self.args.iter().rev().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>();
-        let name = shown.last().map(|arg| arg.clone().into_owned()).unwrap_or_default();
+        let name = self.name;
         let mut command = Command::new("git");
         command.args(&self.args).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
-        command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+        command.env("LC_ALL", "C");
+        if self.asking == Asking::Never {
+            // No terminal, and no window that pops up from a program nobody sees.
+            command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS_REQUIRE", "never");
+        }
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
@@ -73,10 +88,18 @@ impl Git {
         if output.status.success() {
             return Ok(output.stdout.into());
         }
-        let reason = output.stderr.to_str_lossy();
-        let reason = reason.lines().next().unwrap_or("no reason given");
-        Err(failed(reason.trim_start_matches("fatal: ").trim_start_matches("error: ").to_owned()))
+        Err(failed(reason(&output.stderr)))
     }
+}
+
+/// Returns the line of Git's messages that says why it failed.
+fn reason(stderr: &[u8]) -> String {
+    let text = stderr.to_str_lossy();
+    let told = ["fatal: ", "error: ", " ! ", "remote: "].iter().find_map(|prefix| {
+        let line = text.lines().find(|line| line.starts_with(prefix) && line.len() > prefix.len())?;
+        Some(line.trim_start_matches(prefix).trim().to_owned())
+    });
+    told.unwrap_or_else(|| text.lines().next().unwrap_or("no reason given").to_owned())
 }
 
 /// Returns the version of the `git` that runs, as major and minor number; `(0, 0)` if it cannot be told.

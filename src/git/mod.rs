@@ -13,6 +13,7 @@ mod loose;
 mod names;
 mod pack;
 mod refs;
+mod remote;
 mod walk;
 
 use std::path::{Path, PathBuf};
@@ -25,7 +26,8 @@ pub use self::commit::{Commit, Person};
 pub use self::head::{Head, ReflogEntry};
 pub use self::locate::{Location, locate};
 pub use self::names::Names;
-pub use self::refs::{Branch, Tip, fault_point};
+pub use self::refs::{Branch, Merged, Tip, backoff, fault_point};
+pub use self::remote::{Asking, Push};
 pub use self::walk::{Order, Range, Step};
 
 use crate::error::{Error, Kind, Result};
@@ -172,7 +174,7 @@ impl Repository {
     pub fn read_blob(&self, blob_id: ObjectId, max_bytes: u64) -> Result<Vec<u8>> {
         let fail = |error: gix::Error| gix_error(format!("cannot read object '{blob_id}'"), &error);
         let Some(object) = self.inner.try_find_object(blob_id).map_err(fail)? else {
-            if !self.config_strings("extensions.partialClone").is_empty() {
+            if self.is_partial() {
                 return Ok(git(["cat-file", "blob", &blob_id.to_string()]).repository(self).capture()?.into());
             }
             return Err(Error::new(Kind::Missing, format!("object '{blob_id}' is missing")));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bstr::ByteSlice as _;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 
-use super::{ObjectId, Repository, gix_error};
+use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
 
 /// Where one of our refs points before an edit.
@@ -17,6 +17,17 @@ pub struct Tip {
     pub commit_id: ObjectId,
     /// The tree of that commit.
     pub tree_id: ObjectId,
+}
+
+/// What a merge makes of two sides.
+#[derive(Clone, Copy, Debug)]
+pub struct Merged {
+    /// The tree with what both have.
+    pub tree_id: ObjectId,
+    /// Whether our history may be a parent. Not if it holds what has been removed for good.
+    pub joins_ours: bool,
+    /// Whether theirs may be.
+    pub joins_theirs: bool,
 }
 
 /// A branch and the commit at its head.
@@ -68,7 +79,7 @@ impl Repository {
     /// `edit` gets the tip (or `None`) and returns the new tree, or `None` to leave the ref alone. It may run several
     /// times: when another process moved the ref meanwhile, everything starts again from what is there now, until
     /// `deadline`. The whole attempt is repeated, since `git gc` may remove an empty object directory under our feet.
-    /// Returns whether the ref moved. `parents` are added behind the tip's own, for merges.
+    /// Returns whether the ref moved.
     ///
     /// # Errors
     ///
@@ -80,17 +91,124 @@ impl Repository {
         deadline: Instant,
         mut edit: impl FnMut(Option<Tip>) -> Result<Option<ObjectId>>,
     ) -> Result<bool> {
+        self.attempt(ref_name, deadline, |tip| {
+            let Some(tree_id) = edit(tip)? else { return Ok(false) };
+            if tip.is_some_and(|tip| tip.tree_id == tree_id) {
+                return Ok(false);
+            }
+            let parents: Vec<ObjectId> = tip.iter().map(|tip| tip.commit_id).collect();
+            let commit_id = self.commit_tree(message, tree_id, &parents)?;
+            self.swap(ref_name, message, tip, commit_id)?;
+            Ok(true)
+        })
+    }
+
+    /// Moves `ref_name` so that it has what the commit `theirs` has beside its own. Returns whether it moved.
+    ///
+    /// `merge` gets both tips and that of their merge base, and returns the tree to have; it may run several times, as
+    /// in [`Repository::update_ref`]. Where nothing of our own is left to keep, the ref just moves to `theirs`; where
+    /// ours has all of theirs already, `merge` is not asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::update_ref`].
+    pub fn merge_ref(
+        &self,
+        ref_name: &str,
+        theirs: ObjectId,
+        message: &str,
+        deadline: Instant,
+        mut merge: impl FnMut(Option<Tip>, Tip, Option<Tip>) -> Result<Merged>,
+    ) -> Result<bool> {
+        let theirs = self.tip_of(theirs)?;
+        self.attempt(ref_name, deadline, |ours| {
+            let base = match ours {
+                Some(ours) => self.merge_base(ours.commit_id, theirs.commit_id)?,
+                None => None,
+            };
+            if base == Some(theirs.commit_id) {
+                return Ok(false);
+            }
+            let merged = merge(ours, theirs, base.map(|base| self.tip_of(base)).transpose()?)?;
+            let is_behind = base == ours.map(|ours| ours.commit_id);
+            if merged.joins_theirs && merged.tree_id == theirs.tree_id && (is_behind || !merged.joins_ours) {
+                self.swap(ref_name, message, ours, theirs.commit_id)?;
+                return Ok(true);
+            }
+            let mut parents = Vec::new();
+            parents.extend(ours.filter(|_| merged.joins_ours).map(|ours| ours.commit_id));
+            parents.extend(merged.joins_theirs.then_some(theirs.commit_id));
+            if parents.len() == 1
+                && ours.is_some_and(|ours| parents[0] == ours.commit_id && ours.tree_id == merged.tree_id)
+            {
+                return Ok(false);
+            }
+            let commit_id = self.commit_tree(message, merged.tree_id, &parents)?;
+            self.swap(ref_name, message, ours, commit_id)?;
+            Ok(true)
+        })
+    }
+
+    /// Moves `ref_name` to a commit with a tree but without parents: what the ref reached before is no longer reached.
+    /// `None` leaves it alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::update_ref`].
+    pub fn replace_ref(
+        &self,
+        ref_name: &str,
+        message: &str,
+        deadline: Instant,
+        mut edit: impl FnMut(Tip) -> Result<Option<ObjectId>>,
+    ) -> Result<bool> {
+        self.attempt(ref_name, deadline, |tip| {
+            let Some(tip) = tip else { return Ok(false) };
+            let Some(tree_id) = edit(tip)? else { return Ok(false) };
+            let commit_id = self.commit_tree(message, tree_id, &[])?;
+            self.swap(ref_name, message, Some(tip), commit_id)?;
+            Ok(true)
+        })
+    }
+
+    /// Points a ref at a commit, wherever it was: for a ref that only repeats what another repository has.
+    ///
+    /// # Errors
+    ///
+    /// If the ref cannot be written.
+    pub fn point_ref(&self, ref_name: &str, commit_id: ObjectId) -> Result<()> {
+        git(["update-ref", ref_name, &commit_id.to_string()]).repository(self).capture().map(drop)
+    }
+
+    /// Returns the tip that a ref would have if it named this commit.
+    fn tip_of(&self, commit_id: ObjectId) -> Result<Tip> {
+        Ok(Tip { commit_id, tree_id: self.commit(commit_id)?.tree_id })
+    }
+
+    /// Returns a best common ancestor of two commits, or `None` if they have none.
+    ///
+    /// # Errors
+    ///
+    /// If history cannot be read.
+    pub fn merge_base(&self, one: ObjectId, other: ObjectId) -> Result<Option<ObjectId>> {
+        if one == other {
+            return Ok(Some(one));
+        }
+        let base = self.gix().merge_base(one, other);
+        base.map(|base| base.map(|id| id.detach())).map_err(|error| gix_error("cannot find a merge base", &error))
+    }
+
+    /// Runs `edit` on the tip of a ref until it succeeds, fails for good, or `deadline` has passed.
+    fn attempt(
+        &self,
+        ref_name: &str,
+        deadline: Instant,
+        mut edit: impl FnMut(Option<Tip>) -> Result<bool>,
+    ) -> Result<bool> {
         let mut attempt = 0;
         loop {
             self.discard_objects();
-            let outcome = self.tip(ref_name).and_then(|tip| {
-                let Some(tree_id) = edit(tip)? else { return Ok(false) };
-                if tip.is_some_and(|tip| tip.tree_id == tree_id) {
-                    return Ok(false);
-                }
-                self.swap(ref_name, message, tip, tree_id)?;
-                Ok(true)
-            });
+            let outcome = self.tip(ref_name).and_then(&mut edit);
             let error = match outcome {
                 Ok(moved) => return Ok(moved),
                 // A missing file is gc's doing; see above. Both it and a moved ref are gone on the next attempt.
@@ -109,23 +227,32 @@ impl Repository {
         }
     }
 
-    /// Commits `tree_id` on top of `tip` and moves the ref there, if it still is where `tip` says.
-    fn swap(&self, ref_name: &str, message: &str, tip: Option<Tip>, tree_id: ObjectId) -> Result<()> {
-        let fail = |error: gix::Error| gix_error(format!("cannot update '{ref_name}'"), &error);
+    /// Makes a commit of our own and writes it with everything it names.
+    fn commit_tree(&self, message: &str, tree_id: ObjectId, parents: &[ObjectId]) -> Result<ObjectId> {
+        let fail = |error: gix::Error| gix_error("cannot write a commit", &error);
         let (name, email) = self.committer();
-        let time = format!("{} +0000", super::date::Time::now().seconds);
+        let time = now();
         let signature = gix::actor::SignatureRef { name: name.as_bstr(), email: email.as_bstr(), time: &time };
-        let parents = tip.map(|tip| tip.commit_id);
+        let parents = parents.iter().copied();
         let commit = self.gix().new_commit_as(signature, signature, message, tree_id, parents).map_err(fail)?;
         self.write_objects()?;
         fault_point("objects-written");
+        Ok(commit.id)
+    }
+
+    /// Moves a ref to a commit, if it still is where `tip` says.
+    fn swap(&self, ref_name: &str, message: &str, tip: Option<Tip>, commit_id: ObjectId) -> Result<()> {
+        let fail = |error: gix::Error| gix_error(format!("cannot update '{ref_name}'"), &error);
+        let (name, email) = self.committer();
+        let time = now();
+        let signature = gix::actor::SignatureRef { name: name.as_bstr(), email: email.as_bstr(), time: &time };
         let expected = match tip {
             Some(tip) => PreviousValue::MustExistAndMatch(tip.commit_id.into()),
             None => PreviousValue::MustNotExist,
         };
         let full_name = gix::refs::FullName::try_from(ref_name)
             .map_err(|_| Error::new(Kind::Usage, format!("'{ref_name}' is not a valid ref name")))?;
-        let edit = RefEdit::update(full_name, commit.id, expected, message);
+        let edit = RefEdit::update(full_name, commit_id, expected, message);
         fault_point("commit-written");
         self.gix().edit_references_as(Some(edit), Some(signature)).map_err(|error| {
             let error = fail(error);
@@ -162,8 +289,13 @@ impl Repository {
     }
 }
 
+/// Returns the present moment as a commit header has it.
+fn now() -> String {
+    format!("{} +0000", super::date::Time::now().seconds)
+}
+
 /// Returns how long to wait before an attempt: growing, and different in each process so that writers spread out.
-fn backoff(attempt: u32) -> Duration {
+pub fn backoff(attempt: u32) -> Duration {
     let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
     let jitter = u64::from(nanos ^ std::process::id().wrapping_mul(0x9e37_79b9)) % 1000;
     let ceiling_micros = 2_000u64 << attempt.min(6);

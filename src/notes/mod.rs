@@ -2,10 +2,13 @@
 //!
 //! Read [`get`] and [`edit`]. What the bytes say is the business of the `record` room.
 
+mod merge;
+
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
 
+pub use self::merge::{Resolved, Versions, changed, merge};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository, Tip};
 

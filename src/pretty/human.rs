@@ -71,6 +71,10 @@ pub fn write_conversation(
     for message in &conversation.messages {
         printer.message(message)?;
     }
+    // Where the words are not here, the record still has the first of them.
+    if let Some(prompt) = conversation.summary.prompt.as_deref().filter(|_| conversation.bytes.is_empty()) {
+        printer.block(&[format!("> {}", sanitize::line(prompt))])?;
+    }
     writeln!(printer.out)
 }
 

@@ -15,6 +15,7 @@ mod read;
 mod recorder;
 pub mod redaction;
 mod state;
+pub mod sync;
 mod walk;
 
 use serde::{Deserialize, Serialize};

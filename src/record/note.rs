@@ -117,6 +117,11 @@ impl Note {
         }
     }
 
+    /// Keeps only the units that `is_kept` says.
+    pub(super) fn retain(&mut self, is_kept: impl FnMut(&Unit) -> bool) {
+        self.units.retain(is_kept);
+    }
+
     /// Says whether lines of this note are shreds of documents that an earlier tool merged line by line.
     pub fn is_damaged(&self) -> bool {
         self.units.iter().any(|unit| match unit {

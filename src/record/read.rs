@@ -9,7 +9,7 @@ use super::{Note, Unit};
 use crate::agent;
 use crate::archive::{Archive, Contents, Piece};
 use crate::error::{Error, Kind, Result};
-use crate::git::{ObjectId, Repository};
+use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
 use crate::transcript::{Message, SessionKey, Tokens};
 
@@ -17,6 +17,9 @@ use crate::transcript::{Message, SessionKey, Tokens};
 const EARLIER_REF: &str = "refs/notes/claude-conversations";
 /// Where a remote's refs are fetched to.
 const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
+
+/// How many commits of our notes ref are looked at to find where it left a remote's.
+const MAX_UNPUSHED: usize = 64;
 
 /// The most records of one note that are compared with each other.
 const MAX_SETTLED: usize = 64;
@@ -66,7 +69,8 @@ impl<'r> Reader<'r> {
             Some(name) => vec![notes::expand_ref(name)],
             None => {
                 let mut refs = vec![notes::DEFAULT_REF.to_owned(), EARLIER_REF.to_owned()];
-                refs.extend(repo.ref_names(REMOTES_PREFIX).into_iter().filter(|name| name.ends_with("/notes")));
+                let fetched = repo.ref_names(REMOTES_PREFIX).into_iter().filter(|name| name.ends_with("/notes"));
+                refs.extend(fetched.filter(|name| !is_merged(repo, name)));
                 refs
             }
         };
@@ -278,6 +282,15 @@ impl<'r> Reader<'r> {
         let messages = agent::find(&summary.key.agent).map_or_else(Vec::new, |agent| agent.parse(&bytes));
         Conversation { summary, bytes, messages, problems }
     }
+}
+
+/// Says whether our own notes descend from what was fetched to `name`: then all of it has been joined to ours, and what
+/// has been removed since is not to be read from there. Looks back only so far; a ref that is read in vain does no harm.
+fn is_merged(repo: &Repository, name: &str) -> bool {
+    let (Ok(Some(ours)), Ok(Some(theirs))) = (repo.tip(notes::DEFAULT_REF), repo.tip(name)) else { return false };
+    let range = Range { tips: vec![ours.commit_id], hidden: Vec::new() };
+    let Ok(steps) = repo.walk(&range, Order::NewestFirst) else { return false };
+    steps.take(MAX_UNPUSHED).flatten().any(|step| step.commit_id == theirs.commit_id)
 }
 
 /// Finds the session that a user calls `name`.

@@ -25,7 +25,7 @@ use crate::git::{Repository, git};
 /// The program that every hook runs.
 const HOOK_PROGRAM: &str = "git-shiftlog--hook";
 /// The hooks of Git that are installed.
-const GIT_HOOKS: &[&str] = &["post-commit", "post-rewrite"];
+const GIT_HOOKS: &[&str] = &["post-commit", "post-rewrite", "pre-push"];
 
 /// Our notes ref as `notes.rewriteRef` gets it. A pattern, because Git warns at each amend about a plain name whose ref
 /// does not exist yet.
@@ -158,7 +158,8 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
     if uses_config_hooks() {
         for event in GIT_HOOKS {
             let name = format!("hook.shiftlog-{event}");
-            plan.add_config(repo, &format!("{name}.command"), &guarded(program, false, &format!("git {event} \"$@\"")));
+            let command = guarded(program, false, &format!("git {event} \"$@\""));
+            plan.add_config(repo, &format!("{name}.command"), &command);
             plan.add_config(repo, &format!("{name}.event"), event);
         }
         return Ok(());
@@ -175,7 +176,9 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
         plan.remark(format!("'{}' serves other repositories too", hooks.display()));
     }
     for event in GIT_HOOKS {
-        let command = guarded(program, is_committed, &format!("git {event} \"$@\""));
+        // What a push says on standard input is for the user's own hook.
+        let input = if *event == "pre-push" { " </dev/null" } else { "" };
+        let command = guarded(program, is_committed, &format!("git {event} \"$@\"{input}"));
         let path = hooks.join(event);
         match plan.current(&path)? {
             Some(text) if !hook::is_shell_script(&text) => plan.remark(format!(

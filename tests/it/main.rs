@@ -11,5 +11,6 @@ mod recording;
 mod redaction;
 mod rooms;
 mod setup;
+mod sharing;
 mod storage;
 mod support;

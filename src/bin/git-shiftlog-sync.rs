@@ -1,0 +1,5 @@
+//! `git shiftlog sync`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::sync::run()
+}

@@ -1,0 +1,130 @@
+//! `git shiftlog sync`: exchange conversations with a remote.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Kind, Result};
+use crate::git::{Asking, Repository};
+use crate::notes;
+use crate::record::sync::{Level, Plan, Synced, Syncer};
+
+/// Exchange conversations with a remote
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-sync", override_usage = "git shiftlog sync [pull|push] [<options>] [<remote>]")]
+pub struct Options {
+    /// Leave transcripts out
+    #[arg(long, overrides_with = "all")]
+    notes_only: bool,
+    /// Exchange transcripts too, whatever shiftlog.push says
+    #[arg(long, overrides_with = "notes_only")]
+    all: bool,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Exchange this notes ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// Say nothing when it is done
+    #[arg(short = 'q', long)]
+    quiet: bool,
+    /// 'pull' or 'push', and the remote
+    #[arg(value_name = "remote", num_args = 0..=2)]
+    words: Vec<String>,
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Way {
+    Pull,
+    Push,
+    Both,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        super::add::store_pending(&repo);
+        let (way, remote) = words(&options.words)?;
+        let remote = remote.map_or_else(|| repo.default_remote(), Ok)?;
+        let plan = plan(&repo, &options, way, &remote)?;
+        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        let synced = Syncer::new(&repo, &notes_ref, Asking::Allowed).sync(&remote, plan)?;
+        report(&options, &remote, plan, &synced)?;
+        synced.refused.iter().for_each(cli::error);
+        if way == Way::Both && plan.push == Level::None && !options.quiet && !options.json {
+            cli::hint(Some(&repo), "nothing is pushed before 'git shiftlog init --share' says what");
+        }
+        Ok(if synced.refused.is_empty() { Outcome::Done } else { Outcome::No })
+    })
+}
+
+fn words(words: &[String]) -> Result<(Way, Option<String>)> {
+    let (way, rest) = match words.first().map(String::as_str) {
+        Some("pull") => (Way::Pull, &words[1..]),
+        Some("push") => (Way::Push, &words[1..]),
+        _ => (Way::Both, words),
+    };
+    match rest {
+        [] => Ok((way, None)),
+        [remote] if !remote.is_empty() => Ok((way, Some(remote.clone()))),
+        _ => Err(Error::new(Kind::Usage, "more than one remote")),
+    }
+}
+
+fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<Plan> {
+    let configured = Level::of(repo, remote)?;
+    let asked = match (options.notes_only, options.all) {
+        (true, _) => Some(Level::Notes),
+        (_, true) => Some(Level::All),
+        _ => None,
+    };
+    // What is fetched harms nobody; a team that shares notes alone has nothing else to fetch.
+    let pull = asked.unwrap_or(if configured == Level::Notes { Level::Notes } else { Level::All });
+    // Only a push that is asked for in words goes beyond the configuration.
+    let push = match way {
+        Way::Push => asked.unwrap_or(configured),
+        Way::Both if configured != Level::None => asked.unwrap_or(configured),
+        _ => Level::None,
+    };
+    if way == Way::Push && push == Level::None {
+        return Err(Error::other("shiftlog.push is 'none': nothing may leave this machine")
+            .hint("'git shiftlog init --share' lets notes, '--share=all' transcripts too")
+            .hint("'git shiftlog sync push --notes-only' or '--all' pushes once"));
+    }
+    Ok(Plan { pull: if way == Way::Push { Level::None } else { pull }, push, is_dry_run: options.dry_run })
+}
+
+fn report(options: &Options, remote: &str, plan: Plan, synced: &Synced) -> Result<()> {
+    use std::io::Write as _;
+    let (received, sent) = (synced.received, synced.sent);
+    let text = if options.json {
+        let amount = |amount: crate::record::sync::Amount| serde_json::json!({"notes": amount.notes, "segments": amount.segments});
+        let refused: Vec<String> = synced.refused.iter().map(ToString::to_string).collect();
+        let object = serde_json::json!({"version": 1, "remote": remote, "dryRun": plan.is_dry_run,
+            "received": amount(received), "sent": amount(sent), "refused": refused, "would": synced.would});
+        format!("{object}\n")
+    } else if options.quiet {
+        String::new()
+    } else if plan.is_dry_run && synced.would.is_empty() {
+        "nothing to do\n".to_owned()
+    } else if plan.is_dry_run {
+        synced.would.iter().map(|line| format!("would {line}\n")).collect()
+    } else {
+        let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+        format!(
+            "{remote}: received {}, {}; sent {}, {}\n",
+            count(received.notes, "note"),
+            count(received.segments, "segment"),
+            count(sent.notes, "note"),
+            count(sent.segments, "segment"),
+        )
+    };
+    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)
+}
