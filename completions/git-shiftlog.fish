@@ -30,6 +30,7 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a keys -d 'List what is
 complete -c git -f -n __fish_git_shiftlog_needs_command -a mcp -d 'Serve conversations to agents over MCP'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a sync -d 'Exchange conversations with a remote'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a remap -d 'Carry conversations over rewritten history'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and prove that it records'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a deinit -d 'Take back what init did'
@@ -128,6 +129,12 @@ complete -c git-shiftlog-sync -s n -l dry-run -d 'Say what would be done, and do
 complete -c git-shiftlog-sync -l json -d 'Print one JSON object'
 complete -c git-shiftlog-sync -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-sync -s h -d 'Print this usage'
+
+complete -c git-shiftlog-remap -l ref -d 'Write to this notes ref' -r
+complete -c git-shiftlog-remap -s n -l dry-run -d 'Say what would be carried, and do nothing'
+complete -c git-shiftlog-remap -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-remap -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-remap -s h -d 'Print this usage'
 
 complete -c git-shiftlog-scan -l date -d 'Show dates in this format' -r
 complete -c git-shiftlog-scan -l ref -d 'Read notes from this ref' -r

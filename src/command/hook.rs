@@ -17,7 +17,8 @@ use crate::record::{Recorder, State, hook};
 /// The most bytes of a payload that are read; tools can answer a lot.
 const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
 
-/// Runs the program: `git post-commit`, `git post-rewrite <command>`, `git pre-push <remote>`, or `<agent> <event>`.
+/// Runs the program: `git post-commit`, `git post-rewrite <command>`, `git post-merge`, `git pre-push <remote>`, or
+/// `<agent> <event>`.
 pub fn run() -> ExitCode {
     // A defect of ours must not show in somebody's commit.
     std::panic::set_hook(Box::new(|panic| {
@@ -36,6 +37,7 @@ pub fn run() -> ExitCode {
         ["--help" | "-h"] => return cli::finish(cli::show_page("git-shiftlog--hook").map(|()| cli::Outcome::Done)),
         ["git", "post-commit"] => after_commit(&here),
         ["git", "post-rewrite", command, ..] => after_rewrite(&here, command),
+        ["git", "post-merge", ..] => after_merge(&here),
         ["git", "pre-push", remote, ..] => before_push(&here, remote),
         ["git", "push-now", remote, ..] => push_now(&here, remote),
         [name, event, ..] => match agent::find(name) {
@@ -86,6 +88,17 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
     let outcome = recorder.after_rewrite(command, &pairs);
     cli::tell(&repo, &recorder.finish());
     outcome
+}
+
+/// Carries records to commits that came with a merge or a pull and make the change of one that has them.
+fn after_merge(here: &Path) -> Result<()> {
+    let repo = Repository::open(here)?;
+    let remapped = super::remap::after_change(&repo, &notes_ref(&repo))?;
+    let state = State::new(&repo.common_dir());
+    for carried in &remapped.carried {
+        state.log(&format!("carried records to {}", carried.to));
+    }
+    Ok(())
 }
 
 /// Starts a push of ours beside the user's, which does not wait for it and does not learn how it ends.

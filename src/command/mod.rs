@@ -12,6 +12,7 @@ pub mod install_docs;
 pub mod keys;
 pub mod log;
 pub mod mcp;
+pub mod remap;
 pub mod scan;
 pub mod show;
 pub mod sync;
@@ -39,6 +40,7 @@ pub const ALL: &[Listed] = &[
     Listed { name: "mcp", summary: "Serve conversations to agents over MCP", options: mcp::Options::command },
     Listed { name: "add", summary: "Attach a transcript to a commit by hand", options: add::Options::command },
     Listed { name: "sync", summary: "Exchange conversations with a remote", options: sync::Options::command },
+    Listed { name: "remap", summary: "Carry conversations over rewritten history", options: remap::Options::command },
     Listed { name: "scan", summary: "Look for secrets in conversations", options: scan::Options::command },
     Listed { name: "doctor", summary: "Check the set-up and prove that it records", options: doctor::Options::command },
     Listed { name: "deinit", summary: "Take back what init did", options: deinit::Options::command },

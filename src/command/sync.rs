@@ -57,6 +57,12 @@ pub fn run() -> ExitCode {
         let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
         let synced = Syncer::new(&repo, &notes_ref, Asking::Allowed).sync(&remote, plan)?;
         report(&options, &remote, plan, &synced)?;
+        if plan.pull != Level::None && !plan.is_dry_run {
+            // What came may belong to commits that came earlier, by a squash on the server.
+            if let Err(error) = super::remap::after_change(&repo, &notes_ref) {
+                cli::warning(&error.to_string());
+            }
+        }
         synced.refused.iter().for_each(cli::error);
         if way == Way::Both && plan.push == Level::None && !options.quiet && !options.json {
             cli::hint(Some(&repo), "nothing is pushed before 'git shiftlog init --share' says what");

@@ -3,6 +3,7 @@
 //! Read [`Repository::open`] first. This room knows `gix` and the `git` command; it knows nothing of sessions,
 //! notes or agents. Object ids are the only thing of `gix` that leaves it.
 
+mod change;
 mod command;
 mod commit;
 mod config;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice as _;
 pub use gix::{ObjectId, hash::Kind as HashKind};
 
+pub use self::change::{PathChange, Version};
 pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
 pub use self::head::{Head, ReflogEntry};

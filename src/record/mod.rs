@@ -5,6 +5,7 @@
 
 mod branches;
 mod capture;
+mod changes;
 mod earlier;
 pub mod hook;
 mod link;
@@ -14,6 +15,7 @@ mod process;
 mod read;
 mod recorder;
 pub mod redaction;
+pub mod remap;
 mod state;
 pub mod sync;
 mod walk;
@@ -25,7 +27,7 @@ pub use self::branches::BranchSummary;
 pub use self::earlier::Earlier;
 pub use self::note::{Note, Unit};
 pub use self::read::{Conversation, Reader, Summary};
-pub use self::recorder::{Addition, Recorder, Report};
+pub use self::recorder::{Addition, HOOK_TIMEOUT_SECS, Recorder, Report};
 pub use self::state::State;
 pub use self::walk::{Listed, Query};
 use crate::transcript::{SessionKey, Tokens};

@@ -19,7 +19,7 @@ use crate::notes;
 use crate::transcript::SessionKey;
 
 /// How long a hook may take unless `shiftlog.hookTimeout` says otherwise, in seconds.
-const HOOK_TIMEOUT_SECS: i64 = 5;
+pub const HOOK_TIMEOUT_SECS: i64 = 5;
 
 /// How long storing what is pending may take before the caller's own work.
 const PENDING_SHARE: Duration = Duration::from_millis(200);

@@ -25,7 +25,7 @@ use crate::git::{Repository, git};
 /// The program that every hook runs.
 const HOOK_PROGRAM: &str = "git-shiftlog--hook";
 /// The hooks of Git that are installed.
-const GIT_HOOKS: &[&str] = &["post-commit", "post-rewrite", "pre-push"];
+const GIT_HOOKS: &[&str] = &["post-commit", "post-rewrite", "post-merge", "pre-push"];
 
 /// Our notes ref as `notes.rewriteRef` gets it. A pattern, because Git warns at each amend about a plain name whose ref
 /// does not exist yet.

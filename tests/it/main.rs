@@ -9,6 +9,7 @@ mod fixtures;
 mod mcp;
 mod recording;
 mod redaction;
+mod rewriting;
 mod rooms;
 mod setup;
 mod sharing;

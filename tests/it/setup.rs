@@ -122,7 +122,7 @@ fn a_dry_run_names_everything_and_touches_nothing() {
     let top = scratch.top.display();
     let expected = format!(
         "create {top}/.git/hooks/post-commit\ncreate {top}/.git/hooks/post-rewrite\n\
-         create {top}/.git/hooks/pre-push\n\
+         create {top}/.git/hooks/post-merge\ncreate {top}/.git/hooks/pre-push\n\
          config notes.rewriteRef += refs/notes/shiftlog*\nconfig notes.shiftlog.mergeStrategy += cat_sort_uniq\n\
          create {top}/.claude/settings.local.json\nedit {top}/.git/info/exclude\n"
     );
@@ -348,7 +348,7 @@ fn doctor_proves_that_recording_works() {
     let ran = scratch.shiftlog("doctor", [""; 0]).ok();
     assert_eq!(
         ran,
-        "ok       Git hook post-commit\nok       Git hook post-rewrite\nok       Git hook pre-push\nok       Claude Code\n\
+        "ok       Git hook post-commit\nok       Git hook post-rewrite\nok       Git hook post-merge\nok       Git hook pre-push\nok       Claude Code\n\
          ok       notes follow rewritten commits\nok       0 pending captures\nok       redaction of secrets\n\
          ok       recording, tried in a throw-away repository\n"
     );

@@ -1,0 +1,5 @@
+//! `git shiftlog remap`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::remap::run()
+}

@@ -1,0 +1,110 @@
+//! `git shiftlog remap`: conversations follow commits that were rewritten behind Git's back.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use serde_json::json;
+
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Result};
+use crate::git::{ObjectId, Range, Repository};
+use crate::notes;
+use crate::record::remap::{Carried, Remapped, Scope, remap};
+use crate::record::{HOOK_TIMEOUT_SECS, Reader};
+
+/// How many commits without a place are named.
+const MAX_NAMED: usize = 10;
+
+/// Carry conversations over rewritten history
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-remap", override_usage = "git shiftlog remap [<options>] [<revision-range>]")]
+pub struct Options {
+    /// Say what would be carried, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Write to this notes ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// Say nothing when it is done
+    #[arg(short = 'q', long)]
+    quiet: bool,
+    /// Commits
+    #[arg(value_name = "revision-range")]
+    revisions: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        super::add::store_pending(&repo);
+        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
+        let reader = Reader::new(&repo, notes_ref.as_deref());
+        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        let scope = scope(&repo, &options.revisions)?;
+        // A person can stop it; there is no need for a limit.
+        let deadline = Instant::now() + Duration::from_secs(24 * 60 * 60);
+        let remapped = remap(&reader, &notes_ref, &scope, options.dry_run, deadline)?;
+        report(&repo, &options, &remapped)?;
+        Ok(if remapped.ambiguous.is_empty() { Outcome::Done } else { Outcome::No })
+    })
+}
+
+/// Carries records after something came in, for a hook: within its time, and quietly.
+pub(super) fn after_change(repo: &Repository, notes_ref: &str) -> Result<Remapped> {
+    let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
+    let deadline = Instant::now() + Duration::from_secs(seconds.unsigned_abs());
+    remap(&Reader::new(repo, None), notes_ref, &Scope::New, false, deadline)
+}
+
+fn scope(repo: &Repository, revisions: &[String]) -> Result<Scope> {
+    if revisions.is_empty() {
+        return Ok(Scope::All);
+    }
+    let mut range = Range::default();
+    for revision in revisions {
+        repo.add_to_range(&mut range, revision)?;
+    }
+    Ok(Scope::Range(range))
+}
+
+fn report(repo: &Repository, options: &Options, remapped: &Remapped) -> Result<()> {
+    let mut names = repo.names();
+    let mut list = |ids: &[ObjectId]| ids.iter().map(|id| names.shorten(*id)).collect::<Vec<_>>().join(", ");
+    let mut text = String::new();
+    if options.json {
+        let mut add = |what: &str, carried: &Carried| {
+            let from: Vec<String> = carried.from.iter().map(ToString::to_string).collect();
+            text += &format!("{}\n", json!({"version": 1, what: carried.to.to_string(), "from": from}));
+        };
+        remapped.carried.iter().for_each(|carried| add("carried", carried));
+        remapped.ambiguous.iter().for_each(|carried| add("ambiguous", carried));
+        for commit_id in &remapped.unplaced {
+            text += &format!("{}\n", json!({"version": 1, "unplaced": commit_id.to_string()}));
+        }
+    } else if !options.quiet {
+        let verb = if options.dry_run { "would get" } else { "has" };
+        for carried in &remapped.carried {
+            text += &format!("{} {verb} what was said on {}\n", list(&[carried.to]), list(&carried.from));
+        }
+    }
+    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+    for carried in &remapped.ambiguous {
+        let (to, from) = (list(&[carried.to]), list(&carried.from));
+        cli::warning(&format!("'{to}' makes the same change as commits with different conversations: {from}"));
+        cli::hint(Some(repo), &format!("git notes --ref=shiftlog copy <commit> {to}"));
+    }
+    if !options.quiet && !options.json && !remapped.unplaced.is_empty() {
+        let count = remapped.unplaced.len();
+        let named = list(&remapped.unplaced[..count.min(MAX_NAMED)]);
+        let more = if count > MAX_NAMED { ", ..." } else { "" };
+        let commits = if count == 1 { "a commit" } else { "commits" };
+        cli::warning(&format!("no branch has the change of {commits} with a conversation: {named}{more}"));
+    }
+    Ok(())
+}

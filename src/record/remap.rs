@@ -1,0 +1,564 @@
+//! Carrying records to what became of their commits: where history was rewritten and Git did not say so.
+//!
+//! Read [`remap`], then `Mapper::find`. A commit without a record gets those of the commits whose change it makes. What
+//! fits several, and they say different things, is told and not guessed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Instant;
+
+use bstr::ByteSlice as _;
+use serde::{Deserialize, Serialize};
+
+use super::changes::{Changes, Facts};
+use super::state::write_private;
+use super::{Note, Reader, State, Unit};
+use crate::error::Result;
+use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository};
+use crate::notes;
+
+/// How much older than its source a copy may seem: clocks differ.
+const CLOCK_SKEW_SECS: i64 = 300;
+/// How many ends of a squashed range are tried for one commit.
+const MAX_TIPS: usize = 64;
+/// How many commits are looked at when nobody asked for it.
+const MAX_UNASKED: usize = 2000;
+
+/// Which commits get records.
+#[derive(Clone, Debug)]
+pub enum Scope {
+    /// Those that came since the last time, and not too many: for hooks.
+    New,
+    /// All that a branch reaches, unless nothing has changed since the last time.
+    All,
+    /// Those of a range.
+    Range(Range),
+}
+
+/// Records that were carried.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// The commit that has them now.
+    pub to: ObjectId,
+    /// The commits that had them, oldest first.
+    pub from: Vec<ObjectId>,
+}
+
+/// What was carried, and what was not.
+#[derive(Clone, Debug, Default)]
+pub struct Remapped {
+    /// What was carried.
+    pub carried: Vec<Carried>,
+    /// Commits that make the same change as several others, which say different things.
+    pub ambiguous: Vec<Carried>,
+    /// Commits that no branch reaches and whose records no commit has that one does; only looked for with [`Scope::All`].
+    pub unplaced: Vec<ObjectId>,
+}
+
+/// What was looked at last time.
+#[derive(Default, Deserialize, Eq, PartialEq, Serialize)]
+struct Done {
+    /// The heads of all branches.
+    heads: BTreeSet<String>,
+    /// The trees of all notes refs.
+    notes: Vec<String>,
+}
+
+/// Carries records to the commits of a scope, and writes them under `notes_ref`.
+///
+/// With nothing new since the last time it reads refs alone. Otherwise history is walked back to the oldest commit with
+/// a record, and what each commit changes is looked at once and then remembered.
+///
+/// # Errors
+///
+/// If history or the notes cannot be read or written, or at `deadline`; what was found by then is not carried.
+pub fn remap(
+    reader: &Reader<'_>,
+    notes_ref: &str,
+    scope: &Scope,
+    is_dry_run: bool,
+    deadline: Instant,
+) -> Result<Remapped> {
+    let repo = reader.repo();
+    let file = State::new(&repo.common_dir()).root().join("remapped");
+    let last: Done = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let heads = heads(repo)?;
+    let mut now = Done { heads: heads.iter().map(ToString::to_string).collect(), notes: Vec::new() };
+    for name in reader.refs() {
+        now.notes.extend(repo.tip(name)?.map(|tip| tip.tree_id.to_string()));
+    }
+    if !matches!(scope, Scope::Range(_)) && (now == last || now.notes.is_empty()) {
+        return Ok(Remapped::default());
+    }
+    let mut mapper = Mapper::new(reader, deadline)?;
+    let mut candidates = mapper.candidates(scope, &heads, &last, &now)?;
+    // The oldest first: a copy of a copy finds the first copy's records.
+    candidates.reverse();
+    let mut remapped = Remapped::default();
+    for commit_id in candidates {
+        mapper.check_time()?;
+        match mapper.find(commit_id)? {
+            Found::Nothing => {}
+            Found::Records(from) => {
+                mapper.take(commit_id, &from)?;
+                remapped.carried.push(Carried { to: commit_id, from });
+            }
+            Found::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+        }
+    }
+    mapper.changes.save();
+    if matches!(scope, Scope::All) {
+        remapped.unplaced = mapper.unplaced(&heads)?;
+    }
+    if is_dry_run {
+        return Ok(remapped);
+    }
+    if !mapper.taken.is_empty() {
+        carry(repo, notes_ref, &mapper.taken, deadline)?;
+    }
+    if !matches!(scope, Scope::Range(_)) {
+        // Our own writing is not news.
+        now.notes.clear();
+        for name in reader.refs() {
+            now.notes.extend(repo.tip(name)?.map(|tip| tip.tree_id.to_string()));
+        }
+        let text = serde_json::to_vec(&now).unwrap_or_default();
+        write_private(&file, &text)?;
+    }
+    Ok(remapped)
+}
+
+fn carry(repo: &Repository, notes_ref: &str, taken: &BTreeMap<ObjectId, Note>, deadline: Instant) -> Result<()> {
+    notes::edit(repo, notes_ref, "shiftlog: notes carried over by remap\n", deadline, |editor| {
+        for (commit_id, note) in taken {
+            let there = editor.get(*commit_id)?;
+            let mut merged = Note::parse(there.as_deref().unwrap_or_default());
+            merged.merge(note);
+            let bytes = merged.to_bytes();
+            if there.as_deref() != Some(&bytes[..]) {
+                editor.replace(*commit_id, &bytes)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Returns the commits that HEAD and all branches name.
+fn heads(repo: &Repository) -> Result<Vec<ObjectId>> {
+    let mut heads: Vec<ObjectId> = repo.branches(true, true)?.into_iter().map(|branch| branch.commit_id).collect();
+    heads.extend(repo.head()?.commit_id);
+    heads.sort();
+    heads.dedup();
+    Ok(heads)
+}
+
+/// Where the records of a commit are.
+enum Found {
+    Nothing,
+    Records(Vec<ObjectId>),
+    Several(Vec<ObjectId>),
+}
+
+struct Mapper<'a, 'r> {
+    reader: &'a Reader<'r>,
+    repo: &'r Repository,
+    deadline: Instant,
+    changes: Changes<'r>,
+    noted: HashMap<ObjectId, Vec<ObjectId>>,
+    /// Commits with records, by the paths they change.
+    by_paths: HashMap<Vec<u32>, Vec<ObjectId>>,
+    /// The same, by author and time of writing.
+    by_author: HashMap<u64, Vec<ObjectId>>,
+    /// The newest first.
+    by_time: Vec<(i64, ObjectId)>,
+    /// What `git filter-repo` says became of commits: the new one, and the old ones.
+    map: HashMap<ObjectId, Vec<ObjectId>>,
+    /// Whether `git filter-branch` has left the heads that it rewrote.
+    is_filtered: bool,
+    /// The heads of branches, which may be ends of what was squashed.
+    heads: Vec<ObjectId>,
+    /// What was carried in this run.
+    taken: BTreeMap<ObjectId, Note>,
+}
+
+impl<'a, 'r> Mapper<'a, 'r> {
+    fn new(reader: &'a Reader<'r>, deadline: Instant) -> Result<Self> {
+        let repo = reader.repo();
+        let mut mapper = Mapper {
+            reader,
+            repo,
+            deadline,
+            changes: Changes::open(repo),
+            noted: reader.noted()?,
+            by_paths: HashMap::new(),
+            by_author: HashMap::new(),
+            by_time: Vec::new(),
+            map: commit_map(repo),
+            is_filtered: !repo.ref_names("refs/original/").is_empty(),
+            heads: heads(repo)?,
+            taken: BTreeMap::new(),
+        };
+        for commit_id in mapper.noted.keys().copied().collect::<Vec<_>>() {
+            mapper.check_time()?;
+            mapper.add_source(commit_id);
+        }
+        mapper.by_time.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(mapper)
+    }
+
+    fn check_time(&self) -> Result<()> {
+        if Instant::now() < self.deadline {
+            return Ok(());
+        }
+        self.changes.save();
+        Err(crate::error::Error::new(crate::error::Kind::Busy, "carrying records over takes too long here")
+            .hint("'git shiftlog remap' does it by hand"))
+    }
+
+    fn add_source(&mut self, commit_id: ObjectId) {
+        let Some(facts) = self.changes.facts(commit_id) else { return };
+        self.by_time.push((facts.time, commit_id));
+        if !facts.paths.is_empty() {
+            self.by_paths.entry(facts.paths.clone()).or_default().push(commit_id);
+            self.by_author.entry(facts.author).or_default().push(commit_id);
+        }
+    }
+
+    /// Returns the commits of a scope that have no record, the newest first.
+    fn candidates(&mut self, scope: &Scope, heads: &[ObjectId], last: &Done, now: &Done) -> Result<Vec<ObjectId>> {
+        let is_unasked = matches!(scope, Scope::New);
+        let range = match scope {
+            Scope::Range(range) => range.clone(),
+            Scope::All => Range { tips: heads.to_vec(), hidden: Vec::new() },
+            // With new notes, commits that were looked at before may find their source among them.
+            Scope::New if last.notes != now.notes => Range { tips: heads.to_vec(), hidden: Vec::new() },
+            Scope::New => {
+                let hidden = last.heads.iter().filter_map(|hex| self.repo.parse_id(hex));
+                // A head may have gone with its branch.
+                let hidden = hidden.filter(|id| self.repo.commit(*id).is_ok()).collect();
+                Range { tips: heads.to_vec(), hidden }
+            }
+        };
+        let oldest = self.by_time.last().map_or(i64::MAX, |(time, _)| *time) - CLOCK_SKEW_SECS;
+        let mut candidates = Vec::new();
+        let steps = self.repo.walk(&range, Order::NewestFirst)?;
+        for step in steps.take(if is_unasked { MAX_UNASKED } else { usize::MAX }) {
+            let step = step?;
+            if self.map.is_empty() && step.time.is_some_and(|time| time < oldest) {
+                break;
+            }
+            if step.parent_ids.len() < 2 && self.note(step.commit_id)?.is_none_or(|note| !note.has_conversation()) {
+                candidates.push(step.commit_id);
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Returns the note of a commit, with what was carried to it in this run.
+    fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
+        match self.taken.get(&commit_id) {
+            Some(note) => Ok(Some(note.clone())),
+            None if self.noted.contains_key(&commit_id) => self.reader.note(commit_id),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the records of some commits, as lines; for comparing.
+    fn records(&self, commit_ids: &[ObjectId]) -> Result<BTreeSet<Vec<u8>>> {
+        let mut records = BTreeSet::new();
+        for commit_id in commit_ids {
+            for unit in self.note(*commit_id)?.iter().flat_map(Note::units) {
+                match unit {
+                    Unit::Record(record) => {
+                        records.insert(format!("{} {:?} {}", record.key(), record.since, record.through).into_bytes())
+                    }
+                    Unit::Earlier(_, text) => records.insert(text.to_vec()),
+                    Unit::Foreign(_) => false,
+                };
+            }
+        }
+        Ok(records)
+    }
+
+    fn take(&mut self, commit_id: ObjectId, from: &[ObjectId]) -> Result<()> {
+        let mut taken = Note::default();
+        for source in from {
+            if let Some(note) = self.note(*source)? {
+                taken.merge(&note);
+            }
+        }
+        // What people wrote about one commit is not about the other.
+        taken.retain(|unit| !matches!(unit, Unit::Foreign(_)));
+        self.taken.insert(commit_id, taken);
+        self.add_source(commit_id);
+        Ok(())
+    }
+
+    /// Finds the commits whose records belong to a commit that has none.
+    fn find(&mut self, commit_id: ObjectId) -> Result<Found> {
+        let told = self.told(commit_id)?;
+        if !told.is_empty() {
+            return Ok(Found::Records(told));
+        }
+        let Some(facts) = self.changes.facts(commit_id).cloned() else { return Ok(Found::Nothing) };
+        if facts.paths.is_empty() {
+            return Ok(Found::Nothing);
+        }
+        let Ok(commit) = self.repo.commit(commit_id) else { return Ok(Found::Nothing) };
+        let Ok(change) = self.repo.changes_of(&commit) else { return Ok(Found::Nothing) };
+        let copied = self.copied(&commit, &facts, &change)?;
+        if !copied.is_empty() {
+            let ranges = copied.into_iter().map(|source| vec![source]).collect();
+            return self.choose(&facts, ranges);
+        }
+        let mut ranges = self.squashed(&commit, &facts, &change)?;
+        if ranges.is_empty() && self.is_filtered {
+            ranges = self.filtered(&commit, &facts);
+        }
+        self.choose(&facts, ranges)
+    }
+
+    /// Returns commits with records that `git filter-branch` may have made this one of: it keeps who wrote and committed
+    /// a change, when, and what they said about it.
+    fn filtered(&mut self, commit: &Commit, facts: &Facts) -> Vec<Vec<ObjectId>> {
+        let written_alike = self.by_author.get(&facts.author).cloned().unwrap_or_default();
+        let is_source = |source: &ObjectId| {
+            *source != commit.commit_id
+                && self
+                    .repo
+                    .commit(*source)
+                    .is_ok_and(|source| source.message == commit.message && source.committer.time.seconds == facts.time)
+        };
+        written_alike.into_iter().filter(is_source).map(|source| vec![source]).collect()
+    }
+
+    /// Returns the commits that are named as the source: by `git filter-repo`, or by `git cherry-pick -x`.
+    fn told(&self, commit_id: ObjectId) -> Result<Vec<ObjectId>> {
+        let mut told = self.map.get(&commit_id).cloned().unwrap_or_default();
+        if let Ok(commit) = self.repo.commit(commit_id) {
+            let picked = commit.message.lines().filter_map(|line| {
+                let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
+                self.repo.parse_id(&hex.to_str_lossy())
+            });
+            told.extend(picked);
+        }
+        let mut with_records = Vec::new();
+        for source in told {
+            if !self.records(&[source])?.is_empty() {
+                with_records.push(source);
+            }
+        }
+        Ok(with_records)
+    }
+
+    /// Returns commits with records that make the same change.
+    fn copied(&mut self, commit: &Commit, facts: &Facts, change: &[PathChange]) -> Result<Vec<ObjectId>> {
+        let latest = facts.time + CLOCK_SKEW_SECS;
+        let alike = self.by_paths.get(&facts.paths).cloned().unwrap_or_default();
+        let mut copied = Vec::new();
+        for source in alike {
+            if source != commit.commit_id
+                && self.changes.facts(source).is_some_and(|facts| facts.time <= latest)
+                && self.makes(source, commit, change)?
+            {
+                copied.push(source);
+            }
+        }
+        if copied.is_empty() {
+            // History that was moved into another directory, or out of it, still has its authors and blobs.
+            for source in self.by_author.get(&facts.author).cloned().unwrap_or_default() {
+                let moved = |source: Commit| self.repo.changes_of(&source);
+                let theirs = self.repo.commit(source).and_then(moved);
+                if source != commit.commit_id && theirs.is_ok_and(|theirs| is_moved(&theirs, change)) {
+                    copied.push(source);
+                }
+            }
+        }
+        Ok(copied)
+    }
+
+    /// Says whether a commit makes a change, byte for byte or by its patch id.
+    fn makes(&self, source: ObjectId, commit: &Commit, change: &[PathChange]) -> Result<bool> {
+        let Ok(source) = self.repo.commit(source) else { return Ok(false) };
+        let Ok(theirs) = self.repo.changes_of(&source) else { return Ok(false) };
+        let parent_tree = |commit: &Commit| {
+            let parent = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok());
+            parent.map(|parent| parent.tree_id)
+        };
+        self.is_same([parent_tree(&source), parent_tree(commit)], [source.tree_id, commit.tree_id], [&theirs, change])
+    }
+
+    fn is_same(
+        &self,
+        before: [Option<ObjectId>; 2],
+        after: [ObjectId; 2],
+        changes: [&[PathChange]; 2],
+    ) -> Result<bool> {
+        if changes[0] == changes[1] {
+            return Ok(true);
+        }
+        let paths = |changes: &[PathChange]| changes.iter().map(|change| change.path.clone()).collect::<Vec<_>>();
+        if paths(changes[0]) != paths(changes[1]) {
+            return Ok(false);
+        }
+        let one = self.repo.patch_id(before[0], after[0]).unwrap_or_default();
+        Ok(one.is_some() && one == self.repo.patch_id(before[1], after[1]).unwrap_or_default())
+    }
+
+    /// Returns ranges of commits, some with records, whose combined change a commit makes: the noted commits of each.
+    fn squashed(&mut self, commit: &Commit, facts: &Facts, change: &[PathChange]) -> Result<Vec<Vec<ObjectId>>> {
+        let Some(parent) = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok()) else {
+            return Ok(Vec::new());
+        };
+        let mut ranges: Vec<Vec<ObjectId>> = Vec::new();
+        for tip in self.tips(commit, facts) {
+            self.check_time()?;
+            if ranges.iter().any(|range| range.contains(&tip)) {
+                continue;
+            }
+            let Ok(Some(base)) = self.repo.merge_base(parent.commit_id, tip) else { continue };
+            if base == tip {
+                continue;
+            }
+            let (Ok(base), Ok(end)) = (self.repo.commit(base), self.repo.commit(tip)) else { continue };
+            let Ok(theirs) = self.repo.tree_changes(Some(base.tree_id), end.tree_id) else { continue };
+            let (before, after) = ([Some(base.tree_id), Some(parent.tree_id)], [end.tree_id, commit.tree_id]);
+            if theirs.is_empty() || !self.is_same(before, after, [&theirs, change])? {
+                continue;
+            }
+            let range = Range { tips: vec![tip], hidden: vec![parent.commit_id] };
+            let mut with_records = Vec::new();
+            for step in self.repo.walk(&range, Order::NewestFirst)? {
+                let step = step?.commit_id;
+                if step != commit.commit_id && !self.records(&[step])?.is_empty() {
+                    with_records.push(step);
+                }
+            }
+            with_records.reverse();
+            if !with_records.is_empty() {
+                ranges.push(with_records);
+            }
+        }
+        Ok(ranges)
+    }
+
+    /// Returns commits that may be the end of what was squashed, the likeliest first: named in the message, heads of
+    /// branches, and commits with records that change no other paths.
+    fn tips(&mut self, commit: &Commit, facts: &Facts) -> Vec<ObjectId> {
+        let named = commit.message.lines().filter_map(|line| {
+            let hex = line.trim().strip_prefix(b"commit ")?;
+            self.repo.parse_id(&hex.to_str_lossy())
+        });
+        let mut tips: Vec<ObjectId> = named.filter(|id| self.repo.commit(*id).is_ok()).take(1).collect();
+        tips.extend(self.heads.iter().filter(|head| **head != commit.commit_id));
+        let latest = facts.time + CLOCK_SKEW_SECS;
+        let is_within = |paths: &[u32]| !paths.is_empty() && paths.iter().all(|path| facts.paths.contains(path));
+        let fitting: Vec<ObjectId> =
+            self.by_time.iter().filter(|(time, _)| *time <= latest).map(|(_, id)| *id).collect();
+        let mut count = 0;
+        for source in fitting {
+            if count < MAX_TIPS
+                && source != commit.commit_id
+                && self.changes.facts(source).is_some_and(|theirs| is_within(&theirs.paths))
+            {
+                tips.push(source);
+                count += 1;
+            }
+        }
+        let mut seen = HashSet::new();
+        tips.retain(|tip| seen.insert(*tip));
+        tips
+    }
+
+    /// Decides between sources: those that say the same are one, and one that has all of the others' records stands.
+    fn choose(&mut self, facts: &Facts, ranges: Vec<Vec<ObjectId>>) -> Result<Found> {
+        let mut distinct: Vec<(Vec<ObjectId>, BTreeSet<Vec<u8>>)> = Vec::new();
+        for range in ranges {
+            let records = self.records(&range)?;
+            if records.is_empty() || distinct.iter().any(|(_, known)| known.is_superset(&records)) {
+                continue;
+            }
+            distinct.retain(|(_, known)| !records.is_superset(known));
+            distinct.push((range, records));
+        }
+        if distinct.len() > 1 {
+            let mut by_author = Vec::new();
+            for (range, _) in &distinct {
+                if range.len() == 1 && self.changes.facts(range[0]).is_some_and(|theirs| theirs.author == facts.author)
+                {
+                    by_author.push(range.clone());
+                }
+            }
+            if let [one] = by_author.as_slice() {
+                return Ok(Found::Records(one.clone()));
+            }
+        }
+        Ok(match distinct.len() {
+            0 => Found::Nothing,
+            1 => Found::Records(distinct.remove(0).0),
+            _ => Found::Several(distinct.into_iter().flat_map(|(range, _)| range).collect()),
+        })
+    }
+
+    /// Returns commits with records that no branch reaches, if no reachable commit has those records.
+    fn unplaced(&self, heads: &[ObjectId]) -> Result<Vec<ObjectId>> {
+        let mut lost: HashSet<ObjectId> = self.noted.keys().copied().collect();
+        let mut placed: Vec<ObjectId> = self.taken.keys().copied().collect();
+        let range = Range { tips: heads.to_vec(), hidden: Vec::new() };
+        for step in self.repo.walk(&range, Order::AsFound)? {
+            let commit_id = step?.commit_id;
+            if lost.remove(&commit_id) {
+                placed.push(commit_id);
+            }
+        }
+        if lost.is_empty() {
+            return Ok(Vec::new());
+        }
+        let placed = self.records(&placed)?;
+        let mut unplaced = Vec::new();
+        for commit_id in lost {
+            let records = self.records(&[commit_id])?;
+            if !records.is_empty() && !records.is_subset(&placed) {
+                unplaced.push(commit_id);
+            }
+        }
+        unplaced.sort();
+        Ok(unplaced)
+    }
+}
+
+/// Says whether two changes are the same but for a directory in front of all paths of one of them.
+fn is_moved(one: &[PathChange], other: &[PathChange]) -> bool {
+    let (longer, shorter) = match (one.first(), other.first()) {
+        (Some(a), Some(b)) if one.len() == other.len() => {
+            if a.path.len() >= b.path.len() {
+                (one, other)
+            } else {
+                (other, one)
+            }
+        }
+        _ => return false,
+    };
+    let Some(prefix) = longer[0].path.strip_suffix(shorter[0].path.as_slice()) else { return false };
+    prefix.ends_with(b"/")
+        && longer.iter().zip(shorter).all(|(long, short)| {
+            long.path.strip_prefix(prefix) == Some(short.path.as_slice())
+                && (long.before, long.after) == (short.before, short.after)
+        })
+}
+
+/// Reads what `git filter-repo` wrote down: an old and a new commit a line, the new one null if it was dropped.
+fn commit_map(repo: &Repository) -> HashMap<ObjectId, Vec<ObjectId>> {
+    let mut map: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+    let text = std::fs::read_to_string(repo.common_dir().join("filter-repo/commit-map")).unwrap_or_default();
+    for line in text.lines() {
+        let mut ids = line.split_whitespace().map(|hex| repo.parse_id(hex));
+        if let (Some(Some(old)), Some(Some(new))) = (ids.next(), ids.next())
+            && !new.is_null()
+            && old != new
+        {
+            map.entry(new).or_default().push(old);
+        }
+    }
+    map
+}
