@@ -31,6 +31,7 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a mcp -d 'Serve convers
 complete -c git -f -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a sync -d 'Exchange conversations with a remote'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a remap -d 'Carry conversations over rewritten history'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a fsck -d 'Check that all that is recorded is there'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and prove that it records'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a deinit -d 'Take back what init did'
@@ -135,6 +136,14 @@ complete -c git-shiftlog-remap -s n -l dry-run -d 'Say what would be carried, an
 complete -c git-shiftlog-remap -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-remap -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-remap -s h -d 'Print this usage'
+
+complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r
+complete -c git-shiftlog-fsck -l ref -d 'Check this notes ref' -r
+complete -c git-shiftlog-fsck -l repair -d 'Put right what can be, from history, remotes and the agents\' own files'
+complete -c git-shiftlog-fsck -l unreachable -d 'List commits with a note that no ref reaches, or that are not here'
+complete -c git-shiftlog-fsck -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-fsck -s q -l quiet -d 'Print problems alone'
+complete -c git-shiftlog-fsck -s h -d 'Print this usage'
 
 complete -c git-shiftlog-scan -l date -d 'Show dates in this format' -r
 complete -c git-shiftlog-scan -l ref -d 'Read notes from this ref' -r

@@ -235,7 +235,20 @@ impl<'r> Archive<'r> {
                 new.push((format!("{directory}/{name}"), *segment_id));
                 sequence = sequence.saturating_add(1);
             }
-            self.extended(root, new).map(Some)
+            self.edited(root, new, &[]).map(Some)
+        })?;
+        Ok(())
+    }
+
+    /// Takes a segment from where it has no business in the archive's tree to where it belongs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::update_ref`].
+    pub fn rename(&self, path: &str, session: &SessionKey, segment_id: ObjectId, deadline: Instant) -> Result<()> {
+        self.add(session, &[segment_id], deadline)?;
+        self.repo.update_ref(REF, "shiftlog: remove a wrong name\n", deadline, |tip| {
+            tip.map(|tip| self.edited(tip.tree_id, Vec::new(), &[path.to_owned()])).transpose()
         })?;
         Ok(())
     }
@@ -256,7 +269,7 @@ impl<'r> Archive<'r> {
             let theirs_count = new.len();
             new.retain(|(_, segment_id)| !is_barred(*segment_id));
             let joins_theirs = new.len() == theirs_count;
-            Ok(Merged { tree_id: self.extended(root, new)?, joins_ours: true, joins_theirs })
+            Ok(Merged { tree_id: self.edited(root, new, &[])?, joins_ours: true, joins_theirs })
         })
     }
 
@@ -286,14 +299,18 @@ impl<'r> Archive<'r> {
         Ok(found)
     }
 
-    /// Returns a tree with segments added at their paths. Segments that a partial clone has not fetched may be in it.
-    fn extended(&self, root: ObjectId, segments: Vec<(String, ObjectId)>) -> Result<ObjectId> {
+    /// Returns a tree with segments added at their paths and others removed. Segments that a partial clone has not fetched
+    /// may be in it.
+    fn edited(&self, root: ObjectId, segments: Vec<(String, ObjectId)>, gone: &[String]) -> Result<ObjectId> {
         let fail = |error: gix::Error| crate::git::gix_error("cannot edit the archive's tree", &error);
         // Where the editor of the repository would look whether each entry is there, this one does not.
         let mut editor = self.repo.gix().edit_tree(root).map_err(fail)?.detach();
         for (path, segment_id) in segments {
             let parts = path.split('/');
             editor.upsert(parts, gix::object::tree::EntryKind::Blob, segment_id).map_err(fail)?;
+        }
+        for path in gone {
+            editor.remove(path.split('/')).map_err(fail)?;
         }
         editor.write(|tree| Ok(self.repo.gix().write_object(tree)?.detach())).map_err(fail)
     }
@@ -376,6 +393,35 @@ impl<'r> Archive<'r> {
         Ok(segment_ids)
     }
 
+    /// Returns all paths and ids in the archive that `ref_name` names, as they are, in the order of paths; nothing if
+    /// there is no such ref.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn listing(&self, ref_name: &str) -> Result<Vec<(String, ObjectId)>> {
+        let mut listing = Vec::new();
+        if let Some(tip) = self.repo.tip(ref_name)? {
+            self.list(tip.tree_id, "", 0, &mut listing)?;
+        }
+        Ok(listing)
+    }
+
+    fn list(&self, tree_id: ObjectId, prefix: &str, depth: u32, listing: &mut Vec<(String, ObjectId)>) -> Result<()> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
+        let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
+        for entry in tree.iter() {
+            let entry = entry.map_err(fail)?;
+            let path = format!("{prefix}{}", entry.filename().to_str_lossy());
+            match (entry.mode().is_tree(), depth) {
+                (true, 0 | 1) => self.list(entry.object_id(), &format!("{path}/"), depth + 1, listing)?,
+                (false, _) => listing.push((path, entry.object_id())),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the sequence numbers and ids of the segments in a session's directory, oldest first.
     fn entries(&self, tip: Option<Tip>, directory: &str) -> Result<Vec<(u32, ObjectId)>> {
         let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
@@ -404,6 +450,20 @@ fn increment_start(links: &[Link], since: ObjectId) -> u64 {
     }
     // `since` is not on this chain: what both can share is what the oldest segment read keeps, at most.
     if start == u64::MAX { 0 } else { start }
+}
+
+/// Says whether a path in the archive is one that a segment of this session has.
+pub fn is_path_of(path: &str, session: &SessionKey, segment_id: ObjectId) -> bool {
+    let name = path.strip_prefix(&session_directory(session)).and_then(|rest| rest.strip_prefix('/'));
+    let suffix = format!("-{}.zst", segment_id.to_hex_with_len(12));
+    name.is_some_and(|name| sequence(name).is_some() && name.ends_with(&suffix))
+}
+
+/// Returns the session whose segments a path in the archive holds, as far as the path tells it: not if its name was too
+/// long to stand there whole.
+pub fn session_of_path(path: &str) -> Option<SessionKey> {
+    let key = SessionKey::of_file_name(path.split('/').nth(1)?)?;
+    path.starts_with(&session_directory(&key)).then_some(key)
 }
 
 /// Returns the sequence number in a segment's file name.

@@ -33,6 +33,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-branches" 1,
     "git-shiftlog-deinit" 1,
     "git-shiftlog-doctor" 1,
+    "git-shiftlog-fsck" 1,
     "git-shiftlog-get" 1,
     "git-shiftlog-init" 1,
     "git-shiftlog-install-docs" 1,

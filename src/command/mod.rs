@@ -5,6 +5,7 @@ pub mod branches;
 pub mod deinit;
 pub mod dispatch;
 pub mod doctor;
+pub mod fsck;
 pub mod get;
 pub mod hook;
 pub mod init;
@@ -41,6 +42,7 @@ pub const ALL: &[Listed] = &[
     Listed { name: "add", summary: "Attach a transcript to a commit by hand", options: add::Options::command },
     Listed { name: "sync", summary: "Exchange conversations with a remote", options: sync::Options::command },
     Listed { name: "remap", summary: "Carry conversations over rewritten history", options: remap::Options::command },
+    Listed { name: "fsck", summary: "Check that all that is recorded is there", options: fsck::Options::command },
     Listed { name: "scan", summary: "Look for secrets in conversations", options: scan::Options::command },
     Listed { name: "doctor", summary: "Check the set-up and prove that it records", options: doctor::Options::command },
     Listed { name: "deinit", summary: "Take back what init did", options: deinit::Options::command },

@@ -166,6 +166,11 @@ impl Repository {
         self.parse_id(output.trim_end().to_str_lossy().as_ref()).ok_or_else(bad)
     }
 
+    /// Says whether an object is in this repository; in a partial clone one may be fetched that is not.
+    pub fn has_object(&self, id: ObjectId) -> bool {
+        self.inner.has_object(id)
+    }
+
     /// Returns the bytes of a blob of at most `max_bytes`.
     ///
     /// In a partial clone a blob that is not here is fetched by `git`.

@@ -77,8 +77,8 @@ impl Repository {
 
     /// Fetches refs of a remote to refs of ours, wherever those were. Each pair is a name there and a name here.
     ///
-    /// Nothing else is fetched or changed, whatever the configuration says. `filter` says which objects a partial clone
-    /// leaves where they are until they are read, as for `git fetch`.
+    /// Nothing else is fetched or changed, whatever the configuration says. `option` is one more for `git fetch`,
+    /// which says what a partial clone leaves where it is, or that all shall come once more.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Repository {
         &self,
         remote: &str,
         pairs: &[(String, String)],
-        filter: Option<&str>,
+        option: Option<&str>,
         asking: Asking,
     ) -> Result<()> {
         let mut args: Vec<String> =
@@ -95,7 +95,7 @@ impl Repository {
                 .map(str::to_owned)
                 .to_vec();
         args.push("--refmap=".into());
-        args.extend(filter.map(str::to_owned));
+        args.extend(option.map(str::to_owned));
         args.extend(["--".into(), remote.to_owned()]);
         args.extend(pairs.iter().map(|(theirs, ours)| format!("+{theirs}:{ours}")));
         git(args).repository(self).asking(asking).capture().map(drop)

@@ -7,6 +7,7 @@ mod branches;
 mod capture;
 mod changes;
 mod earlier;
+pub mod fsck;
 pub mod hook;
 mod link;
 mod note;
@@ -16,6 +17,7 @@ mod read;
 mod recorder;
 pub mod redaction;
 pub mod remap;
+pub mod repair;
 mod state;
 pub mod sync;
 mod walk;
@@ -98,6 +100,11 @@ impl Record {
     /// Says whether both are about the same stretch of the same session.
     fn is_same_stretch(&self, other: &Record) -> bool {
         self.key() == other.key() && self.since == other.since && self.through == other.through
+    }
+
+    /// Says whether this record has all that `other` has.
+    fn covers(&self, other: &Record) -> bool {
+        self.is_same_stretch(other) || (self.joined(other).is_some() && self.bytes >= other.bytes)
     }
 
     /// Returns one record for both if they are about one stretch, or if one continues the other; else `None`.

@@ -122,6 +122,20 @@ impl Note {
         self.units.retain(is_kept);
     }
 
+    /// Changes the records: each becomes what `change` returns, or goes.
+    pub(super) fn map_records(&mut self, mut change: impl FnMut(Record) -> Option<Record>) {
+        for unit in std::mem::take(&mut self.units) {
+            match unit {
+                Unit::Record(record) => {
+                    if let Some(record) = change(*record) {
+                        self.add(record);
+                    }
+                }
+                unit => self.units.push(unit),
+            }
+        }
+    }
+
     /// Says whether lines of this note are shreds of documents that an earlier tool merged line by line.
     pub fn is_damaged(&self) -> bool {
         self.units.iter().any(|unit| match unit {

@@ -264,6 +264,19 @@ impl<'r> Syncer<'r> {
         Ok(())
     }
 
+    /// Fetches all transcripts of a remote once more, also those that we should have: some are missing here.
+    ///
+    /// # Errors
+    ///
+    /// What Git says.
+    pub fn fetch_again(&self, remote: &str) -> Result<()> {
+        let shared = self.shared(remote, What::Sessions);
+        if self.repo.remote_refs(remote, &[&shared.name], self.asking)?.is_empty() {
+            return Ok(());
+        }
+        self.repo.fetch_refs(remote, &[(shared.name, shared.tracking)], Some("--refetch"), self.asking)
+    }
+
     /// Joins what was fetched to ours.
     fn merge(&self, shared: &Shared, received: &mut Amount) -> Result<()> {
         let Some(theirs) = self.repo.tip(&shared.tracking)? else { return Ok(()) };

@@ -29,6 +29,13 @@ impl SessionKey {
         format!("{}~{digest:032x}", &name[..160])
     }
 
+    /// Returns the session that [`SessionKey::file_name`] names so; `None` if the name was cut, or is none of ours.
+    pub fn of_file_name(name: &str) -> Option<Self> {
+        let (agent, id) = name.split_once('~')?;
+        let key = SessionKey { agent: decode(agent)?, id: decode(id)? };
+        (key.file_name() == name).then_some(key)
+    }
+
     /// Returns the session that this one is a sub-agent of, if it is one.
     pub fn parent_id(&self) -> Option<&str> {
         self.id.split_once('.').map(|(parent, _)| parent)
@@ -55,9 +62,33 @@ fn encode(text: &str) -> String {
     encoded
 }
 
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digits = [rest.next()?, rest.next()?];
+            bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::SessionKey;
+
+    #[test]
+    fn a_file_name_is_read_back_unless_it_was_cut() {
+        for id in ["3f6b1c9e-52d4", "../../x", "a\0b\n", "sitz~ung ü.7"] {
+            let key = SessionKey::new("claude", id);
+            assert_eq!(SessionKey::of_file_name(&key.file_name()), Some(key));
+        }
+        assert_eq!(SessionKey::of_file_name(&SessionKey::new("claude", "x".repeat(5000)).file_name()), None);
+        assert_eq!(SessionKey::of_file_name("claude~%2"), None);
+    }
 
     #[test]
     fn a_hostile_session_id_stays_one_harmless_component() {

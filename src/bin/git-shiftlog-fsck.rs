@@ -1,0 +1,5 @@
+//! `git shiftlog fsck`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::fsck::run()
+}

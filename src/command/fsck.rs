@@ -1,0 +1,131 @@
+//! `git shiftlog fsck`: whether everything that is recorded is there and says what it should.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::{Value, json};
+
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Kind};
+use crate::git::Repository;
+use crate::notes;
+use crate::pretty;
+use crate::record::fsck::{Checked, Problem, check};
+use crate::record::{Recorder, repair};
+
+/// Check that all that is recorded is there
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-fsck", override_usage = "git shiftlog fsck [<options>]")]
+pub struct Options {
+    /// Put right what can be, from history, remotes and the agents' own files
+    #[arg(long)]
+    repair: bool,
+    /// List commits with a note that no ref reaches, or that are not here
+    #[arg(long)]
+    unreachable: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Print a stable format for scripts
+    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1")]
+    porcelain: Option<String>,
+    /// Check this notes ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// Print problems alone
+    #[arg(short = 'q', long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        if let Some(version) = options.porcelain.as_deref().filter(|version| *version != "v1") {
+            return Err(Error::new(Kind::Usage, format!("unknown porcelain version '{version}'")));
+        }
+        let repo = cli::repository()?;
+        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        if options.repair {
+            let recorder = Recorder::new(&repo, &notes_ref);
+            cli::tell(&repo, &recorder.finish());
+        }
+        let mut checked = check(&repo, &notes_ref)?;
+        let mut done = Vec::new();
+        if options.repair && !checked.problems.is_empty() {
+            done = repair::repair(&repo, &notes_ref, &checked)?;
+            checked = check(&repo, &notes_ref)?;
+        }
+        let text = if options.json { objects(&checked, &done) } else { lines(&repo, &options, &checked, &done) };
+        std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+        if !checked.problems.is_empty() && !options.repair && !options.json && options.porcelain.is_none() {
+            cli::hint(Some(&repo), "'git shiftlog fsck --repair' puts right what can be");
+        }
+        Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::No })
+    })
+}
+
+fn lines(repo: &Repository, options: &Options, checked: &Checked, done: &[String]) -> String {
+    let is_porcelain = options.porcelain.is_some();
+    let mut text = String::new();
+    for line in done {
+        text += &format!("{}{}\n", if is_porcelain { "repaired " } else { "" }, pretty::line(line));
+    }
+    for problem in &checked.problems {
+        text += &pretty::line(&line_of(problem));
+        text.push('\n');
+    }
+    if options.unreachable || is_porcelain {
+        checked.unreachable.iter().for_each(|id| text += &format!("unreachable {id}\n"));
+        checked.absent.iter().for_each(|id| text += &format!("absent {id}\n"));
+    }
+    if options.quiet || is_porcelain {
+        return text;
+    }
+    let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+    text += &format!(
+        "checked {}, {}, {}: {}\n",
+        count(checked.notes, "note"),
+        count(checked.records, "record"),
+        count(checked.segments, "segment"),
+        count(checked.problems.len(), "problem"),
+    );
+    let apart = [
+        (checked.unreachable.len(), "on a commit that no ref reaches"),
+        (checked.absent.len(), "on a commit that is not here"),
+    ];
+    for (number, what) in apart.into_iter().filter(|(number, _)| *number > 0) {
+        text += &format!("{} {what}\n", count(number, "note"));
+    }
+    if checked.elsewhere > 0 {
+        let remote = if repo.remotes().is_empty() { "elsewhere" } else { "at a remote" };
+        text += &format!("the words of {} are {remote}\n", count(checked.elsewhere, "record"));
+    }
+    text
+}
+
+fn line_of(problem: &Problem) -> String {
+    let mut line = format!("{} {}", problem.flaw.name(), problem.subject);
+    if let Some(session) = &problem.session {
+        line += &format!(" {session}");
+    }
+    if !problem.detail.is_empty() {
+        line += &format!(": {}", problem.detail);
+    }
+    line
+}
+
+fn objects(checked: &Checked, done: &[String]) -> String {
+    let mut objects: Vec<Value> = done.iter().map(|line| json!({"version": 1, "repaired": line})).collect();
+    for problem in &checked.problems {
+        objects.push(json!({"version": 1, "problem": problem.flaw.name(), "subject": problem.subject,
+            "commit": problem.commit_id.map(|id| id.to_string()),
+            "session": problem.session.as_ref().map(ToString::to_string), "detail": problem.detail}));
+    }
+    let hex = |ids: &[crate::git::ObjectId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+    objects.push(json!({"version": 1, "notes": checked.notes, "records": checked.records,
+        "segments": checked.segments, "problems": checked.problems.len(), "elsewhere": checked.elsewhere,
+        "unreachable": hex(&checked.unreachable), "absent": hex(&checked.absent)}));
+    objects.iter().map(|object| format!("{object}\n")).collect()
+}

@@ -1,0 +1,192 @@
+//! What `git shiftlog fsck` finds, and what it puts right.
+
+use std::fs;
+use std::path::Path;
+
+use crate::sharing::{Team, line};
+use crate::support::Scratch;
+
+/// Removes an object from a repository, as a damaged disk does.
+fn lose(team: &Team, clone: &Path, id: &str) {
+    team.git(clone, &["unpack-objects", "-q"]);
+    let file = clone.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    fs::remove_file(file).unwrap();
+}
+
+fn segment(team: &Team, clone: &Path) -> String {
+    let listed = team.git(clone, &["ls-tree", "-r", "--object-only", "refs/shiftlog/sessions"]).ok();
+    listed.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn a_sound_repository_has_nothing_to_tell() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.commit(&a, "x", "1\n", "words");
+    team.says(&a, "HEAD", "more words");
+    team.git(&a, &["commit", "-q", "--amend", "-m", "again"]).ok();
+    let ran = team.shiftlog(&a, "fsck", &[]).ok();
+    let expected = "checked 2 notes, 4 records, 2 segments: 0 problems\n1 note on a commit that no ref reaches\n";
+    assert_eq!(ran, expected);
+    let listed = team.shiftlog(&a, "fsck", &["--porcelain"]).ok();
+    assert_eq!(listed, format!("unreachable {}\n", team.id(&a, "HEAD@{1}")));
+}
+
+#[test]
+fn a_segment_that_is_gone_is_found_and_fetched_again() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.says(&a, "HEAD", "words");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let id = segment(&team, &a);
+    lose(&team, &a, &id);
+    let ran = team.shiftlog(&a, "fsck", &["-q"]);
+    let expected = format!("missing-segment {id} claude/words: object '{id}' is missing\n");
+    assert_eq!((ran.code, ran.stdout), (1, expected));
+    let ran = team.shiftlog(&a, "fsck", &["--repair"]).ok();
+    assert_eq!(ran, "fetched again what origin has\nchecked 1 note, 1 record, 1 segment: 0 problems\n");
+    team.assert_said(&a, "HEAD", &["words"]);
+}
+
+#[test]
+fn a_session_that_no_remote_has_is_stored_anew_from_the_agents_own_file() {
+    let scratch = Scratch::new();
+    let session = scratch.session("s1");
+    let project: String =
+        scratch.top.to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let store = scratch.home().join(".claude/projects").join(project);
+    fs::create_dir_all(&store).unwrap();
+    let transcript = store.join("s1.jsonl");
+    drop(session);
+    let add = |text: &str| {
+        fs::write(&transcript, text).unwrap();
+        scratch.shiftlog("add", ["--session", "s1", "-q"]).ok();
+    };
+    add(&line("first"));
+    scratch.commit("x", "1\n", "second");
+    add(&format!("{}{}", line("first"), line("second")));
+    let before = (scratch.raw("HEAD~1", &[]), scratch.raw("HEAD", &[]));
+    let listed = scratch.git(["ls-tree", "-r", "--object-only", "refs/shiftlog/sessions"]).ok();
+    for id in listed.lines() {
+        fs::remove_file(scratch.top.join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
+    }
+    assert_eq!(scratch.shiftlog("fsck", ["-q"]).code, 1);
+    let ran = scratch.shiftlog("fsck", ["--repair"]);
+    assert!(ran.stdout.starts_with("stored session claude/s1 anew from the agent's own file\n"), "{ran:?}");
+    assert_eq!((scratch.raw("HEAD~1", &[]), scratch.raw("HEAD", &[])), before, "each commit has its own words again");
+    // A file that is not what was recorded proves nothing.
+    let scratch = Scratch::new();
+    let store = scratch.home().join(".claude/projects").join(
+        scratch
+            .top
+            .to_str()
+            .unwrap()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+            .collect::<String>(),
+    );
+    fs::create_dir_all(&store).unwrap();
+    fs::write(store.join("s1.jsonl"), line("first")).unwrap();
+    scratch.shiftlog("add", ["--session", "s1", "-q"]).ok();
+    let id = scratch.git(["ls-tree", "-r", "--object-only", "refs/shiftlog/sessions"]).ok();
+    fs::remove_file(scratch.top.join(".git/objects").join(&id[..2]).join(id[2..].trim())).unwrap();
+    fs::write(store.join("s1.jsonl"), line("other")).unwrap();
+    assert_eq!(scratch.shiftlog("fsck", ["--repair", "-q"]).code, 1);
+}
+
+#[test]
+fn an_archive_that_was_set_back_gets_its_segments_again() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.says(&a, "HEAD", "first");
+    let old = team.id(&a, "refs/shiftlog/sessions");
+    team.says(&a, "HEAD", "second");
+    team.git(&a, &["update-ref", "refs/shiftlog/sessions", &old]).ok();
+    let ran = team.shiftlog(&a, "fsck", &["-q"]);
+    assert!(ran.stdout.starts_with("unarchived-segment ") && ran.stdout.lines().count() == 1, "{ran:?}");
+    team.shiftlog(&a, "fsck", &["--repair", "-q"]).ok();
+    team.git(&a, &["-c", "gc.reflogExpire=now", "gc", "-q", "--prune=now"]).ok();
+    team.assert_said(&a, "HEAD", &["first", "second"]);
+}
+
+#[test]
+fn a_record_that_stock_git_overwrote_comes_back() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.commit(&a, "x", "1\n", "of the commit");
+    let before = team.id(&a, "refs/notes/shiftlog");
+    team.says(&a, "HEAD~1", "of its parent");
+    let after = team.id(&a, "refs/notes/shiftlog");
+    // 'git notes append' that read the ref before the record was written, and wrote it after.
+    team.git(&a, &["update-ref", "refs/notes/shiftlog", &before]).ok();
+    team.git(&a, &["notes", "--ref=shiftlog", "append", "-m", "a remark"]).ok();
+    let tree = team.id(&a, "refs/notes/shiftlog^{tree}");
+    let message = "Notes added by 'git notes append'";
+    let racing = team.git(&a, &["commit-tree", &tree, "-p", &after, "-m", message]).ok();
+    team.git(&a, &["update-ref", "refs/notes/shiftlog", racing.trim()]).ok();
+    assert_eq!(team.raw(&a, "HEAD~1").code, 1, "it is lost");
+    let ran = team.shiftlog(&a, "fsck", &["-q"]);
+    assert_eq!(ran.stdout, format!("lost-record {}: 1 of them\n", team.id(&a, "HEAD~1")));
+    team.shiftlog(&a, "fsck", &["--repair", "-q"]).ok();
+    team.assert_said(&a, "HEAD~1", &["of its parent"]);
+    team.assert_said(&a, "HEAD", &["of the commit"]);
+    // What a person removes stays removed.
+    team.git(&a, &["notes", "--ref=shiftlog", "remove", "HEAD", "HEAD~1"]).ok();
+    team.shiftlog(&a, "fsck", &["-q"]).ok();
+}
+
+#[test]
+fn a_record_that_was_tampered_with_is_told() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.says(&a, "HEAD", "words");
+    let note = team.git(&a, &["notes", "--ref=shiftlog", "show"]).ok();
+    let bytes = format!("\"bytes\":{}", line("words").len());
+    assert!(note.contains(&bytes), "{note}");
+    team.git(&a, &["notes", "--ref=shiftlog", "add", "-f", "-m", &note.replace(&bytes, "\"bytes\":9")]).ok();
+    let id = team.id(&a, "HEAD");
+    let ran = team.shiftlog(&a, "fsck", &["--json"]);
+    assert_eq!(ran.code, 1);
+    let first: serde_json::Value = serde_json::from_str(ran.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(first["problem"], "wrong-record");
+    assert_eq!((first["subject"].as_str(), first["session"].as_str()), (Some(&*id), Some("claude/words")));
+    team.git(&a, &["notes", "--ref=shiftlog", "add", "-f", "-m", "{\"shiftlog\":1,\"agent\":7}"]).ok();
+    let ran = team.shiftlog(&a, "fsck", &["-q"]);
+    assert_eq!((ran.code, ran.stdout), (1, format!("bad-record {id}\n")));
+}
+
+#[test]
+fn shared_notes_without_their_words_are_no_problem() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.says(&a, "HEAD", "words");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let b = team.bare_clone("b", &[]);
+    team.shiftlog(&b, "sync", &["pull", "--notes-only", "-q"]).ok();
+    let ran = team.shiftlog(&b, "fsck", &[]).ok();
+    assert_eq!(ran, "checked 1 note, 1 record, 0 segments: 0 problems\nthe words of 1 record are at a remote\n");
+}
+
+#[test]
+fn a_segment_under_a_foreign_name_gets_its_own() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.says(&a, "HEAD", "words");
+    let id = segment(&team, &a);
+    let index = a.join(".git/other-index");
+    let git = |args: &[&str]| {
+        let mut command = team.scratch.command("git", &a);
+        let output = command.env("GIT_INDEX_FILE", &index).args(args).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let name = format!("aa/claude~other/000000-{}.zst", &id[..12]);
+    git(&["update-index", "--add", "--cacheinfo", &format!("100644,{id},{name}")]);
+    let tree = git(&["write-tree"]);
+    let commit = git(&["commit-tree", &tree, "-m", "x"]);
+    team.git(&a, &["update-ref", "refs/shiftlog/sessions", &commit]).ok();
+    let ran = team.shiftlog(&a, "fsck", &["-q"]);
+    assert_eq!((ran.code, ran.stdout), (1, format!("wrong-path {id} claude/words: {name}\n")));
+    team.shiftlog(&a, "fsck", &["--repair", "-q"]).ok();
+    team.assert_said(&a, "HEAD", &["words"]);
+}
