@@ -4,7 +4,7 @@
 
 _git_shiftlog ()
 {
-	local commands="init log list show branches get keys mcp add sync remap fsck scan doctor deinit install-docs"
+	local commands="init log list show branches get keys mcp add sync remap fsck scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -87,6 +87,9 @@ _git_shiftlog ()
 	scan,--*)
 		__gitcomp "--archive --branches --list-rules --json --quiet --date= --ref= --color --color= --help"
 		;;
+	purge,--*)
+		__gitcomp "--session= --match= --secrets --before= --received --dry-run --yes --json --ref= --help"
+		;;
 	doctor,--*)
 		__gitcomp "--no-rehearsal --quiet --help"
 		;;
@@ -103,6 +106,9 @@ _git_shiftlog ()
 		__gitcomp "pull push $(__git remote)"
 		;;
 	remap,*)
+		__git_complete_revlist
+		;;
+	purge,*)
 		__git_complete_revlist
 		;;
 	log,*|list,*)
@@ -870,6 +876,69 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__scan -o nosort -o bashdefault -o default git-shiftlog-scan
 else
     complete -F _git__shiftlog__scan -o bashdefault -o default git-shiftlog-scan
+fi
+
+_git__shiftlog__purge() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__purge"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__purge)
+            opts="-n -y -h --session --match --secrets --before --received --dry-run --yes --json --ref"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --session)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --match)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --before)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__purge -o nosort -o bashdefault -o default git-shiftlog-purge
+else
+    complete -F _git__shiftlog__purge -o bashdefault -o default git-shiftlog-purge
 fi
 
 _git__shiftlog__doctor() {

@@ -33,6 +33,7 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a sync -d 'Exchange con
 complete -c git -f -n __fish_git_shiftlog_needs_command -a remap -d 'Carry conversations over rewritten history'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a fsck -d 'Check that all that is recorded is there'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a purge -d 'Remove conversations for good'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and prove that it records'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a deinit -d 'Take back what init did'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a install-docs -d 'Install manual pages and completions'
@@ -157,6 +158,17 @@ complete -c git-shiftlog-scan -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-scan -s q -l quiet -d 'Print nothing; only the exit status tells'
 complete -c git-shiftlog-scan -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-scan -s h -d 'Print this usage'
+
+complete -c git-shiftlog-purge -l session -d 'Remove the session with this id, and store nothing of it any more' -r
+complete -c git-shiftlog-purge -l match -d 'Remove what this regular expression matches, and leave the rest' -r
+complete -c git-shiftlog-purge -l before -d 'Remove what was captured before a date' -r
+complete -c git-shiftlog-purge -l ref -d 'Purge this notes ref' -r
+complete -c git-shiftlog-purge -l secrets -d 'Remove the secrets that \'git shiftlog scan\' finds'
+complete -c git-shiftlog-purge -l received -d 'Remove what others have removed'
+complete -c git-shiftlog-purge -s n -l dry-run -d 'Say what would go, and do nothing'
+complete -c git-shiftlog-purge -s y -l yes -d 'Do not ask'
+complete -c git-shiftlog-purge -l json -d 'Print one JSON object'
+complete -c git-shiftlog-purge -s h -d 'Print this usage'
 
 complete -c git-shiftlog-doctor -l no-rehearsal -d 'Leave out the rehearsal in a throw-away repository'
 complete -c git-shiftlog-doctor -s q -l quiet -d 'Print only what is wrong'

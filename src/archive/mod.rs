@@ -255,19 +255,24 @@ impl<'r> Archive<'r> {
 
     /// Adds to our archive what the archive of the commit `theirs` has. Returns whether our ref moved.
     ///
-    /// Their paths that ours has not are added; `is_barred` names segments that may not come back. Names that no archive
+    /// Their paths that ours has not are added; `is_barred` says of a path and a segment that it may not come back. Names that no archive
     /// has are left out. Costs in proportion to the sessions that differ.
     ///
     /// # Errors
     ///
     /// As [`Repository::merge_ref`].
-    pub fn merge(&self, theirs: ObjectId, deadline: Instant, is_barred: impl Fn(ObjectId) -> bool) -> Result<bool> {
+    pub fn merge(
+        &self,
+        theirs: ObjectId,
+        deadline: Instant,
+        is_barred: impl Fn(&str, ObjectId) -> bool,
+    ) -> Result<bool> {
         let message = format!("shiftlog: merge sessions of {}\n", theirs.to_hex_with_len(12));
         self.repo.merge_ref(REF, theirs, &message, deadline, |ours, theirs, _| {
             let root = ours.map_or(self.repo.empty_tree_id(), |ours| ours.tree_id);
             let mut new = self.added(root, theirs.tree_id)?;
             let theirs_count = new.len();
-            new.retain(|(_, segment_id)| !is_barred(*segment_id));
+            new.retain(|(path, segment_id)| !is_barred(path, *segment_id));
             let joins_theirs = new.len() == theirs_count;
             Ok(Merged { tree_id: self.edited(root, new, &[])?, joins_ours: true, joins_theirs })
         })
@@ -301,7 +306,11 @@ impl<'r> Archive<'r> {
 
     /// Returns a tree with segments added at their paths and others removed. Segments that a partial clone has not fetched
     /// may be in it.
-    fn edited(&self, root: ObjectId, segments: Vec<(String, ObjectId)>, gone: &[String]) -> Result<ObjectId> {
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn edited(&self, root: ObjectId, segments: Vec<(String, ObjectId)>, gone: &[String]) -> Result<ObjectId> {
         let fail = |error: gix::Error| crate::git::gix_error("cannot edit the archive's tree", &error);
         // Where the editor of the repository would look whether each entry is there, this one does not.
         let mut editor = self.repo.gix().edit_tree(root).map_err(fail)?.detach();
@@ -318,8 +327,7 @@ impl<'r> Archive<'r> {
     /// Returns the names and ids of the trees in a tree: only such names as ours have.
     fn subtrees(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
         let is_wanted = |mode: gix::objs::tree::EntryMode, name: &str| {
-            let is_ours = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.~%".contains(&byte);
-            mode.is_tree() && name.len() <= 200 && !name.starts_with('.') && name.bytes().all(is_ours)
+            mode.is_tree() && name.len() <= 200 && !name.starts_with('.') && name.bytes().all(is_name_byte)
         };
         self.entries_of(tree_id, is_wanted)
     }
@@ -400,10 +408,17 @@ impl<'r> Archive<'r> {
     ///
     /// If a tree cannot be read.
     pub fn listing(&self, ref_name: &str) -> Result<Vec<(String, ObjectId)>> {
+        self.repo.tip(ref_name)?.map_or(Ok(Vec::new()), |tip| self.listing_of(tip.tree_id))
+    }
+
+    /// Does the same for a tree.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn listing_of(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
         let mut listing = Vec::new();
-        if let Some(tip) = self.repo.tip(ref_name)? {
-            self.list(tip.tree_id, "", 0, &mut listing)?;
-        }
+        self.list(tree_id, "", 0, &mut listing)?;
         Ok(listing)
     }
 
@@ -450,6 +465,11 @@ fn increment_start(links: &[Link], since: ObjectId) -> u64 {
     }
     // `since` is not on this chain: what both can share is what the oldest segment read keeps, at most.
     if start == u64::MAX { 0 } else { start }
+}
+
+/// Says whether names in our trees may have this byte.
+pub fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.~%".contains(&byte)
 }
 
 /// Says whether a path in the archive is one that a segment of this session has.

@@ -13,6 +13,7 @@ pub mod install_docs;
 pub mod keys;
 pub mod log;
 pub mod mcp;
+pub mod purge;
 pub mod remap;
 pub mod scan;
 pub mod show;
@@ -44,6 +45,7 @@ pub const ALL: &[Listed] = &[
     Listed { name: "remap", summary: "Carry conversations over rewritten history", options: remap::Options::command },
     Listed { name: "fsck", summary: "Check that all that is recorded is there", options: fsck::Options::command },
     Listed { name: "scan", summary: "Look for secrets in conversations", options: scan::Options::command },
+    Listed { name: "purge", summary: "Remove conversations for good", options: purge::Options::command },
     Listed { name: "doctor", summary: "Check the set-up and prove that it records", options: doctor::Options::command },
     Listed { name: "deinit", summary: "Take back what init did", options: deinit::Options::command },
     Listed {

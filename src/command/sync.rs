@@ -64,6 +64,9 @@ pub fn run() -> ExitCode {
             }
         }
         synced.refused.iter().for_each(cli::error);
+        if synced.has_purged {
+            cli::hint(Some(&repo), "others have removed words for good; 'git shiftlog purge --received' does it here");
+        }
         if way == Way::Both && plan.push == Level::None && !options.quiet && !options.json {
             cli::hint(Some(&repo), "nothing is pushed before 'git shiftlog init --share' says what");
         }

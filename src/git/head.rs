@@ -56,6 +56,14 @@ impl Repository {
             .collect()
     }
 
+    /// Returns where a ref has been, as its reflog tells; nothing if it has none.
+    pub fn reflog(&self, ref_name: &str) -> Vec<ObjectId> {
+        let Ok(Some(reference)) = self.gix().try_find_reference(ref_name) else { return Vec::new() };
+        let mut log = reference.log_iter();
+        let Ok(Some(entries)) = log.rev() else { return Vec::new() };
+        entries.flatten().flat_map(|line| [line.previous_oid, line.new_oid]).filter(|id| !id.is_null()).collect()
+    }
+
     /// Says whether a rebase, cherry-pick, revert, merge, `am` or bisect is under way in this worktree.
     pub fn is_mid_operation(&self) -> bool {
         self.gix().state().is_some()

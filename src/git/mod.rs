@@ -8,6 +8,7 @@ mod command;
 mod commit;
 mod config;
 pub mod date;
+mod drop;
 mod head;
 mod locate;
 mod loose;

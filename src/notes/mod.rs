@@ -173,6 +173,44 @@ pub fn edit(
     })
 }
 
+/// Changes the notes under `ref_name` and leaves the ref's history behind: its new commit has no parent. Returns whether
+/// anything changed; if not, the ref stays.
+///
+/// `change` returns what a note is to be, an empty one for none, or `None` if it stays as it is. Reads every note.
+///
+/// # Errors
+///
+/// As [`Repository::replace_ref`].
+pub fn rewrite(
+    repo: &Repository,
+    ref_name: &str,
+    message: &str,
+    deadline: Instant,
+    change: impl Fn(ObjectId, &[u8]) -> Option<Vec<u8>>,
+) -> Result<bool> {
+    let fail = |error: gix::Error| crate::git::gix_error(format!("cannot edit '{ref_name}'"), &error);
+    repo.replace_ref(ref_name, message, deadline, |tip| {
+        let state = gix::note::plumbing::State::new(tip.tree_id, repo.gix()).map_err(fail)?;
+        let mut editor = Editor { repo, base: Some(tip.tree_id), state };
+        let mut entries = Vec::new();
+        collect(repo, tip.tree_id, &mut String::new(), &mut entries, &mut 0)?;
+        let mut has_changed = false;
+        for entry in entries {
+            let Some(note) = change(entry.annotated_id, &read(repo, entry.note_blob_id)?) else { continue };
+            has_changed = true;
+            if note.is_empty() {
+                editor.remove(entry.annotated_id)?;
+            } else {
+                editor.replace(entry.annotated_id, &note)?;
+            }
+        }
+        if !has_changed {
+            return Ok(None);
+        }
+        editor.state.write(repo.gix()).map_err(fail).map(Some)
+    })
+}
+
 /// Returns earlier contents of a note, newest first, from the history of its ref.
 ///
 /// Meant for repairing a note that a merge has damaged; walks the whole history of the ref.

@@ -206,7 +206,9 @@ impl<'a> Reading<'a> {
             return Ok(false);
         };
         let parent = parse_id(progress.stored.segment.as_deref());
-        let (Some(digest), Some(parent), true) = (restore_digest(digest), parent, self.end >= raw) else {
+        // Of what was removed for good nothing may be left, and yet it counts as stored.
+        let has_parent = parent.is_some() || (progress.stored.bytes == 0 && raw > 0);
+        let (Some(digest), true, true) = (restore_digest(digest), has_parent, self.end >= raw) else {
             return Ok(false);
         };
         let mut seen = XxHash3_64::new();
@@ -214,7 +216,7 @@ impl<'a> Reading<'a> {
         if format!("{:016x}", seen.finish()) != *check {
             return Ok(false);
         }
-        (self.check, self.digest, self.parent, self.is_same) = (seen, digest, Some(parent), true);
+        (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
         (self.kept, self.kept_bytes, self.parent_bytes) = (raw, progress.stored.bytes, progress.stored.bytes);
         Ok(true)
     }

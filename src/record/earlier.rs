@@ -81,6 +81,21 @@ impl Earlier {
         })
     }
 
+    /// Returns this document, which stands as `text`, with another transcript in it, and its text.
+    pub(super) fn with_transcript(&self, text: &[u8], transcript: &[u8]) -> Option<(Self, Vec<u8>)> {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut packer, transcript).ok()?;
+        let packed = base64::engine::general_purpose::STANDARD.encode(packer.finish().ok()?);
+        let mut value: serde_json::Value = serde_json::from_slice(text).ok()?;
+        let object = value.as_object_mut()?;
+        object.insert("transcript".into(), packed.into());
+        let digest = crate::archive::hex(&Sha256::digest(transcript));
+        object.insert("checksum".into(), format!("sha256:{digest}").into());
+        let text = serde_json::to_vec(&value).ok()?;
+        let (document, _) = Self::parse_prefix(&text)?;
+        Some((document, text))
+    }
+
     /// Unpacks the transcript; the second value says what is wrong with it, if its digest differs.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ mod link;
 mod note;
 mod pending;
 mod process;
+pub mod purge;
 mod read;
 mod recorder;
 pub mod redaction;
@@ -20,6 +21,7 @@ pub mod remap;
 pub mod repair;
 mod state;
 pub mod sync;
+mod tombstone;
 mod walk;
 
 use serde::{Deserialize, Serialize};
@@ -115,8 +117,10 @@ impl Record {
             return None;
         }
         if self.since == other.since {
-            let is_longer = (other.bytes, &other.time) > (self.bytes, &self.time) && !self.is_same_stretch(other);
-            return Some(if is_longer { other.clone() } else { self.clone() });
+            // Whichever is asked first must not matter, or two clones that join the same notes would never agree.
+            let rank = |record: &Record| (record.bytes, record.time.clone(), record.prompt.is_some());
+            let is_more = rank(other) > rank(self) || (rank(other) == rank(self) && other.to_line() > self.to_line());
+            return Some(if is_more { other.clone() } else { self.clone() });
         }
         let (first, second) = if other.since.as_deref() == Some(&self.through) {
             (self, other)

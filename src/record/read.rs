@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::tombstone::Tombstones;
 use super::{Note, Unit};
 use crate::agent;
 use crate::archive::{Archive, Contents, Piece};
@@ -28,6 +29,8 @@ const MAX_SETTLED: usize = 64;
 pub struct Reader<'r> {
     repo: &'r Repository,
     refs: Vec<String>,
+    /// What was removed here and may still be in what was fetched.
+    purged: Tombstones,
 }
 
 /// What a record says about its session, whichever tool wrote it.
@@ -74,12 +77,13 @@ impl<'r> Reader<'r> {
                 refs
             }
         };
-        Reader { repo, refs }
+        Self::with_refs(repo, refs)
     }
 
     /// Makes a reader of just these refs.
     pub(super) fn with_refs(repo: &'r Repository, refs: Vec<String>) -> Self {
-        Reader { repo, refs }
+        // Marks that cannot be read bar nothing; a check of the repository tells of them.
+        Reader { repo, refs, purged: Tombstones::read(repo).unwrap_or_default() }
     }
 
     /// Returns the refs that are read.
@@ -103,7 +107,8 @@ impl<'r> Reader<'r> {
         let mut merged: Option<Note> = None;
         for name in &self.refs {
             let Some(bytes) = notes::get(self.repo, name, commit_id)? else { continue };
-            let note = self.mended(Note::parse(&bytes), name, commit_id);
+            let mut note = self.mended(Note::parse(&bytes), name, commit_id);
+            self.purged.apply(self.repo, &mut note);
             merged.get_or_insert_default().merge(&note);
         }
         Ok(merged.map(|note| self.settled(note)))
@@ -135,7 +140,11 @@ impl<'r> Reader<'r> {
     pub fn notes_of_blobs(&self, blob_ids: &[&[ObjectId]]) -> Result<Vec<Note>> {
         let mut bytes = notes::read_many(self.repo, &blob_ids.concat())?.into_iter();
         let merged = |ids: &&[ObjectId]| {
-            let mut notes = bytes.by_ref().take(ids.len()).map(|bytes| Note::parse(&bytes));
+            let mut notes = bytes.by_ref().take(ids.len()).map(|bytes| {
+                let mut note = Note::parse(&bytes);
+                self.purged.apply(self.repo, &mut note);
+                note
+            });
             let mut merged = notes.next().unwrap_or_default();
             notes.for_each(|note| merged.merge(&note));
             merged

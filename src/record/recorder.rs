@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::capture::{Reading, Redaction, Survey};
 use super::pending::{self, Capture, Elsewhere};
 use super::state::{Live, Lock, Mark, Open, Progress};
+use super::tombstone::Tombstones;
 use super::{Note, Record, State, redaction, short_prompt};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
@@ -42,6 +43,8 @@ pub struct Recorder<'r> {
     pub(super) deadline: Instant,
     pub(super) report: Report,
     redaction: Redaction,
+    /// What was removed for good and is not stored again.
+    purged: Tombstones,
     _lock: Lock,
 }
 
@@ -87,6 +90,7 @@ impl<'r> Recorder<'r> {
             deadline,
             report: Report::default(),
             redaction: Rc::new(redaction::redactor(repo)),
+            purged: Tombstones::read(repo).unwrap_or_default(),
             _lock: lock,
         };
         // A lock that stays must not use up the time for what is new.
@@ -191,6 +195,9 @@ impl<'r> Recorder<'r> {
     }
 
     fn try_record(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<()> {
+        if self.purged.bars(&stretch.key) {
+            return Ok(());
+        }
         stretch.reading.store(&self.archive, progress, stretch.until, self.deadline)?;
         crate::git::fault_point("archived");
         let Some(through) = progress.stored.segment.clone().filter(|_| !stretch.commit_ids.is_empty()) else {

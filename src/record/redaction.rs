@@ -22,6 +22,16 @@ pub fn scanner(repo: &Repository) -> Result<Redactor> {
     Redactor::new(&Settings { is_off: false, ..settings(repo)? })
 }
 
+/// Makes a redactor that takes out what a regular expression matches, and nothing else.
+///
+/// # Errors
+///
+/// [`Kind::Usage`] if it is none.
+pub fn of_pattern(pattern: &str) -> Result<Redactor> {
+    let patterns = vec![("purged".to_owned(), pattern.to_owned())];
+    Redactor::new(&Settings { patterns, has_patterns_alone: true, ..Settings::default() })
+}
+
 fn settings(repo: &Repository) -> Result<Settings> {
     let mut settings = Settings {
         is_off: repo.config_bool("shiftlog.redact") == Some(false),

@@ -168,6 +168,16 @@ impl State {
         sessions
     }
 
+    /// Returns all sessions that are known, settled ones too.
+    pub fn all_sessions(&self) -> Vec<Live> {
+        let mut sessions = self.sessions();
+        let entries = std::fs::read_dir(self.root.join("settled")).into_iter().flatten().flatten();
+        sessions.extend(
+            entries.filter_map(|entry| serde_json::from_slice::<Live>(&std::fs::read(entry.path()).ok()?).ok()),
+        );
+        sessions
+    }
+
     /// Returns the session called `key`, if it is known.
     pub fn session(&self, key: &SessionKey) -> Option<Live> {
         let bytes = std::fs::read(self.file("live", key)).or_else(|_| std::fs::read(self.file("settled", key)));

@@ -4,9 +4,12 @@
 //! Fetch and push are Git's own; a push holds only if the remote is where it was when we looked, so nobody's words are
 //! ever overwritten.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::{Note, State, Unit};
+use super::state::write_private;
+use super::tombstone::{self, Tombstones};
+use super::{Note, State, Unit, purge};
 use crate::archive::{self, Archive};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, ObjectId, Push, Repository};
@@ -60,6 +63,8 @@ pub struct Synced {
     pub refused: Vec<Error>,
     /// What a dry run would do.
     pub would: Vec<String>,
+    /// Whether others have removed words for good that were here.
+    pub has_purged: bool,
 }
 
 impl Level {
@@ -102,6 +107,7 @@ struct Shared {
 enum What {
     Notes,
     Sessions,
+    Purged,
 }
 
 impl<'r> Syncer<'r> {
@@ -124,16 +130,17 @@ impl<'r> Syncer<'r> {
         if let Some(other) = &elsewhere
             && plan.pull.max(plan.push) == Level::All
         {
-            self.sync_refs(other, &[What::Sessions], plan, &mut synced)?;
+            self.sync_refs(other, &[What::Purged, What::Sessions], plan, &mut synced)?;
         }
-        let both = [What::Sessions, What::Notes];
-        let whats = if elsewhere.is_some() { &both[1..] } else { &both[..] };
+        let all = [What::Purged, What::Sessions, What::Notes];
+        let without_words = [What::Purged, What::Notes];
+        let whats = if elsewhere.is_some() { &without_words[..] } else { &all[..] };
         self.sync_refs(remote, whats, plan, &mut synced)?;
         Ok(synced)
     }
 
     fn sync_refs(&self, remote: &str, whats: &[What], plan: Plan, synced: &mut Synced) -> Result<()> {
-        let is_in = |what: What, level: Level| level == Level::All || (level == Level::Notes && what == What::Notes);
+        let is_in = |what: What, level: Level| level == Level::All || (level == Level::Notes && what != What::Sessions);
         let wanted = whats.iter().filter(|what| is_in(**what, plan.pull) || is_in(**what, plan.push));
         let shared: Vec<Shared> = wanted.map(|what| self.shared(remote, *what)).collect();
         let names: Vec<&str> = shared.iter().map(|shared| shared.name.as_str()).collect();
@@ -145,7 +152,7 @@ impl<'r> Syncer<'r> {
             if !plan.is_dry_run {
                 for shared in &shared {
                     if at(&shared.name).is_some() {
-                        self.merge(shared, &mut synced.received)?;
+                        self.merge(shared, &mut synced.received, &mut synced.has_purged)?;
                     }
                 }
             }
@@ -222,6 +229,7 @@ impl<'r> Syncer<'r> {
         let (name, last) = match what {
             What::Notes => (self.notes_ref.as_str(), "notes"),
             What::Sessions => (archive::REF, "sessions"),
+            What::Purged => (tombstone::REF, "purged"),
         };
         Shared { name: name.to_owned(), tracking: format!("refs/shiftlog/remotes/{directory}/{last}"), what }
     }
@@ -236,10 +244,12 @@ impl<'r> Syncer<'r> {
         synced: &mut Synced,
     ) -> Result<()> {
         let mut wanted: Vec<&Shared> = Vec::new();
+        let known = Known::read(self.repo);
         for shared in shared {
             let there = at(&shared.name);
             let has_it = there.is_none() || self.repo.tip(&shared.tracking)?.map(|tip| tip.commit_id) == there;
-            if !has_it {
+            let is_known = there.is_some_and(|id| known.has(&shared.tracking, id));
+            if !has_it && !is_known {
                 wanted.push(shared);
             }
         }
@@ -250,9 +260,9 @@ impl<'r> Syncer<'r> {
         // Without its notes, a partial clone would ask for them one by one; words can wait until they are read.
         let is_partial = self.repo.is_partial();
         let rounds: &[(&[What], Option<&str>)] = if is_partial {
-            &[(&[What::Notes], Some("--no-filter")), (&[What::Sessions], Some("--filter=blob:none"))]
+            &[(&[What::Purged, What::Notes], Some("--no-filter")), (&[What::Sessions], Some("--filter=blob:none"))]
         } else {
-            &[(&[What::Notes, What::Sessions], None)]
+            &[(&[What::Purged, What::Notes, What::Sessions], None)]
         };
         for (whats, filter) in rounds {
             let wanted = wanted.iter().filter(|shared| whats.contains(&shared.what));
@@ -278,18 +288,32 @@ impl<'r> Syncer<'r> {
     }
 
     /// Joins what was fetched to ours.
-    fn merge(&self, shared: &Shared, received: &mut Amount) -> Result<()> {
+    fn merge(&self, shared: &Shared, received: &mut Amount, has_purged: &mut bool) -> Result<()> {
         let Some(theirs) = self.repo.tip(&shared.tracking)? else { return Ok(()) };
         let before = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
         let deadline = Instant::now() + MERGE_TIMEOUT;
+        if shared.what == What::Purged {
+            if tombstone::merge(self.repo, theirs.commit_id, deadline)? {
+                purge::apply_received(self.repo, &self.notes_ref)?;
+                *has_purged = true;
+            }
+            return Ok(());
+        }
+        let purged = Tombstones::read(self.repo)?;
         match shared.what {
+            What::Purged => {}
             What::Notes => {
-                notes::merge(self.repo, &shared.name, theirs.commit_id, true, deadline, |versions| {
-                    Ok(resolve(&versions))
+                let takes_all = purged.is_empty();
+                notes::merge(self.repo, &shared.name, theirs.commit_id, takes_all, deadline, |versions| {
+                    Ok(resolve(self.repo, &purged, versions))
                 })?;
             }
             What::Sessions => {
-                Archive::new(self.repo).merge(theirs.commit_id, deadline, |_| false)?;
+                let is_barred = |path: &str, id: ObjectId| {
+                    purged.segments.contains_key(&id)
+                        || archive::session_of_path(path).is_some_and(|session| purged.bars(&session))
+                };
+                Archive::new(self.repo).merge(theirs.commit_id, deadline, is_barred)?;
             }
         }
         let after = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
@@ -297,8 +321,11 @@ impl<'r> Syncer<'r> {
     }
 
     fn count_sent(&self, shared: &Shared, push: &Push, sent: &mut Amount) -> Result<()> {
-        let tree =
-            |id: Option<ObjectId>| id.map_or(Ok(self.repo.empty_tree_id()), |id| Ok(self.repo.commit(id)?.tree_id));
+        // What was there may be gone here, after a purge.
+        let tree = |id: Option<ObjectId>| match id.filter(|id| self.repo.has_object(*id)) {
+            Some(id) => Ok(self.repo.commit(id)?.tree_id),
+            None => Ok::<_, Error>(self.repo.empty_tree_id()),
+        };
         self.count(shared.what, tree(push.expected)?, tree(Some(push.commit_id))?, sent)
     }
 
@@ -306,6 +333,7 @@ impl<'r> Syncer<'r> {
         match what {
             What::Notes => amount.notes += notes::changed(self.repo, before, after)?.len(),
             What::Sessions => amount.segments += Archive::new(self.repo).added(before, after)?.len(),
+            What::Purged => {}
         }
         Ok(())
     }
@@ -344,12 +372,73 @@ pub fn push_quietly(repo: &Repository, notes_ref: &str, remote: &str) {
     }
 }
 
+/// Where remotes' refs were when they were joined to ours for the last time before something was removed for good.
+///
+/// To fetch them once more would bring back what was removed; they are pushed over instead.
+#[derive(Default)]
+pub struct Known {
+    tips: BTreeSet<(String, String)>,
+}
+
+impl Known {
+    /// Reads what was written down.
+    pub fn read(repo: &Repository) -> Self {
+        let text = std::fs::read_to_string(Self::file(repo)).unwrap_or_default();
+        let pair = |line: &str| line.split_once(' ').map(|(name, hex)| (name.to_owned(), hex.to_owned()));
+        Known { tips: text.lines().filter_map(pair).collect() }
+    }
+
+    /// Adds where a ref is that repeats a remote's.
+    pub fn add(&mut self, tracking: &str, commit_id: ObjectId) {
+        self.tips.insert((tracking.to_owned(), commit_id.to_string()));
+    }
+
+    /// Writes it down.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Storage`] when the disk is full or read-only.
+    pub fn write(&self, repo: &Repository) -> Result<()> {
+        let text: String = self.tips.iter().map(|(name, hex)| format!("{name} {hex}\n")).collect();
+        write_private(&Self::file(repo), text.as_bytes())
+    }
+
+    fn has(&self, tracking: &str, commit_id: ObjectId) -> bool {
+        self.tips.contains(&(tracking.to_owned(), commit_id.to_string()))
+    }
+
+    fn file(repo: &Repository) -> std::path::PathBuf {
+        State::new(&repo.common_dir()).root().join("joined")
+    }
+}
+
+/// Joins to ours what was fetched and not joined yet.
+///
+/// # Errors
+///
+/// As [`Repository::merge_ref`].
+pub fn join_fetched(repo: &Repository, notes_ref: &str) -> Result<()> {
+    let syncer = Syncer::new(repo, notes_ref, Asking::Never);
+    for remote in repo.remotes() {
+        for what in [What::Purged, What::Sessions, What::Notes] {
+            syncer.merge(&syncer.shared(&remote, what), &mut Amount::default(), &mut false)?;
+        }
+    }
+    Ok(())
+}
+
 /// Makes one note of two. Records are joined; of other lines, those go that one side has removed since both parted.
 ///
 /// Whichever side has all of the other's stands byte for byte, so that clones which merge in turn come to rest.
-fn resolve(versions: &Versions) -> Resolved {
+///
+/// What was removed for good is taken out of theirs.
+fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Versions) -> Resolved {
     let parse = |bytes: &Option<Vec<u8>>| Note::parse(bytes.as_deref().unwrap_or_default());
-    let (ours, theirs, base) = (parse(&versions.ours), parse(&versions.theirs), parse(&versions.base));
+    let (ours, mut theirs, base) = (parse(&versions.ours), parse(&versions.theirs), parse(&versions.base));
+    let bars_theirs = purged.apply(repo, &mut theirs);
+    if bars_theirs {
+        versions.theirs = Some(theirs.to_bytes());
+    }
     let mut union = ours.clone();
     union.merge(&theirs);
     let is_removed = |unit: &Unit| {
@@ -362,11 +451,11 @@ fn resolve(versions: &Versions) -> Resolved {
         union.units().len() == side.units().len() && union.units().iter().all(|unit| side.units().contains(unit))
     };
     let note = if has_all(&theirs) {
-        versions.theirs.clone()
+        versions.theirs
     } else if has_all(&ours) {
-        versions.ours.clone()
+        versions.ours
     } else {
         Some(union.to_bytes())
     };
-    Resolved { note: note.filter(|note| !note.is_empty()), bars_theirs: false }
+    Resolved { note: note.filter(|note| !note.is_empty()), bars_theirs }
 }

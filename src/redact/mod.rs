@@ -40,6 +40,8 @@ const MAX_BLOCK_BYTES: usize = 64 << 10;
 pub struct Settings {
     /// Nothing is redacted at all.
     pub is_off: bool,
+    /// Nothing is redacted but what the additional patterns match.
+    pub has_patterns_alone: bool,
     /// Additional patterns, with the name that stands in the placeholder.
     pub patterns: Vec<(String, String)>,
     /// Patterns of values that are no secrets.
@@ -111,7 +113,7 @@ impl Redactor {
         let allowed = settings.allowed.iter().map(|pattern| compile("allow", pattern)).collect::<Result<_>>()?;
         Ok(Redactor {
             is_off: settings.is_off,
-            index: Index::new(RULES),
+            index: Index::new(if settings.has_patterns_alone { &[] } else { RULES }),
             patterns,
             allowed,
             allowed_sha256: settings.allowed_sha256.iter().map(|hex| hex.to_ascii_lowercase()).collect(),

@@ -302,6 +302,9 @@ fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
         // Wildcards, because Git refuses to fetch an exact ref that the remote does not have.
         let key = format!("remote.{remote}.fetch");
         plan.add_config(repo, &key, &format!("+refs/notes/shiftlog*:refs/shiftlog/remotes/{remote}/notes*"));
+        // Marks of what was removed for good say nothing of what it was.
+        let purged = format!("+refs/shiftlog/purged*:refs/shiftlog/remotes/{remote}/purged*");
+        plan.add_config(repo, &key, &purged);
         let sessions = format!("+refs/shiftlog/sessions*:refs/shiftlog/remotes/{remote}/sessions*");
         match share {
             Share::All => plan.add_config(repo, &key, &sessions),

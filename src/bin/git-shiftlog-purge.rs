@@ -1,0 +1,5 @@
+//! `git shiftlog purge`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::purge::run()
+}

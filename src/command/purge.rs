@@ -1,0 +1,168 @@
+//! `git shiftlog purge`: remove a conversation, or a secret inside it, for good.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::json;
+
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Kind, Result};
+use crate::git::Repository;
+use crate::notes;
+use crate::record::purge::{Plan, Purged, Target, carry_out, plan};
+use crate::record::{Recorder, redaction, sync};
+
+/// Remove conversations for good
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-shiftlog-purge",
+    override_usage = "git shiftlog purge (<commit>... | --session=<id> | --match=<regex> | --secrets | --before=<date> | --received) [<options>]"
+)]
+pub struct Options {
+    /// Remove the session with this id, and store nothing of it any more
+    #[arg(long, value_name = "id", group = "target")]
+    session: Option<String>,
+    /// Remove what this regular expression matches, and leave the rest
+    #[arg(long = "match", value_name = "regex", group = "target")]
+    pattern: Option<String>,
+    /// Remove the secrets that 'git shiftlog scan' finds
+    #[arg(long, group = "target")]
+    secrets: bool,
+    /// Remove what was captured before a date
+    #[arg(long, value_name = "date", group = "target")]
+    before: Option<String>,
+    /// Remove what others have removed
+    #[arg(long, group = "target")]
+    received: bool,
+    /// Say what would go, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short = 'y', long)]
+    yes: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Purge this notes ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// Commits
+    #[arg(value_name = "commit", group = "target")]
+    commits: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        let target = target(&repo, &options)?;
+        if !options.dry_run {
+            // What waits, and what was fetched, may hold it too.
+            cli::tell(&repo, &Recorder::new(&repo, &notes_ref).finish());
+            sync::join_fetched(&repo, &notes_ref)?;
+        }
+        let plan = plan(&repo, &notes_ref, target)?;
+        if plan.is_empty() && !options.received {
+            cli::error(&Error::new(Kind::Missing, "nothing recorded fits"));
+            return Ok(Outcome::No);
+        }
+        if !options.json {
+            tell(&plan, options.dry_run)?;
+        }
+        if options.dry_run {
+            return Ok(Outcome::Done);
+        }
+        if !options.yes && !is_confirmed()? {
+            return Ok(Outcome::No);
+        }
+        let purged = carry_out(&repo, &notes_ref, &plan)?;
+        report(&repo, &options, &plan, &purged)?;
+        Ok(if purged.left.is_empty() { Outcome::Done } else { Outcome::No })
+    })
+}
+
+fn target(repo: &Repository, options: &Options) -> Result<Target> {
+    if let Some(id) = &options.session {
+        return Ok(Target::Session(id.clone()));
+    }
+    if let Some(pattern) = &options.pattern {
+        return redaction::of_pattern(pattern).map(Target::Matches);
+    }
+    if options.secrets {
+        return redaction::scanner(repo).map(Target::Matches);
+    }
+    if let Some(date) = &options.before {
+        return repo.parse_date(date).map(Target::Before);
+    }
+    if options.received {
+        return Ok(Target::Received);
+    }
+    if options.commits.is_empty() {
+        return Err(Error::new(Kind::Usage, "nothing is named that shall go"));
+    }
+    let ids = options.commits.iter().map(|revision| repo.resolve(revision));
+    Ok(Target::Commits(ids.collect::<Result<_>>()?))
+}
+
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn tell(plan: &Plan, is_dry_run: bool) -> Result<()> {
+    let verb = if is_dry_run { "would remove" } else { "removing" };
+    let mut text = format!(
+        "{verb} {} and changing {} and {}\n",
+        count(plan.dropped, "segment"),
+        count(plan.changed, "segment"),
+        count(plan.notes, "note"),
+    );
+    for session in &plan.sessions {
+        text += &format!("session {session}\n");
+    }
+    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)
+}
+
+/// Asks on the terminal; without one, somebody must have said so before.
+fn is_confirmed() -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Error::other("what is purged does not come back; --yes does it without asking"));
+    }
+    eprint!("This cannot be undone. Remove it? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).map_err(|error| Error::other("cannot read the answer").because(error))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) -> Result<()> {
+    if options.json {
+        let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
+        let object = json!({"version": 1, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
+            "sessions": sessions, "objects": purged.objects,
+            "left": purged.left.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "agentFiles": purged.agent_files, "remotes": purged.remotes});
+        return std::io::stdout().write_all(format!("{object}\n").as_bytes()).map_err(Error::output);
+    }
+    let text = format!("{} gone from this repository\n", count(purged.objects, "object"));
+    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+    if !purged.left.is_empty() {
+        let error = Error::other(format!(
+            "{} cannot be removed: kept packs or borrowed objects have them",
+            count(purged.left.len(), "object")
+        ));
+        cli::error(&error);
+    }
+    for path in &purged.agent_files {
+        cli::warning(&format!("the agent's own file still has the words: '{}'", path.display()));
+    }
+    for remote in &purged.remotes {
+        cli::hint(Some(repo), &format!("git shiftlog sync push {remote}    # replaces what '{remote}' has"));
+    }
+    if !purged.remotes.is_empty() {
+        cli::hint(Some(repo), "colleagues then run 'git shiftlog sync pull' and 'git shiftlog purge --received'");
+        cli::hint(Some(repo), "the server keeps unreachable objects until its own 'git gc' prunes them");
+    }
+    Ok(())
+}

@@ -1,0 +1,581 @@
+//! Removing words for good: from the archive, the notes, their history and reflogs, and from the object database.
+//!
+//! Read [`plan`], then [`carry_out`]. A session from which a part is taken is stored anew without it, so that what is
+//! left still reads back and has a digest. What became of each segment is marked, see `tombstone`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use sha2::digest::common::hazmat::SerializableState as _;
+use sha2::{Digest as _, Sha256};
+
+use super::state::{Mark, Progress, write_private};
+use super::tombstone::{self, Became, Tombstones};
+use super::{Earlier, Note, State, Unit, pending, sync};
+use crate::agent;
+use crate::archive::{self, Archive, Header, hex};
+use crate::error::{Error, Result};
+use crate::git::date::Time;
+use crate::git::{ObjectId, Repository};
+use crate::notes;
+use crate::redact::Redactor;
+use crate::transcript::SessionKey;
+
+/// The ref of an earlier tool; what it repeats is removed as well.
+const EARLIER_REF: &str = "refs/notes/claude-conversations";
+/// How long one write may wait for other processes.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// What to remove.
+pub enum Target {
+    /// What was said for these commits.
+    Commits(Vec<ObjectId>),
+    /// Sessions with this id, whole, with their sub-agents; nothing of them is stored any more.
+    Session(String),
+    /// What a redactor finds, wherever it stands; a placeholder takes its place.
+    Matches(Redactor),
+    /// What was said before, in seconds since the epoch.
+    Before(i64),
+    /// What others have removed.
+    Received,
+}
+
+/// What is to go.
+#[derive(Default)]
+pub struct Plan {
+    /// Segments of which nothing is left.
+    pub dropped: usize,
+    /// Segments from which a part goes, or that follow one.
+    pub changed: usize,
+    /// Notes that change.
+    pub notes: usize,
+    /// The sessions concerned.
+    pub sessions: BTreeSet<SessionKey>,
+    marks: Tombstones,
+    /// Documents of earlier tools to remove, by commit.
+    earlier_commits: HashSet<ObjectId>,
+    earlier_before: Option<i64>,
+    redactor: Option<Redactor>,
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Purged {
+    /// How many objects are gone.
+    pub objects: usize,
+    /// Objects that could not be removed.
+    pub left: Vec<ObjectId>,
+    /// Files of agents that still have the words.
+    pub agent_files: Vec<PathBuf>,
+    /// Remotes that had our refs.
+    pub remotes: Vec<String>,
+}
+
+impl Plan {
+    /// Says whether there is nothing to remove.
+    pub fn is_empty(&self) -> bool {
+        self.dropped == 0 && self.changed == 0 && self.notes == 0
+    }
+}
+
+fn deadline() -> Instant {
+    Instant::now() + TIMEOUT
+}
+
+/// Finds out what is to go. New segments are written already, but nothing reaches them.
+///
+/// Costs a read of every note, and of every segment for what must be looked for in the words.
+///
+/// # Errors
+///
+/// If a note or a segment cannot be read.
+pub fn plan(repo: &Repository, notes_ref: &str, target: Target) -> Result<Plan> {
+    let archive = Archive::new(repo);
+    let mut plan = Plan::default();
+    let mut wanted: HashSet<ObjectId> = HashSet::new();
+    match &target {
+        Target::Received => plan.marks = Tombstones::read(repo)?,
+        Target::Commits(commit_ids) => {
+            for commit_id in commit_ids {
+                plan.earlier_commits.insert(*commit_id);
+                let note = notes::get(repo, notes_ref, *commit_id)?.unwrap_or_default();
+                for record in Note::parse(&note).records() {
+                    let parse = |hex: &str| repo.parse_id(hex);
+                    let Some(through) = parse(&record.through) else { continue };
+                    let since = record.since.as_deref().and_then(parse);
+                    let (links, _) = archive.chain(through, since);
+                    wanted.extend(links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since));
+                }
+            }
+        }
+        Target::Session(id) => {
+            let known =
+                archive.listing(archive::REF)?.into_iter().filter_map(|(path, _)| archive::session_of_path(&path));
+            let noted = noted_sessions(repo, notes_ref)?;
+            for key in known.chain(noted) {
+                if key.id == *id || key.parent_id() == Some(id) {
+                    plan.marks.sessions.insert(key.file_name());
+                }
+            }
+        }
+        Target::Before(time) => plan.earlier_before = Some(*time),
+        Target::Matches(_) => {}
+    }
+    let mut by_session: BTreeMap<String, Vec<ObjectId>> = BTreeMap::new();
+    for (path, segment_id) in archive.listing(archive::REF)? {
+        let session = path.rsplit_once('/').map(|(directory, _)| directory.to_owned()).unwrap_or_default();
+        by_session.entry(session).or_default().push(segment_id);
+    }
+    for segment_ids in by_session.values() {
+        let is_wanted = |segment_id: ObjectId, header: &Header| match &target {
+            Target::Commits(_) => wanted.contains(&segment_id),
+            Target::Session(_) => plan.marks.bars(&SessionKey::new(&header.agent, &header.session)),
+            Target::Before(time) => Time::parse_rfc3339(&header.time).is_some_and(|at| at.seconds < *time),
+            Target::Matches(_) | Target::Received => false,
+        };
+        let redactor = if let Target::Matches(redactor) = &target { Some(redactor) } else { None };
+        let outcome = rewrite(repo, segment_ids, is_wanted, redactor)?;
+        plan.dropped += outcome.dropped;
+        plan.changed += outcome.changed;
+        plan.sessions.extend(outcome.session.filter(|_| outcome.dropped + outcome.changed > 0));
+        plan.marks.segments.extend(outcome.became);
+    }
+    if let Target::Received = target {
+        let ours: Vec<ObjectId> = by_session.into_values().flatten().collect();
+        plan.dropped = ours.iter().filter(|id| plan.marks.segments.contains_key(*id)).count();
+    }
+    if let Target::Matches(redactor) = target {
+        plan.redactor = Some(redactor);
+    }
+    for name in [notes_ref, EARLIER_REF] {
+        for entry in notes::list(repo, name)? {
+            let bytes = notes::read(repo, entry.note_blob_id)?;
+            plan.notes += usize::from(plan.changed_note(repo, entry.annotated_id, &bytes).is_some());
+        }
+    }
+    Ok(plan)
+}
+
+/// Returns the sessions that records name.
+fn noted_sessions(repo: &Repository, notes_ref: &str) -> Result<Vec<SessionKey>> {
+    let mut sessions = Vec::new();
+    for name in [notes_ref, EARLIER_REF] {
+        for entry in notes::list(repo, name)? {
+            let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
+            sessions.extend(note.units().iter().filter_map(|unit| match unit {
+                Unit::Record(record) => Some(record.key()),
+                Unit::Earlier(document, _) => Some(document.key()),
+                Unit::Foreign(_) => None,
+            }));
+        }
+    }
+    Ok(sessions)
+}
+
+impl Plan {
+    /// Returns what a note is to be; `None` if it stays as it is.
+    fn changed_note(&self, repo: &Repository, commit_id: ObjectId, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut note = Note::parse(bytes);
+        let mut has_changed = false;
+        let prompts: HashMap<(SessionKey, String), Option<String>> =
+            note.records().map(|record| ((record.key(), record.time.clone()), record.prompt.clone())).collect();
+        if self.marks.apply(repo, &mut note) {
+            has_changed = true;
+            // Here it is known what the prompt was, and what of it may stay.
+            note.map_records(|mut record| {
+                let prompt = prompts.get(&(record.key(), record.time.clone())).cloned().flatten();
+                if record.prompt.is_none() && self.redactor.is_some() {
+                    record.prompt = prompt;
+                }
+                Some(record)
+            });
+        }
+        let is_kept = |unit: &Unit| match unit {
+            Unit::Earlier(document, _) => {
+                let is_old = |time: i64| Time::parse_rfc3339(&document.timestamp).is_some_and(|at| at.seconds < time);
+                !self.earlier_commits.contains(&commit_id) && !self.earlier_before.is_some_and(is_old)
+            }
+            _ => true,
+        };
+        let count = note.units().len();
+        note.retain(is_kept);
+        has_changed |= note.units().len() != count;
+        let mut after = note.to_bytes();
+        if let Some(redactor) = &self.redactor {
+            let mut redacted = Note::default();
+            for unit in note.units() {
+                match unit {
+                    Unit::Earlier(document, text) => {
+                        let unit = without_matches(document, text, redactor);
+                        has_changed |= unit.is_some();
+                        redacted.add_unit(unit.unwrap_or_else(|| Unit::Earlier(document.clone(), text.clone())));
+                    }
+                    unit => redacted.add_unit(unit.clone()),
+                }
+            }
+            let lines = redacted.to_bytes();
+            let (clean, dealt) = redactor.redact(&lines);
+            let clean = [&clean[..], &lines[dealt..]].concat();
+            has_changed |= clean != lines;
+            after = clean;
+        }
+        has_changed.then_some(after)
+    }
+}
+
+/// Returns a document of an earlier tool without what a redactor finds in its transcript; `None` if it finds nothing.
+fn without_matches(document: &Earlier, text: &[u8], redactor: &Redactor) -> Option<Unit> {
+    let (transcript, _) = document.transcript().ok()?;
+    let (clean, dealt) = redactor.redact(&transcript);
+    let clean = [&clean[..], &transcript[dealt..]].concat();
+    if clean == transcript {
+        return None;
+    }
+    let (document, text) = document.with_transcript(text, &clean)?;
+    Some(Unit::Earlier(Box::new(document), text.into()))
+}
+
+/// What became of one session's segments.
+#[derive(Default)]
+struct Rewritten {
+    dropped: usize,
+    changed: usize,
+    session: Option<SessionKey>,
+    became: HashMap<ObjectId, Became>,
+}
+
+/// Where a stretch of a transcript went.
+#[derive(Clone)]
+struct Stretch {
+    from: u64,
+    to: u64,
+    new_from: u64,
+    /// Line ends before and after, within the stretch, if its text changed; both are empty if all of it went.
+    lines: Option<Rc<(Vec<u64>, Vec<u64>)>>,
+}
+
+/// A segment as it is after the rewriting.
+struct Place {
+    /// The segment in its place.
+    segment_id: Option<ObjectId>,
+    /// The length and the digest of the transcript there.
+    bytes: u64,
+    digest: Sha256,
+    is_same: bool,
+    stretches: Vec<Stretch>,
+}
+
+/// Returns where a position in the old transcript is in the new one. Positions are line ends.
+fn moved(stretches: &[Stretch], position: u64) -> u64 {
+    let Some(stretch) = stretches.iter().find(|stretch| stretch.from < position && position <= stretch.to) else {
+        return 0;
+    };
+    let offset = position - stretch.from;
+    match stretch.lines.as_deref() {
+        None => stretch.new_from + offset,
+        Some((before, after)) => {
+            let count = before.partition_point(|end| *end <= offset);
+            stretch.new_from + if count == 0 { 0 } else { after.get(count - 1).copied().unwrap_or(0) }
+        }
+    }
+}
+
+fn line_ends(text: &[u8]) -> Vec<u64> {
+    text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at as u64 + 1).collect()
+}
+
+/// Stores the segments of one session anew without what is to go; those before the first that changes stay.
+fn rewrite(
+    repo: &Repository,
+    segment_ids: &[ObjectId],
+    is_wanted: impl Fn(ObjectId, &Header) -> bool,
+    redactor: Option<&Redactor>,
+) -> Result<Rewritten> {
+    let archive = Archive::new(repo);
+    let mut rewritten = Rewritten::default();
+    let mut headers = Vec::new();
+    let mut concerns = HashSet::new();
+    for segment_id in segment_ids {
+        // What is not here cannot be rewritten; a check tells of it.
+        let Ok((header, body)) = archive.read(*segment_id) else { continue };
+        let is_hit =
+            is_wanted(*segment_id, &header) || redactor.is_some_and(|redactor| !redactor.scan(&body).is_empty());
+        if is_hit {
+            concerns.insert(*segment_id);
+        }
+        headers.push((*segment_id, header));
+    }
+    rewritten.session = headers.first().map(|(_, header)| SessionKey::new(&header.agent, &header.session));
+    if concerns.is_empty() {
+        return Ok(rewritten);
+    }
+    let mut places: HashMap<ObjectId, Place> = HashMap::new();
+    for (segment_id, header) in headers {
+        let (_, body) = archive.read(segment_id)?;
+        let parent = header.parent.as_deref().and_then(|hex| repo.parse_id(hex));
+        let known = parent.and_then(|parent| places.get(&parent));
+        let mut stretches: Vec<Stretch> = known.map(|known| known.stretches.clone()).unwrap_or_default();
+        if let (Some(parent), None) = (parent, known) {
+            // The chain begins with what another archive has.
+            let bytes = archive.header(parent).map_or(header.keep, |header| header.total_bytes());
+            stretches.push(Stretch { from: 0, to: bytes, new_from: 0, lines: None });
+        }
+        let keep = moved(&stretches, header.keep);
+        stretches.retain(|stretch| stretch.from < header.keep);
+        if let Some(last) = stretches.last_mut() {
+            last.to = last.to.min(header.keep);
+        }
+        let is_dropped = concerns.contains(&segment_id) && redactor.is_none();
+        let new_body = match redactor {
+            Some(redactor) => {
+                let (clean, dealt) = redactor.redact(&body);
+                [&clean[..], &body[dealt..]].concat()
+            }
+            None if is_dropped => Vec::new(),
+            None => body.clone(),
+        };
+        let is_same_body = new_body == body;
+        stretches.push(Stretch {
+            from: header.keep,
+            to: header.total_bytes(),
+            new_from: keep,
+            lines: (!is_same_body).then(|| Rc::new((line_ends(&body), line_ends(&new_body)))),
+        });
+        let is_same_parent = known.is_none_or(|known| known.is_same);
+        let new_parent = known.map_or(parent, |known| known.segment_id);
+        let prefix = |length: u64| -> Sha256 {
+            match known {
+                Some(known) if known.bytes == length => known.digest.clone(),
+                _ => {
+                    let text = new_parent.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
+                    let length = usize::try_from(length).unwrap_or(usize::MAX).min(text.len());
+                    Sha256::new().chain_update(&text[..length])
+                }
+            }
+        };
+        let mut digest = prefix(keep);
+        if is_dropped {
+            rewritten.dropped += 1;
+            let bytes = known.map_or(keep, |known| known.bytes);
+            if bytes != keep {
+                digest = prefix(bytes);
+            }
+            let became = Became {
+                shiftlog: 1,
+                became: new_parent.map(|id| id.to_string()),
+                bytes,
+                sha256: hex(&digest.clone().finalize()),
+            };
+            rewritten.became.insert(segment_id, became);
+            places.insert(segment_id, Place { segment_id: new_parent, bytes, digest, is_same: false, stretches });
+            continue;
+        }
+        digest.update(&new_body);
+        let bytes = keep + new_body.len() as u64;
+        if is_same_body && is_same_parent {
+            let place = Place { segment_id: Some(segment_id), bytes, digest, is_same: true, stretches };
+            places.insert(segment_id, place);
+            continue;
+        }
+        let sha256 = hex(&digest.clone().finalize());
+        let new_header = Header {
+            parent: new_parent.map(|id| id.to_string()),
+            keep,
+            bytes: new_body.len() as u64,
+            sha256: sha256.clone(),
+            ..header
+        };
+        let new_id = archive.write(&new_header, &new_body)?;
+        rewritten.changed += 1;
+        let became = Became { shiftlog: 1, became: Some(new_id.to_string()), bytes, sha256 };
+        rewritten.became.insert(segment_id, became);
+        places.insert(segment_id, Place { segment_id: Some(new_id), bytes, digest, is_same: false, stretches });
+    }
+    Ok(rewritten)
+}
+
+/// Carries a plan out: marks, archive, notes, our own state, and then everything that reached what is gone.
+///
+/// A crash in between leaves the marks; [`Target::Received`] does the rest then.
+///
+/// # Errors
+///
+/// If a ref cannot be written, or Git cannot pack again.
+pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<Purged> {
+    let mut purged = Purged::default();
+    let mut old_tips = keep_old_tips(repo, notes_ref)?;
+    keep_known(repo, notes_ref)?;
+    plan.marks.write(repo, deadline())?;
+    crate::git::fault_point("purge-marked");
+    rewrite_refs(repo, notes_ref, plan)?;
+    for name in repo.ref_names("refs/shiftlog/remotes/") {
+        if let Some(remote) =
+            name.split('/').nth(3).filter(|remote| !purged.remotes.iter().any(|known| known == remote))
+        {
+            purged.remotes.push(remote.to_owned());
+        }
+        old_tips.extend(repo.tip(&name)?.map(|tip| tip.commit_id));
+        repo.delete_ref(&name)?;
+    }
+    purged.agent_files = update_state(repo, plan)?;
+    for name in [notes_ref, EARLIER_REF, archive::REF] {
+        repo.forget_reflog(name)?;
+    }
+    let gone = repo.only_reachable_from(&old_tips)?;
+    purged.left = repo.drop_objects(&gone)?;
+    purged.objects = gone.len() - purged.left.len();
+    let file = old_tips_file(repo);
+    std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
+    Ok(purged)
+}
+
+fn old_tips_file(repo: &Repository) -> PathBuf {
+    State::new(&repo.common_dir()).root().join("purging")
+}
+
+/// Returns where our refs are and were, as far as their reflogs tell, and writes it down until what they reached has
+/// been dropped: by then the refs are elsewhere, and a purge can end early.
+fn keep_old_tips(repo: &Repository, notes_ref: &str) -> Result<Vec<ObjectId>> {
+    let file = old_tips_file(repo);
+    let left_over = std::fs::read_to_string(&file).unwrap_or_default();
+    let mut tips: Vec<ObjectId> = left_over.lines().filter_map(|hex| repo.parse_id(hex)).collect();
+    for name in [notes_ref, EARLIER_REF, archive::REF] {
+        tips.extend(repo.tip(name)?.map(|tip| tip.commit_id));
+        tips.extend(repo.reflog(name));
+    }
+    tips.sort();
+    tips.dedup();
+    tips.retain(|id| repo.has_object(*id));
+    let lines: String = tips.iter().map(|id| format!("{id}\n")).collect();
+    write_private(&file, lines.as_bytes())?;
+    Ok(tips)
+}
+
+/// Rewrites our own refs by what is marked. Refs without any of it stay as they are.
+///
+/// # Errors
+///
+/// As [`Repository::replace_ref`].
+fn rewrite_refs(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<()> {
+    rewrite_archive(repo, &plan.marks)?;
+    crate::git::fault_point("purge-archived");
+    for name in [notes_ref, EARLIER_REF] {
+        notes::rewrite(repo, name, "shiftlog: purge\n", deadline(), |commit_id, bytes| {
+            plan.changed_note(repo, commit_id, bytes)
+        })?;
+    }
+    Ok(())
+}
+
+fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
+    let archive = Archive::new(repo);
+    repo.replace_ref(archive::REF, "shiftlog: purge\n", deadline(), |tip| {
+        let (mut new, mut gone) = (Vec::new(), Vec::new());
+        let listing = archive.listing_of(tip.tree_id)?;
+        let mut there: HashSet<ObjectId> = listing.iter().map(|(_, id)| *id).collect();
+        for (path, segment_id) in listing {
+            let session = archive::session_of_path(&path);
+            let became = marks.segments.get(&segment_id);
+            if became.is_none() && !session.is_some_and(|session| marks.bars(&session)) {
+                continue;
+            }
+            let new_id = became.and_then(|became| repo.parse_id(became.became.as_deref()?));
+            if let Some(new_id) = new_id.filter(|id| there.insert(*id)) {
+                let (directory, name) = path.rsplit_once('/').unwrap_or_default();
+                let number = name.split('-').next().unwrap_or_default();
+                new.push((format!("{directory}/{number}-{}.zst", new_id.to_hex_with_len(12)), new_id));
+            }
+            gone.push(path);
+        }
+        if gone.is_empty() { Ok(None) } else { archive.edited(tip.tree_id, new, &gone).map(Some) }
+    })?;
+    Ok(())
+}
+
+/// Rewrites our own refs after others' marks have come. Nothing is dropped: that is for whoever asks for it.
+///
+/// # Errors
+///
+/// As [`carry_out`].
+pub(super) fn apply_received(repo: &Repository, notes_ref: &str) -> Result<()> {
+    let plan = Plan { marks: Tombstones::read(repo)?, ..Plan::default() };
+    keep_old_tips(repo, notes_ref)?;
+    rewrite_refs(repo, notes_ref, &plan)
+}
+
+/// Writes down where remotes' refs are that we have joined already: fetching them would bring everything back.
+fn keep_known(repo: &Repository, notes_ref: &str) -> Result<()> {
+    let mut known = sync::Known::read(repo);
+    for name in repo.ref_names("refs/shiftlog/remotes/") {
+        let Some(tip) = repo.tip(&name)? else { continue };
+        let own = match name.rsplit('/').next() {
+            Some("notes") => notes_ref,
+            Some("sessions") => archive::REF,
+            _ => tombstone::REF,
+        };
+        // Only what has been joined: the rest must still come.
+        let ours = repo.tip(own)?.map(|ours| ours.commit_id);
+        if ours.is_some_and(|ours| repo.merge_base(ours, tip.commit_id).is_ok_and(|base| base == Some(tip.commit_id))) {
+            known.add(&name, tip.commit_id);
+        }
+    }
+    known.write(repo)
+}
+
+/// Takes what is gone out of our own files. Returns the agents' files that still have it.
+fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
+    let state = State::new(&repo.common_dir());
+    let archive = Archive::new(repo);
+    let changed = |mark: &Mark| -> Mark {
+        let segment_id = mark.segment.as_deref().and_then(|hex| repo.parse_id(hex));
+        match segment_id.and_then(|id| plan.marks.segments.get(&id)) {
+            Some(became) => Mark { segment: became.became.clone(), bytes: became.bytes, raw: mark.raw },
+            None => mark.clone(),
+        }
+    };
+    let update = |progress: &mut Progress| {
+        let stored = changed(&progress.stored);
+        if stored != progress.stored {
+            let text =
+                stored.segment.as_deref().and_then(|hex| repo.parse_id(hex)).map(|id| archive.transcript(id).bytes());
+            let digest = Sha256::new().chain_update(text.unwrap_or_default());
+            progress.digest = Some(hex(&digest.serialize()));
+        }
+        (progress.stored, progress.recorded) = (stored, changed(&progress.recorded));
+    };
+    let mut files = BTreeSet::new();
+    for mut live in state.all_sessions() {
+        let before = live.clone();
+        update(&mut live.progress);
+        live.sub_agents.values_mut().for_each(update);
+        if live != before {
+            state.save(&live)?;
+        }
+        if plan.sessions.contains(&live.key()) && live.transcript.exists() {
+            files.insert(live.transcript.clone());
+        }
+    }
+    let here = repo.worktree().unwrap_or(repo.git_dir()).to_owned();
+    for session in &plan.sessions {
+        let found = agent::find(&session.agent).and_then(|agent| agent.transcript(&session.id, &here));
+        files.extend(found);
+    }
+    for path in pending::list(&state) {
+        let Ok((capture, bytes)) = pending::read(&path) else { continue };
+        let key = SessionKey::new(&capture.agent, &capture.session);
+        let is_of = |hex: &String| repo.parse_id(hex).is_some_and(|id| plan.earlier_commits.contains(&id));
+        let clean = plan.redactor.as_ref().map(|redactor| {
+            let (clean, dealt) = redactor.redact(&bytes);
+            [&clean[..], &bytes[dealt..]].concat()
+        });
+        if plan.marks.bars(&key) || capture.commits.iter().any(is_of) {
+            std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
+        } else if let Some(clean) = clean.filter(|clean| *clean != bytes) {
+            pending::keep(&state, &capture, &clean)?;
+            std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
+        }
+    }
+    Ok(files.into_iter().collect())
+}

@@ -1,0 +1,256 @@
+//! What is promised about removing words for good: nothing keeps them, and nobody brings them back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sharing::{Team, line};
+use crate::support::{Ran, Scratch};
+
+const SECRET: &str = "the-horse-is-called-Ferdinand";
+
+/// Returns where a word stands: in any object, packed or loose, also within segments, and in our own files.
+fn places(scratch: &Scratch, clone: &Path, word: &str) -> Vec<String> {
+    let mut places = Vec::new();
+    let listed = scratch.git_in(clone, ["cat-file", "--batch-all-objects", "--batch-check", "--unordered"]).ok();
+    for object in listed.lines() {
+        let (id, rest) = object.split_once(' ').unwrap();
+        let kind = rest.split(' ').next().unwrap();
+        let bytes = scratch.git_in(clone, ["cat-file", kind, id]).bytes;
+        let body = shiftlog::archive::segment::decode(&bytes).map_or(bytes, |(_, body)| body);
+        if String::from_utf8_lossy(&body).contains(word) {
+            places.push(object.to_owned());
+        }
+    }
+    let git_dir = PathBuf::from(scratch.git_in(clone, ["rev-parse", "--absolute-git-dir"]).ok().trim());
+    let mut directories = vec![git_dir.join("shiftlog"), git_dir.join("logs")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if entry.path().is_dir() {
+                directories.push(entry.path());
+            } else if String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).contains(word) {
+                places.push(entry.path().display().to_string());
+            }
+        }
+    }
+    places
+}
+
+/// Attaches a transcript of some lines to HEAD.
+fn says(scratch: &Scratch, dir: &Path, session: &str, lines: &[&str]) {
+    let text: String = lines.iter().map(|words| line(words)).collect();
+    let file = scratch.root().join("said");
+    fs::write(&file, text).unwrap();
+    scratch.shiftlog_in(dir, "add", ["--transcript", file.to_str().unwrap(), "--session", session, "-q"]).ok();
+}
+
+fn purge(scratch: &Scratch, args: &[&str]) -> Ran {
+    scratch.shiftlog("purge", [&["--yes"], args].concat())
+}
+
+fn text(lines: &[&str]) -> String {
+    lines.iter().map(|words| line(words)).collect()
+}
+
+#[test]
+fn a_secret_goes_from_the_middle_of_a_session_and_the_rest_stays() {
+    let scratch = Scratch::new();
+    let first = format!("remember: {SECRET}");
+    says(&scratch, &scratch.top, "s", &[&first, "second"]);
+    scratch.commit("x", "1\n", "next");
+    says(&scratch, &scratch.top, "s", &[&first, "second", "third"]);
+    scratch.commit("x", "2\n", "last");
+    says(&scratch, &scratch.top, "s", &[&first, "second", "third", "fourth"]);
+    // Packed, loose, in the reflog, and pending.
+    scratch.git(["gc", "-q"]).ok();
+    says(&scratch, &scratch.top, "t", &[&format!("again: {SECRET}")]);
+    scratch.git(["config", "core.logAllRefUpdates", "always"]).ok();
+    assert!(places(&scratch, &scratch.top, SECRET).len() >= 3);
+    let dry = scratch.shiftlog("purge", [&format!("--match={SECRET}"), "--dry-run"]).ok();
+    let expected = "would remove 0 segments and changing 4 segments and 3 notes\nsession claude/s\nsession claude/t\n";
+    assert_eq!(dry, expected);
+    assert!(!places(&scratch, &scratch.top, SECRET).is_empty(), "a dry run does nothing");
+    purge(&scratch, &[&format!("--match={SECRET}")]).ok();
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+    let clean = "remember: [REDACTED:purged]";
+    assert_eq!(scratch.raw("HEAD", &["--full", "--session=s"]), text(&[clean, "second", "third", "fourth"]));
+    assert_eq!(scratch.raw("HEAD", &["--session=s"]), text(&["fourth"]));
+    assert_eq!(scratch.raw("HEAD~1", &[]), text(&["third"]));
+    assert_eq!(scratch.raw("HEAD~2", &[]), text(&[clean, "second"]));
+    assert!(scratch.shiftlog("log", [""; 0]).ok().contains("remember: [REDACTED:purged]"), "the prompt is kept");
+    scratch.shiftlog("fsck", ["-q"]).ok();
+    scratch.assert_sound();
+    // What comes after is added to what is left.
+    scratch.commit("x", "3\n", "after");
+    says(&scratch, &scratch.top, "s", &[clean, "second", "third", "fourth", "fifth"]);
+    assert_eq!(scratch.raw("HEAD", &[]), text(&["fifth"]));
+    assert_eq!(purge(&scratch, &[&format!("--match={SECRET}")]).code, 1, "there is nothing left to remove");
+}
+
+#[test]
+fn the_conversation_of_a_commit_goes_and_what_follows_it_stays() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &["first"]);
+    scratch.commit("x", "1\n", "next");
+    says(&scratch, &scratch.top, "s", &["first", SECRET]);
+    scratch.commit("x", "2\n", "last");
+    says(&scratch, &scratch.top, "s", &["first", SECRET, "third"]);
+    purge(&scratch, &["HEAD~1"]).ok();
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+    assert_eq!(scratch.shiftlog("show", ["HEAD~1"]).code, 1);
+    assert_eq!(scratch.raw("HEAD", &[]), text(&["third"]));
+    assert_eq!(scratch.raw("HEAD", &["--full"]), text(&["first", "third"]));
+    scratch.shiftlog("fsck", ["-q"]).ok();
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_session_goes_whole_and_is_not_stored_again() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt(SECRET);
+    session.edits("x", "1\n");
+    session.commits("one");
+    session.says(&format!("more of {SECRET}"));
+    let ran = purge(&scratch, &["--session=s1"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("warning: the agent's own file still has the words: "), "{ran:?}");
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+    session.prompt("and now?");
+    session.edits("x", "2\n");
+    session.commits("two");
+    session.hook("SessionEnd");
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "it is not stored again");
+    assert_eq!(scratch.shiftlog("show", ["HEAD"]).code, 1);
+    assert_eq!(scratch.shiftlog("log", [""; 0]).ok(), "");
+    let other = scratch.session("s2");
+    other.prompt("another session");
+    other.edits("x", "3\n");
+    other.commits("three");
+    assert_eq!(scratch.record("HEAD")["session"], "s2");
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_live_session_goes_on_after_a_secret_was_taken_out() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt(&format!("use {SECRET}"));
+    session.edits("x", "1\n");
+    session.commits("one");
+    purge(&scratch, &[&format!("--match={SECRET}")]).ok();
+    session.prompt("go on");
+    session.edits("x", "2\n");
+    session.commits("two");
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+    let expected = session.text().replace(SECRET, "[REDACTED:purged]");
+    assert_eq!(scratch.raw("HEAD", &["--full"]), expected);
+    scratch.shiftlog("fsck", ["-q"]).ok();
+}
+
+#[test]
+fn what_is_old_goes() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &[SECRET]);
+    assert_eq!(purge(&scratch, &["--before=2000-01-01"]).code, 1);
+    // Git reads no date that is still to come.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    purge(&scratch, &["--before=now"]).ok();
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+}
+
+#[test]
+fn secrets_that_were_stored_while_redaction_was_off_go() {
+    let scratch = Scratch::new();
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    scratch.git(["config", "shiftlog.redact", "off"]).ok();
+    says(&scratch, &scratch.top, "s", &[&format!("use {token} here")]);
+    assert_eq!(scratch.shiftlog("scan", ["-q"]).code, 1);
+    purge(&scratch, &["--secrets"]).ok();
+    assert_eq!(places(&scratch, &scratch.top, &token), Vec::<String>::new());
+    scratch.shiftlog("scan", ["-q"]).ok();
+    assert!(scratch.raw("HEAD", &[]).contains("use [REDACTED:github"), "{}", scratch.raw("HEAD", &[]));
+}
+
+#[test]
+fn without_a_terminal_it_refuses_unless_it_is_told_so() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &["words"]);
+    let ran = scratch.shiftlog("purge", ["HEAD"]);
+    assert_eq!(ran.code, 128);
+    assert_eq!(ran.stderr, "fatal: what is purged does not come back; --yes does it without asking\n");
+    assert_eq!(scratch.raw("HEAD", &[]), text(&["words"]));
+}
+
+#[test]
+fn nobody_brings_back_what_was_purged() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    says(&team.scratch, &a, "s", &[SECRET, "harmless"]);
+    says(&team.scratch, &a, "t", &["something else"]);
+    for clone in [&a, &b] {
+        team.shiftlog(clone, "sync", &["-q"]).ok();
+    }
+    // The colleague records more, on the same commit, before hearing of it.
+    says(&team.scratch, &b, "u", &["of the colleague"]);
+    team.shiftlog(&a, "purge", &["--yes", &format!("--match={SECRET}")]).ok();
+    assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new());
+    team.shiftlog(&a, "sync", &["push", "-q"]).ok();
+    assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new(), "pushing does not fetch it again");
+    // The server drops it with its own gc.
+    team.git(&team.server, &["gc", "-q", "--prune=now"]).ok();
+    assert_eq!(places(&team.scratch, &team.server, SECRET), Vec::<String>::new());
+    let synced = team.shiftlog(&b, "sync", &[]);
+    assert!(synced.stderr.contains("'git shiftlog purge --received' does it here"), "{synced:?}");
+    team.shiftlog(&b, "purge", &["--received", "--yes"]).ok();
+    assert_eq!(places(&team.scratch, &b, SECRET), Vec::<String>::new());
+    for clone in [&a, &b, &a, &b] {
+        team.shiftlog(clone, "sync", &["-q"]).ok();
+    }
+    team.git(&team.server, &["gc", "-q", "--prune=now"]).ok();
+    assert_eq!(places(&team.scratch, &team.server, SECRET), Vec::<String>::new());
+    for clone in [&a, &b] {
+        assert_eq!(places(&team.scratch, clone, SECRET), Vec::<String>::new());
+        team.assert_said(clone, "HEAD", &["[REDACTED:purged]", "harmless", "something else", "of the colleague"]);
+        team.shiftlog(clone, "fsck", &["-q"]).ok();
+        team.assert_sound(clone);
+    }
+    let heads = [&a, &b].map(|clone| team.id(clone, "refs/notes/shiftlog"));
+    assert_eq!(heads[0], heads[1], "clones come to rest");
+}
+
+#[test]
+fn a_colleague_who_still_has_it_and_pushes_first_does_not_bring_it_back() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    says(&team.scratch, &a, "s", &[SECRET]);
+    for clone in [&a, &b] {
+        team.shiftlog(clone, "sync", &["-q"]).ok();
+    }
+    team.shiftlog(&a, "purge", &["--yes", "--session=s"]).ok();
+    says(&team.scratch, &b, "u", &["of the colleague"]);
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.assert_said(&a, "HEAD", &["of the colleague"]);
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.assert_said(&b, "HEAD", &["of the colleague"]);
+    let c = team.clone_of("c", &[]);
+    team.shiftlog(&c, "sync", &["-q"]).ok();
+    assert_eq!(places(&team.scratch, &c, SECRET), Vec::<String>::new());
+    team.assert_said(&c, "HEAD", &["of the colleague"]);
+}
+
+#[test]
+fn a_purge_that_was_interrupted_is_finished_by_the_next() {
+    for point in ["purge-marked", "purge-archived"] {
+        let mut scratch = Scratch::new();
+        says(&scratch, &scratch.top, "s", &[SECRET]);
+        scratch.commit("x", "1\n", "next");
+        says(&scratch, &scratch.top, "s", &[SECRET, "harmless"]);
+        scratch.env.insert("SHIFTLOG_FAULT".into(), point.into());
+        assert_ne!(purge(&scratch, &["HEAD~1"]).code, 0);
+        scratch.env.remove("SHIFTLOG_FAULT");
+        purge(&scratch, &["--received"]).ok();
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{point}");
+        assert_eq!(scratch.raw("HEAD", &[]), text(&["harmless"]), "{point}");
+    }
+}
