@@ -4,7 +4,7 @@
 
 _git_shiftlog ()
 {
-	local commands="init log list show branches get keys mcp add sync remap fsck scan purge doctor deinit install-docs"
+	local commands="init log list show branches get keys mcp add sync remap fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -84,6 +84,9 @@ _git_shiftlog ()
 	fsck,--*)
 		__gitcomp "--repair --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
 		;;
+	verify,--*)
+		__gitcomp "--signed --own-tree --json --ref= --quiet --help"
+		;;
 	scan,--*)
 		__gitcomp "--archive --branches --list-rules --json --quiet --date= --ref= --color --color= --help"
 		;;
@@ -109,6 +112,9 @@ _git_shiftlog ()
 		__git_complete_revlist
 		;;
 	purge,*)
+		__git_complete_revlist
+		;;
+	verify,*)
 		__git_complete_revlist
 		;;
 	log,*|list,*)
@@ -817,6 +823,57 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__fsck -o nosort -o bashdefault -o default git-shiftlog-fsck
 else
     complete -F _git__shiftlog__fsck -o bashdefault -o default git-shiftlog-fsck
+fi
+
+_git__shiftlog__verify() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__verify"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__verify)
+            opts="-q -h --signed --own-tree --json --ref --quiet"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__verify -o nosort -o bashdefault -o default git-shiftlog-verify
+else
+    complete -F _git__shiftlog__verify -o bashdefault -o default git-shiftlog-verify
 fi
 
 _git__shiftlog__scan() {

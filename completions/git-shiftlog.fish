@@ -32,6 +32,7 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a add -d 'Attach a tran
 complete -c git -f -n __fish_git_shiftlog_needs_command -a sync -d 'Exchange conversations with a remote'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a remap -d 'Carry conversations over rewritten history'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a fsck -d 'Check that all that is recorded is there'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a verify -d 'Check that records are intact, and who signed them'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a purge -d 'Remove conversations for good'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and prove that it records'
@@ -145,6 +146,13 @@ complete -c git-shiftlog-fsck -l unreachable -d 'List commits with a note that n
 complete -c git-shiftlog-fsck -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-fsck -s q -l quiet -d 'Print problems alone'
 complete -c git-shiftlog-fsck -s h -d 'Print this usage'
+
+complete -c git-shiftlog-verify -l ref -d 'Verify this notes ref' -r
+complete -c git-shiftlog-verify -l signed -d 'Fail unless each record has a good signature'
+complete -c git-shiftlog-verify -l own-tree -d 'Fail unless each record was made for the tree of its commit'
+complete -c git-shiftlog-verify -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-verify -s q -l quiet -d 'Print nothing; only the exit status tells'
+complete -c git-shiftlog-verify -s h -d 'Print this usage'
 
 complete -c git-shiftlog-scan -l date -d 'Show dates in this format' -r
 complete -c git-shiftlog-scan -l ref -d 'Read notes from this ref' -r

@@ -18,6 +18,7 @@ pub mod remap;
 pub mod scan;
 pub mod show;
 pub mod sync;
+pub mod verify;
 
 use clap::CommandFactory as _;
 
@@ -44,6 +45,11 @@ pub const ALL: &[Listed] = &[
     Listed { name: "sync", summary: "Exchange conversations with a remote", options: sync::Options::command },
     Listed { name: "remap", summary: "Carry conversations over rewritten history", options: remap::Options::command },
     Listed { name: "fsck", summary: "Check that all that is recorded is there", options: fsck::Options::command },
+    Listed {
+        name: "verify",
+        summary: "Check that records are intact, and who signed them",
+        options: verify::Options::command,
+    },
     Listed { name: "scan", summary: "Look for secrets in conversations", options: scan::Options::command },
     Listed { name: "purge", summary: "Remove conversations for good", options: purge::Options::command },
     Listed { name: "doctor", summary: "Check the set-up and prove that it records", options: doctor::Options::command },

@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -17,6 +19,8 @@ pub struct Git {
     directory: Option<PathBuf>,
     input: Option<Vec<u8>>,
     asking: Asking,
+    environment: Vec<(&'static str, String)>,
+    deadline: Option<Instant>,
 }
 
 /// What a `git` command printed on stdout.
@@ -26,7 +30,7 @@ pub type Output = BString;
 pub fn git<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Git {
     let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
     let name = args.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Git { name, args, directory: None, input: None, asking: Asking::Never }
+    Git { name, args, directory: None, input: None, asking: Asking::Never, environment: Vec::new(), deadline: None }
 }
 
 impl Git {
@@ -57,6 +61,20 @@ impl Git {
         self
     }
 
+    /// Sets an environment variable of the command.
+    #[must_use]
+    pub fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.environment.push((name, value.into()));
+        self
+    }
+
+    /// Ends the command if it has not ended by then: it fails.
+    #[must_use]
+    pub fn until(mut self, deadline: Instant) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
     /// Runs the command and returns its stdout.
     ///
     /// # Errors
@@ -72,23 +90,51 @@ impl Git {
             // No terminal, and no window that pops up from a program nobody sees.
             command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS_REQUIRE", "never");
         }
+        command.envs(self.environment);
+        #[cfg(unix)]
+        if self.deadline.is_some() {
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        }
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
         let failed = |error| Error::other(format!("cannot run 'git {name}'")).because(error);
         let mut child = command.spawn().map_err(|error: std::io::Error| failed(error.to_string()))?;
         let writer = self.input.and_then(|input| child.stdin.take().map(|stdin| (stdin, input)));
+        let (deadline, id) = (self.deadline, child.id());
+        let is_over = AtomicBool::new(false);
         let output = std::thread::scope(|scope| {
             if let Some((mut stdin, input)) = writer {
                 scope.spawn(move || std::io::Write::write_all(&mut stdin, &input));
             }
-            child.wait_with_output()
+            if let Some(deadline) = deadline {
+                let is_over = &is_over;
+                scope.spawn(move || end_at(deadline, id, is_over));
+            }
+            let output = child.wait_with_output();
+            is_over.store(true, Ordering::Relaxed);
+            output
         })
         .map_err(|error| failed(error.to_string()))?;
         if output.status.success() {
             return Ok(output.stdout.into());
         }
         Err(failed(reason(&output.stderr)))
+    }
+}
+
+/// Ends a process that is still there at `deadline`.
+fn end_at(deadline: Instant, id: u32, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        if Instant::now() >= deadline {
+            #[cfg(unix)]
+            if let Some(process) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
+                // With all that it has started, which would keep its output open.
+                let _ = rustix::process::kill_process_group(process, rustix::process::Signal::TERM);
+            }
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

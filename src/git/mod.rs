@@ -16,6 +16,7 @@ mod names;
 mod pack;
 mod refs;
 mod remote;
+pub mod sign;
 mod walk;
 
 use std::path::{Path, PathBuf};

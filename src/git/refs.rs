@@ -97,7 +97,7 @@ impl Repository {
                 return Ok(false);
             }
             let parents: Vec<ObjectId> = tip.iter().map(|tip| tip.commit_id).collect();
-            let commit_id = self.commit_tree(message, tree_id, &parents)?;
+            let commit_id = self.commit_tree(message, tree_id, &parents, deadline)?;
             self.swap(ref_name, message, tip, commit_id)?;
             Ok(true)
         })
@@ -143,8 +143,31 @@ impl Repository {
             {
                 return Ok(false);
             }
-            let commit_id = self.commit_tree(message, merged.tree_id, &parents)?;
+            let commit_id = self.commit_tree(message, merged.tree_id, &parents, deadline)?;
             self.swap(ref_name, message, ours, commit_id)?;
+            Ok(true)
+        })
+    }
+
+    /// Puts a signed commit in the place of the one that `git` has just made on our ref without a signature, where ours
+    /// are signed. `message` begins that commit's message.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::update_ref`].
+    pub fn sign_tip(&self, ref_name: &str, message: &str, deadline: Instant) -> Result<bool> {
+        if !self.signs() {
+            return Ok(false);
+        }
+        self.attempt(ref_name, deadline, |tip| {
+            let Some(tip) = tip else { return Ok(false) };
+            let commit = self.commit(tip.commit_id)?;
+            if !commit.message.starts_with(message.as_bytes()) {
+                return Ok(false);
+            }
+            let text = commit.message.to_str_lossy();
+            let signed = self.commit_tree(&text, commit.tree_id, &commit.parent_ids, deadline)?;
+            self.swap(ref_name, &text, Some(tip), signed)?;
             Ok(true)
         })
     }
@@ -165,7 +188,7 @@ impl Repository {
         self.attempt(ref_name, deadline, |tip| {
             let Some(tip) = tip else { return Ok(false) };
             let Some(tree_id) = edit(tip)? else { return Ok(false) };
-            let commit_id = self.commit_tree(message, tree_id, &[])?;
+            let commit_id = self.commit_tree(message, tree_id, &[], deadline)?;
             self.swap(ref_name, message, Some(tip), commit_id)?;
             Ok(true)
         })
@@ -227,8 +250,18 @@ impl Repository {
         }
     }
 
-    /// Makes a commit of our own and writes it with everything it names.
-    fn commit_tree(&self, message: &str, tree_id: ObjectId, parents: &[ObjectId]) -> Result<ObjectId> {
+    /// Makes a commit of our own and writes it with everything it names. It is signed if the configuration says so.
+    fn commit_tree(
+        &self,
+        message: &str,
+        tree_id: ObjectId,
+        parents: &[ObjectId],
+        deadline: Instant,
+    ) -> Result<ObjectId> {
+        if self.signs() {
+            self.write_objects()?;
+            return self.commit_signed(message, tree_id, parents, deadline);
+        }
         let fail = |error: gix::Error| gix_error("cannot write a commit", &error);
         let (name, email) = self.committer();
         let time = now();

@@ -22,6 +22,7 @@ pub mod repair;
 mod state;
 pub mod sync;
 mod tombstone;
+pub mod verify;
 mod walk;
 
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,9 @@ pub struct Record {
     /// SHA-256, in hex, of the whole transcript up to `through`.
     #[serde(default)]
     pub sha256: String,
+    /// The tree of the commit that it was made for, in hex; a commit that the record was carried to has another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
     /// Keys that a later version may have added.
     #[serde(flatten)]
     pub other: Map<String, Value>,

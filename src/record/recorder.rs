@@ -221,6 +221,7 @@ impl<'r> Recorder<'r> {
             through,
             bytes: progress.stored.bytes,
             sha256: stretch.reading.stored_sha256(&self.archive)?,
+            tree: None,
             other: serde_json::Map::new(),
         };
         let message = format!("shiftlog: {} on {}\n", stretch.key, stretch.commit_ids[0].to_hex_with_len(12));
@@ -228,7 +229,8 @@ impl<'r> Recorder<'r> {
             for commit_id in &stretch.commit_ids {
                 let old = editor.get(*commit_id)?;
                 let mut note = Note::parse(old.as_deref().unwrap_or_default());
-                note.add(record.clone());
+                let tree = self.repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
+                note.add(Record { tree, ..record.clone() });
                 let new = note.to_bytes();
                 if old.as_deref() != Some(&new[..]) {
                     editor.replace(*commit_id, &new)?;

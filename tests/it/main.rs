@@ -15,5 +15,6 @@ mod rewriting;
 mod rooms;
 mod setup;
 mod sharing;
+mod signing;
 mod storage;
 mod support;

@@ -1,0 +1,5 @@
+//! `git shiftlog verify`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::verify::run()
+}

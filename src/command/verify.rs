@@ -1,0 +1,115 @@
+//! `git shiftlog verify`: whether the records of commits are intact, and who signed them.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::json;
+
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Kind};
+use crate::git::sign::State;
+use crate::git::{Names, Order, Range};
+use crate::notes;
+use crate::pretty;
+use crate::record::verify::{Verified, verify};
+
+/// Check that records are intact, and who signed them
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-verify", override_usage = "git shiftlog verify [<options>] [<revision-range>]")]
+pub struct Options {
+    /// Fail unless each record has a good signature
+    #[arg(long)]
+    signed: bool,
+    /// Fail unless each record was made for the tree of its commit
+    #[arg(long)]
+    own_tree: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Verify this notes ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// Print nothing; only the exit status tells
+    #[arg(short = 'q', long)]
+    quiet: bool,
+    /// Commits; HEAD alone by default
+    #[arg(value_name = "revision-range")]
+    revisions: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        let mut commit_ids = Vec::new();
+        if options.revisions.is_empty() {
+            commit_ids.push(repo.resolve("HEAD")?);
+        } else {
+            let mut range = Range::default();
+            options.revisions.iter().try_for_each(|revision| repo.add_to_range(&mut range, revision))?;
+            for step in repo.walk(&range, Order::NewestFirst)? {
+                commit_ids.push(step?.commit_id);
+            }
+        }
+        let verified = verify(&repo, &notes_ref, &commit_ids)?;
+        if verified.is_empty() {
+            cli::error(&Error::new(Kind::Missing, "no record there"));
+            return Ok(Outcome::No);
+        }
+        let mut names = repo.names();
+        if !options.quiet {
+            let line = |each: &Verified| if options.json { object(each) } else { line(&mut names, each) };
+            let text: String = verified.iter().map(line).collect();
+            std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+        }
+        let is_fine = |each: &Verified| {
+            each.problem.is_none()
+                && each.signature.state != State::Bad
+                && (!options.signed || each.signature.state == State::Good)
+                && (!options.own_tree || each.is_own_tree == Some(true))
+        };
+        Ok(if verified.iter().all(is_fine) { Outcome::Done } else { Outcome::No })
+    })
+}
+
+fn state(each: &Verified) -> &'static str {
+    match (&each.problem, each.is_elsewhere) {
+        (Some(_), _) => "damaged",
+        (None, true) => "elsewhere",
+        (None, false) => "intact",
+    }
+}
+
+fn line(names: &mut Names<'_>, each: &Verified) -> String {
+    let mut line = format!("{} {} {}", names.shorten(each.commit_id), each.key, state(each));
+    if let Some(problem) = &each.problem {
+        line += &format!(" ({problem})");
+    }
+    line += match each.signature.state {
+        State::None => ", unsigned",
+        State::Good => ", good signature",
+        State::Doubtful => ", signature by a key that is not trusted",
+        State::Bad => ", BAD signature",
+        State::Unchecked => ", signature that cannot be checked",
+    };
+    if !each.signature.signer.is_empty() {
+        line += &format!(" by {}", each.signature.signer);
+    }
+    line += match each.is_own_tree {
+        Some(true) => ", made for this tree",
+        Some(false) => ", made for another tree",
+        None => "",
+    };
+    pretty::line(&line) + "\n"
+}
+
+fn object(each: &Verified) -> String {
+    let object = json!({"version": 1, "commit": each.commit_id.to_string(), "session": each.key.to_string(),
+        "state": state(each), "problem": each.problem, "signature": each.signature.state.name(),
+        "signer": each.signature.signer, "key": each.signature.key,
+        "writtenBy": each.written_by.map(|id| id.to_string()), "ownTree": each.is_own_tree});
+    format!("{object}\n")
+}

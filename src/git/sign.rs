@@ -1,0 +1,113 @@
+//! Signatures of commits, made and checked by Git with the programs it is configured for: OpenPGP, SSH or X.509.
+
+use std::time::Instant;
+
+use bstr::ByteSlice as _;
+
+use super::{ObjectId, Repository, git};
+use crate::error::Result;
+
+/// What Git says of a commit's signature.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Signature {
+    /// The letter that `%G?` of `git log` has.
+    pub state: State,
+    /// Who signed, as the key tells; may be empty.
+    pub signer: String,
+    /// The key.
+    pub key: String,
+}
+
+/// Whether a signature holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum State {
+    /// There is none.
+    None,
+    /// It holds, by a key that is trusted.
+    Good,
+    /// It holds, by a key of unknown trust, or one that has expired or was revoked since.
+    Doubtful,
+    /// It does not hold.
+    Bad,
+    /// It cannot be checked: the key or the program is missing.
+    Unchecked,
+}
+
+impl State {
+    /// Returns it as a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::None => "unsigned",
+            State::Good => "good",
+            State::Doubtful => "doubtful",
+            State::Bad => "bad",
+            State::Unchecked => "unchecked",
+        }
+    }
+}
+
+impl Repository {
+    /// Says whether commits on our own refs are signed: `shiftlog.sign`, then `commit.gpgSign`.
+    pub(super) fn signs(&self) -> bool {
+        self.config_bool("shiftlog.sign").or_else(|| self.config_bool("commit.gpgSign")).unwrap_or(false)
+    }
+
+    /// Makes a signed commit with `git commit-tree`. The tree must be written.
+    ///
+    /// # Errors
+    ///
+    /// If the signing program fails, or asks and is not answered by `deadline`.
+    pub(super) fn commit_signed(
+        &self,
+        message: &str,
+        tree_id: ObjectId,
+        parents: &[ObjectId],
+        deadline: Instant,
+    ) -> Result<ObjectId> {
+        let (name, email) = self.committer();
+        let (name, email) = (name.to_str_lossy().into_owned(), email.to_str_lossy().into_owned());
+        let time = format!("{} +0000", super::date::Time::now().seconds);
+        let mut args = vec!["commit-tree".to_owned(), "-S".to_owned(), tree_id.to_string()];
+        args.extend(parents.iter().flat_map(|parent| ["-p".to_owned(), parent.to_string()]));
+        let mut command = git(args).repository(self).input(message.as_bytes().to_vec()).until(deadline);
+        for role in ["AUTHOR", "COMMITTER"] {
+            let variables: [&'static str; 3] = match role {
+                "AUTHOR" => ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"],
+                _ => ["GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE"],
+            };
+            for (variable, value) in variables.into_iter().zip([&name, &email, &time]) {
+                command = command.env(variable, value.clone());
+            }
+        }
+        let printed = command.capture()?;
+        let hex = printed.trim().to_str_lossy().into_owned();
+        self.parse_id(&hex).ok_or_else(|| crate::error::Error::other("'git commit-tree' printed no commit"))
+    }
+
+    /// Returns what Git says of the signatures of commits, in the order asked for.
+    ///
+    /// # Errors
+    ///
+    /// If `git log` fails.
+    pub fn signatures(&self, commit_ids: &[ObjectId]) -> Result<Vec<Signature>> {
+        if commit_ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut args: Vec<String> =
+            ["log", "--no-walk=unsorted", "--format=%G?%x00%GS%x00%GK"].map(str::to_owned).to_vec();
+        args.extend(commit_ids.iter().map(ToString::to_string));
+        let output = git(args).repository(self).capture()?;
+        let parse = |line: &[u8]| {
+            let mut parts = line.split_str("\0").map(|part| part.to_str_lossy().into_owned());
+            let state = match parts.next().as_deref() {
+                Some("G") => State::Good,
+                Some("U" | "X" | "Y" | "R") => State::Doubtful,
+                Some("B") => State::Bad,
+                Some("E") => State::Unchecked,
+                _ => State::None,
+            };
+            Signature { state, signer: parts.next().unwrap_or_default(), key: parts.next().unwrap_or_default() }
+        };
+        Ok(output.lines().map(parse).collect())
+    }
+}

@@ -1,0 +1,117 @@
+//! What signatures tell, made and checked by Git with an SSH key.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Scratch, skip};
+
+/// Makes a repository set up for recording that signs with a key of its own; `None` without `ssh-keygen`.
+fn signing() -> Option<Scratch> {
+    let scratch = Scratch::set_up();
+    let key = scratch.home().join("key");
+    let made =
+        Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"]).arg(&key).status();
+    if !made.is_ok_and(|status| status.success()) {
+        skip("there is no ssh-keygen here");
+        return None;
+    }
+    let public = fs::read_to_string(key.with_extension("pub")).unwrap();
+    let allowed = scratch.home().join("allowed");
+    fs::write(&allowed, format!("committer@example.com {public}")).unwrap();
+    for (name, value) in [
+        ("gpg.format", "ssh"),
+        ("user.signingKey", key.to_str().unwrap()),
+        ("gpg.ssh.allowedSignersFile", allowed.to_str().unwrap()),
+        ("shiftlog.sign", "true"),
+    ] {
+        scratch.git(["config", name, value]).ok();
+    }
+    Some(scratch)
+}
+
+fn record(scratch: &Scratch, id: &str) {
+    let session = scratch.session(id);
+    session.prompt("words");
+    session.edits("x", id);
+    session.commits(id);
+}
+
+#[test]
+fn records_are_signed_and_verified_through_git() {
+    let Some(scratch) = signing() else { return };
+    record(&scratch, "s1");
+    scratch.git(["verify-commit", "refs/notes/shiftlog"]).ok();
+    scratch.git(["verify-commit", "refs/shiftlog/sessions"]).ok();
+    let line = scratch.shiftlog("verify", [""; 0]).ok();
+    let short = &scratch.id("HEAD")[..7];
+    let expected = format!("{short} claude/s1 intact, good signature by committer@example.com, made for this tree\n");
+    assert_eq!(line, expected);
+    scratch.shiftlog("verify", ["--signed", "--own-tree", "-q"]).ok();
+    scratch.assert_sound();
+}
+
+#[test]
+fn what_was_not_signed_or_was_carried_or_tampered_with_is_told() {
+    let Some(scratch) = signing() else { return };
+    scratch.git(["config", "shiftlog.sign", "false"]).ok();
+    record(&scratch, "s1");
+    assert_eq!(scratch.shiftlog("verify", ["--signed"]).code, 1);
+    scratch.git(["config", "shiftlog.sign", "true"]).ok();
+    record(&scratch, "s2");
+    let lines = scratch.shiftlog("verify", ["--json", "HEAD~2..HEAD"]).ok();
+    let states: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let states: Vec<_> = states.iter().map(|state| (&state["session"], &state["signature"], &state["state"])).collect();
+    let (good, unsigned, intact) = ("good".into(), "unsigned".into(), "intact".into());
+    let names = ["claude/s2", "claude/s1"].map(Value::from);
+    assert_eq!(states, [(&names[0], &good, &intact), (&names[1], &unsigned, &intact)]);
+    scratch.write("x", "amended");
+    scratch.git(["commit", "-q", "-a", "--amend", "--no-edit"]).ok();
+    let carried = scratch.shiftlog("verify", ["--own-tree"]);
+    assert_eq!(carried.code, 1);
+    assert!(carried.stdout.contains(" intact, good signature"), "{carried:?}");
+    assert!(carried.stdout.contains("made for another tree"), "{carried:?}");
+    // Somebody rewrites the note, and keeps the signature of another commit.
+    let note = scratch.git(["notes", "--ref=shiftlog", "show"]).ok();
+    let forged = note.replace("\"bytes\":", "\"bytes\":1");
+    scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", &forged]).ok();
+    let object = scratch.git(["cat-file", "commit", "refs/notes/shiftlog~1"]).ok();
+    let signature = &object[object.find("gpgsig").unwrap()..object.find("\n\n").unwrap()];
+    let unsigned = scratch.git(["cat-file", "commit", "refs/notes/shiftlog"]).ok();
+    let at = unsigned.find("\n\n").unwrap();
+    let forged = format!("{}\n{signature}{}", &unsigned[..at], &unsigned[at..]);
+    let id = scratch.run_with_input("git", ["hash-object", "-w", "-t", "commit", "--stdin"], forged.as_bytes()).ok();
+    scratch.git(["update-ref", "refs/notes/shiftlog", id.trim()]).ok();
+    let ran = scratch.shiftlog("verify", [""; 0]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stdout.contains(" damaged (the record tells of another transcript"), "{ran:?}");
+    assert!(ran.stdout.contains(", BAD signature"), "{ran:?}");
+}
+
+#[test]
+fn a_signature_that_cannot_be_made_leaves_the_words_pending_and_the_commit_alone() {
+    let Some(mut scratch) = signing() else { return };
+    let key = scratch.git(["config", "user.signingKey"]).ok();
+    scratch.git(["config", "user.signingKey", "/nowhere"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("words");
+    session.edits("x", "1\n");
+    session.commits("one");
+    assert_eq!(scratch.records("HEAD").len(), 0);
+    assert_ne!(fs::read_dir(scratch.state().join("pending")).unwrap().count(), 0);
+    // A program that asks and is not answered.
+    let (program, answered) = (scratch.root().join("bin/asks"), scratch.root().join("answered"));
+    fs::write(&program, format!("#!/bin/sh\nsleep 60\ntouch '{}'\n", answered.display())).unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    scratch.git(["config", "gpg.ssh.program", program.to_str().unwrap()]).ok();
+    scratch.git(["config", "shiftlog.hookTimeout", "1"]).ok();
+    scratch.commit("y", "1\n", "by hand");
+    assert!(!answered.exists(), "the commit does not wait for the one who does not answer");
+    scratch.git(["config", "--unset", "gpg.ssh.program"]).ok();
+    scratch.git(["config", "user.signingKey", key.trim()]).ok();
+    scratch.env.insert("GIT_ADVICE".into(), "0".into());
+    scratch.shiftlog("log", [""; 0]).ok();
+    assert_eq!(scratch.record("HEAD~1")["session"], "s1");
+    scratch.shiftlog("verify", ["--signed", "-q", "HEAD~1^!"]).ok();
+}
