@@ -311,3 +311,55 @@ fn conversations_whose_change_went_nowhere_are_told() {
     let expected = format!("warning: no branch has the change of a commit with a conversation: {}\n", &lost[..7]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr), (0, "", expected));
 }
+
+/// Runs what the GitHub Action runs.
+fn action(team: &Team, clone: &Path, args: &[&str]) -> crate::support::Ran {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/actions/shiftlog/run.sh");
+    team.scratch.run_in(clone, "sh", [&[script.to_str().unwrap()], args].concat())
+}
+
+#[test]
+fn the_action_carries_conversations_over_a_merge_that_only_the_server_saw() {
+    for how in ["squash", "rebase"] {
+        let mut team = Team::new();
+        let (a, _) = topic(&mut team);
+        // A forge keeps the commits of a pull request under a ref of its own.
+        team.git(&a, &["push", "-q", "--no-verify", "origin", "topic:refs/pull/1/head"]).ok();
+        let merge: &[&[&str]] = match how {
+            "squash" => &[&["merge", "-q", "--squash", "origin/topic"], &["commit", "-q", "-m", "topic (#1)"]],
+            _ => &[
+                &["switch", "-q", "topic"],
+                &["rebase", "-q", "origin/main"],
+                &["switch", "-q", "main"],
+                &["merge", "-q", "--ff-only", "topic"],
+            ],
+        };
+        merge_on_server(&mut team, merge);
+        let runner = team.bare_clone("runner", &[]);
+        action(&team, &runner, &["carry", "origin", "refs/pull/1/head"]).ok();
+        let c = team.clone_of("c", &[]);
+        team.git(&c, &["fetch", "-q"]).ok();
+        let said: &[&str] = if how == "squash" { &["the first", "the second"] } else { &["the second"] };
+        team.assert_said(&c, "HEAD", said);
+    }
+}
+
+#[test]
+fn the_summary_of_a_pull_request_keeps_what_people_typed_text() {
+    let mut team = Team::new();
+    let a = team.clone_of("a", &[]);
+    let base = team.id(&a, "HEAD");
+    let first = commit(&mut team, &a, "x", "1\n", "use | and `ticks` for @everybody <b>");
+    let second = plain(&mut team, &a, "x", "2\n");
+    let third = commit(&mut team, &a, "x", "3\n", "then more");
+    let summary = action(&team, &a, &["summary", "origin", &format!("{base}..HEAD")]).ok();
+    let expected = format!(
+        "| commit | agent | messages | it began with |\n| --- | --- | --- | --- |\n\
+         | {} | `claude` | 1 | `then more` |\n\
+         | {} | `claude` | 1 | `use / and ticks for @everybody <b>` |\n",
+        &third[..7],
+        &first[..7]
+    );
+    assert_eq!(summary, expected);
+    assert_eq!(action(&team, &a, &["summary", "origin", &format!("{second}^!")]).ok(), "", "nothing was said there");
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# What the GitHub Action and the GitLab job do, with nothing but Git and git-shiftlog: run it in a clone, by hand too.
+#
+#   run.sh carry <remote> [<pull request ref>]   carries conversations over a squash or rebase merge, and pushes them
+#   run.sh summary <remote> <range>              prints a table of the conversations of a range, in Markdown
+set -eu
+
+remote=${2:?which remote}
+
+case ${1:-} in
+carry)
+	# The commits of the pull request, which no branch may have any more: remap compares what they change.
+	if [ -n "${3:-}" ]; then
+		git fetch -q "$remote" "+$3:refs/remotes/$remote/shiftlog-carry"
+	fi
+	git shiftlog sync pull --all "$remote"
+	git shiftlog remap
+	git shiftlog sync push --all "$remote"
+	git update-ref -d "refs/remotes/$remote/shiftlog-carry"
+	;;
+summary)
+	git shiftlog sync pull --notes-only -q "$remote"
+	lines=$(git shiftlog log --color=never --format='%h%x09%(agent)%x09%(messages)%x09%(prompt)' "${3:?which range}")
+	test -n "$lines" || exit 0
+	printf '| commit | agent | messages | it began with |\n| --- | --- | --- | --- |\n'
+	# What people typed stays text: no table cell, no markup, nobody is mentioned by it.
+	printf '%s\n' "$lines" | tr -d '\000-\010\013-\037`' | tr '|' '/' |
+		awk -F '\t' '{ printf "| %s | `%s` | %s | %s |\n", $1, $2, $3, $4 == "" ? "" : "`" $4 "`" }'
+	;;
+*)
+	echo 'usage: run.sh carry <remote> [<ref>] | run.sh summary <remote> <range>' >&2
+	exit 129
+	;;
+esac
