@@ -8,6 +8,7 @@ mod earlier;
 mod fixtures;
 mod integrity;
 mod mcp;
+mod model;
 mod purging;
 mod recording;
 mod redaction;
