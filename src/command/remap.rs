@@ -11,8 +11,8 @@ use crate::cli::{self, Outcome};
 use crate::error::{Error, Result};
 use crate::git::{ObjectId, Range, Repository};
 use crate::notes;
+use crate::record::HOOK_TIMEOUT_SECS;
 use crate::record::remap::{Carried, Remapped, Scope, remap};
-use crate::record::{HOOK_TIMEOUT_SECS, Reader};
 
 /// How many commits without a place are named.
 const MAX_NAMED: usize = 10;
@@ -44,12 +44,11 @@ pub fn run() -> ExitCode {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
         let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
-        let reader = Reader::new(&repo, notes_ref.as_deref());
         let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.
         let deadline = Instant::now() + Duration::from_secs(24 * 60 * 60);
-        let remapped = remap(&reader, &notes_ref, &scope, options.dry_run, deadline)?;
+        let remapped = remap(&repo, &notes_ref, &scope, options.dry_run, deadline)?;
         report(&repo, &options, &remapped)?;
         Ok(if remapped.ambiguous.is_empty() { Outcome::Done } else { Outcome::No })
     })
@@ -59,7 +58,7 @@ pub fn run() -> ExitCode {
 pub(super) fn after_change(repo: &Repository, notes_ref: &str) -> Result<Remapped> {
     let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
     let deadline = Instant::now() + Duration::from_secs(seconds.unsigned_abs());
-    remap(&Reader::new(repo, None), notes_ref, &Scope::New, false, deadline)
+    remap(repo, notes_ref, &Scope::New, false, deadline)
 }
 
 fn scope(repo: &Repository, revisions: &[String]) -> Result<Scope> {

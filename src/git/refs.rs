@@ -74,6 +74,18 @@ impl Repository {
         found.flatten().map(|reference| reference.name().as_bstr().to_string()).collect()
     }
 
+    /// Returns the refs that start with `prefix` and what they name, as it stands there: no object is read. Symbolic refs
+    /// are left out.
+    pub fn ref_targets(&self, prefix: &str) -> Vec<(String, ObjectId)> {
+        let Ok(platform) = self.gix().references() else { return Vec::new() };
+        let Ok(found) = platform.prefixed(prefix) else { return Vec::new() };
+        let target = |reference: gix::Reference<'_>| {
+            let id = reference.target().try_id()?.to_owned();
+            Some((reference.name().as_bstr().to_string(), id))
+        };
+        found.flatten().filter_map(target).collect()
+    }
+
     /// Moves `ref_name` to a new commit with the tree that `edit` builds from the current one.
     ///
     /// `edit` gets the tip (or `None`) and returns the new tree, or `None` to leave the ref alone. It may run several

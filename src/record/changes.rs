@@ -32,15 +32,23 @@ pub struct Changes<'r> {
     known: HashMap<ObjectId, Facts>,
     /// Lines that the file has not yet.
     new: String,
+    is_loaded: bool,
 }
 
 impl<'r> Changes<'r> {
-    /// Reads what is known. A line that cannot be read is found out again.
-    pub fn open(repo: &'r Repository) -> Self {
+    /// Begins with nothing known; what is asked for is found out.
+    pub fn new(repo: &'r Repository) -> Self {
         let file = State::new(&repo.common_dir()).root().join("changes");
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let known = text.lines().filter_map(|line| parse(repo, line)).collect();
-        Changes { repo, file, known, new: String::new() }
+        Changes { repo, file, known: HashMap::new(), new: String::new(), is_loaded: false }
+    }
+
+    /// Reads what is known of all commits: worth it where many are asked for. A line that cannot be read is found out
+    /// again.
+    pub fn load(&mut self) {
+        let text = std::fs::read_to_string(&self.file).unwrap_or_default();
+        self.known.extend(text.lines().filter_map(|line| parse(self.repo, line)));
+        self.is_loaded = true;
+        self.new.clear();
     }
 
     /// Returns the facts about a commit; `None` if it, or a tree that must be compared, is not here.
@@ -55,7 +63,8 @@ impl<'r> Changes<'r> {
 
     /// Writes down what was found out. It costs nothing but time if that fails.
     pub fn save(&self) {
-        if self.new.is_empty() {
+        // What was found out without a look at the file may be there already.
+        if self.new.is_empty() || !self.is_loaded {
             return;
         }
         if let Some(directory) = self.file.parent() {

@@ -59,8 +59,28 @@ pub struct Remapped {
 struct Done {
     /// The heads of all branches.
     heads: BTreeSet<String>,
-    /// The trees of all notes refs.
-    notes: Vec<String>,
+    /// The commits of all notes refs.
+    notes: BTreeSet<String>,
+}
+
+impl Done {
+    /// Returns where the refs of a repository are now.
+    fn now(repo: &Repository, notes_ref: &str) -> Result<Self> {
+        let hex = |refs: Vec<(String, ObjectId)>| refs.into_iter().map(|(_, id)| id.to_string()).collect::<Vec<_>>();
+        let mut heads: BTreeSet<String> = hex(repo.ref_targets("refs/heads/")).into_iter().collect();
+        heads.extend(hex(repo.ref_targets("refs/remotes/")));
+        heads.extend(repo.head()?.commit_id.map(|id| id.to_string()));
+        let mut notes: BTreeSet<String> = hex(repo.ref_targets(notes_ref)).into_iter().collect();
+        let fetched =
+            repo.ref_targets("refs/shiftlog/remotes/").into_iter().filter(|(name, _)| name.ends_with("/notes"));
+        notes.extend(hex(fetched.collect()));
+        Ok(Done { heads, notes })
+    }
+
+    fn head_ids(&self, repo: &Repository) -> Vec<ObjectId> {
+        // A head may have gone with its branch, and a ref can name something that is no commit.
+        self.heads.iter().filter_map(|hex| repo.parse_id(hex)).filter(|id| repo.commit(*id).is_ok()).collect()
+    }
 }
 
 /// Carries records to the commits of a scope, and writes them under `notes_ref`.
@@ -72,25 +92,28 @@ struct Done {
 ///
 /// If history or the notes cannot be read or written, or at `deadline`; what was found by then is not carried.
 pub fn remap(
-    reader: &Reader<'_>,
+    repo: &Repository,
     notes_ref: &str,
     scope: &Scope,
     is_dry_run: bool,
     deadline: Instant,
 ) -> Result<Remapped> {
-    let repo = reader.repo();
     let file = State::new(&repo.common_dir()).root().join("remapped");
     let last: Done = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-    let heads = heads(repo)?;
-    let mut now = Done { heads: heads.iter().map(ToString::to_string).collect(), notes: Vec::new() };
-    for name in reader.refs() {
-        now.notes.extend(repo.tip(name)?.map(|tip| tip.tree_id.to_string()));
-    }
-    if !matches!(scope, Scope::Range(_)) && (now == last || now.notes.is_empty()) {
+    let now = Done::now(repo, notes_ref)?;
+    let is_range = matches!(scope, Scope::Range(_));
+    if !is_range && (now == last || now.notes.is_empty()) {
         return Ok(Remapped::default());
     }
-    let mut mapper = Mapper::new(reader, deadline)?;
-    let mut candidates = mapper.candidates(scope, &heads, &last, &now)?;
+    let own = (notes_ref != notes::DEFAULT_REF).then_some(notes_ref);
+    let reader = Reader::new(repo, own);
+    let new_notes = if matches!(scope, Scope::New) { new_notes(repo, &last, &now)? } else { None };
+    let heads = now.head_ids(repo);
+    let mut mapper = Mapper::new(&reader, heads.clone(), new_notes, deadline);
+    let mut candidates = mapper.candidates(scope, &last)?;
+    if !candidates.is_empty() {
+        mapper.add_sources()?;
+    }
     // The oldest first: a copy of a copy finds the first copy's records.
     candidates.reverse();
     let mut remapped = Remapped::default();
@@ -115,16 +138,34 @@ pub fn remap(
     if !mapper.taken.is_empty() {
         carry(repo, notes_ref, &mapper.taken, deadline)?;
     }
-    if !matches!(scope, Scope::Range(_)) {
+    if !is_range {
         // Our own writing is not news.
-        now.notes.clear();
-        for name in reader.refs() {
-            now.notes.extend(repo.tip(name)?.map(|tip| tip.tree_id.to_string()));
-        }
-        let text = serde_json::to_vec(&now).unwrap_or_default();
+        let text = serde_json::to_vec(&Done::now(repo, notes_ref)?).unwrap_or_default();
         write_private(&file, &text)?;
     }
     Ok(remapped)
+}
+
+/// Returns the commits whose notes are not what they were; `None` if that cannot be told from the refs.
+fn new_notes(repo: &Repository, last: &Done, now: &Done) -> Result<Option<BTreeSet<ObjectId>>> {
+    let tree = |hex: &String| Some(repo.commit(repo.parse_id(hex)?).ok()?.tree_id);
+    let old: Option<Vec<ObjectId>> = last.notes.iter().map(tree).collect();
+    let Some(old) = old.filter(|old| !old.is_empty()) else { return Ok(None) };
+    let mut new = BTreeSet::new();
+    for hex in now.notes.difference(&last.notes) {
+        let Some(after) = tree(hex) else { return Ok(None) };
+        // What any of the refs had before is not new.
+        let mut changed: Option<BTreeSet<ObjectId>> = None;
+        for before in &old {
+            let differing: BTreeSet<ObjectId> = notes::changed(repo, *before, after)?.into_iter().collect();
+            changed = Some(match changed {
+                None => differing,
+                Some(changed) => changed.intersection(&differing).copied().collect(),
+            });
+        }
+        new.extend(changed.unwrap_or_default());
+    }
+    Ok(Some(new))
 }
 
 fn carry(repo: &Repository, notes_ref: &str, taken: &BTreeMap<ObjectId, Note>, deadline: Instant) -> Result<()> {
@@ -143,15 +184,6 @@ fn carry(repo: &Repository, notes_ref: &str, taken: &BTreeMap<ObjectId, Note>, d
     Ok(())
 }
 
-/// Returns the commits that HEAD and all branches name.
-fn heads(repo: &Repository) -> Result<Vec<ObjectId>> {
-    let mut heads: Vec<ObjectId> = repo.branches(true, true)?.into_iter().map(|branch| branch.commit_id).collect();
-    heads.extend(repo.head()?.commit_id);
-    heads.sort();
-    heads.dedup();
-    Ok(heads)
-}
-
 /// Where the records of a commit are.
 enum Found {
     Nothing,
@@ -164,7 +196,10 @@ struct Mapper<'a, 'r> {
     repo: &'r Repository,
     deadline: Instant,
     changes: Changes<'r>,
-    noted: HashMap<ObjectId, Vec<ObjectId>>,
+    /// All commits with a note; only listed where they are needed.
+    noted: Option<HashMap<ObjectId, Vec<ObjectId>>>,
+    /// The commits whose notes are new, if that is known and nothing else can be a source.
+    new_notes: Option<BTreeSet<ObjectId>>,
     /// Commits with records, by the paths they change.
     by_paths: HashMap<Vec<u32>, Vec<ObjectId>>,
     /// The same, by author and time of writing.
@@ -182,28 +217,51 @@ struct Mapper<'a, 'r> {
 }
 
 impl<'a, 'r> Mapper<'a, 'r> {
-    fn new(reader: &'a Reader<'r>, deadline: Instant) -> Result<Self> {
+    fn new(
+        reader: &'a Reader<'r>,
+        heads: Vec<ObjectId>,
+        new_notes: Option<BTreeSet<ObjectId>>,
+        deadline: Instant,
+    ) -> Self {
         let repo = reader.repo();
-        let mut mapper = Mapper {
+        Mapper {
             reader,
             repo,
             deadline,
-            changes: Changes::open(repo),
-            noted: reader.noted()?,
+            changes: Changes::new(repo),
+            noted: None,
+            new_notes,
             by_paths: HashMap::new(),
             by_author: HashMap::new(),
             by_time: Vec::new(),
             map: commit_map(repo),
             is_filtered: !repo.ref_names("refs/original/").is_empty(),
-            heads: heads(repo)?,
+            heads,
             taken: BTreeMap::new(),
-        };
-        for commit_id in mapper.noted.keys().copied().collect::<Vec<_>>() {
-            mapper.check_time()?;
-            mapper.add_source(commit_id);
         }
-        mapper.by_time.sort_unstable_by(|a, b| b.cmp(a));
-        Ok(mapper)
+    }
+
+    /// Finds out what the commits change that can be sources: those with new notes, or all that have one.
+    fn add_sources(&mut self) -> Result<()> {
+        let sources: Vec<ObjectId> = match (&self.new_notes, &self.noted) {
+            (Some(new), None) => new.iter().copied().collect(),
+            (_, Some(noted)) => noted.keys().copied().collect(),
+            (None, None) => self.list_noted()?.keys().copied().collect(),
+        };
+        for commit_id in sources {
+            self.check_time()?;
+            self.add_source(commit_id);
+        }
+        self.by_time.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(())
+    }
+
+    fn list_noted(&mut self) -> Result<&HashMap<ObjectId, Vec<ObjectId>>> {
+        if self.noted.is_none() {
+            self.noted = Some(self.reader.noted()?);
+            self.changes.load();
+        }
+        Ok(self.noted.get_or_insert_default())
     }
 
     fn check_time(&self) -> Result<()> {
@@ -225,26 +283,60 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Returns the commits of a scope that have no record, the newest first.
-    fn candidates(&mut self, scope: &Scope, heads: &[ObjectId], last: &Done, now: &Done) -> Result<Vec<ObjectId>> {
-        let is_unasked = matches!(scope, Scope::New);
-        let range = match scope {
-            Scope::Range(range) => range.clone(),
-            Scope::All => Range { tips: heads.to_vec(), hidden: Vec::new() },
-            // With new notes, commits that were looked at before may find their source among them.
-            Scope::New if last.notes != now.notes => Range { tips: heads.to_vec(), hidden: Vec::new() },
-            Scope::New => {
-                let hidden = last.heads.iter().filter_map(|hex| self.repo.parse_id(hex));
-                // A head may have gone with its branch.
-                let hidden = hidden.filter(|id| self.repo.commit(*id).is_ok()).collect();
-                Range { tips: heads.to_vec(), hidden }
+    ///
+    /// Commits that are new can have any source. Those that were looked at before can only have one with a new note.
+    fn candidates(&mut self, scope: &Scope, last: &Done) -> Result<Vec<ObjectId>> {
+        let everything = Range { tips: self.heads.clone(), hidden: Vec::new() };
+        match scope {
+            Scope::Range(range) => {
+                self.list_noted()?;
+                self.without_records(&range.clone(), usize::MAX)
             }
-        };
-        let oldest = self.by_time.last().map_or(i64::MAX, |(time, _)| *time) - CLOCK_SKEW_SECS;
-        let mut candidates = Vec::new();
-        let steps = self.repo.walk(&range, Order::NewestFirst)?;
-        for step in steps.take(if is_unasked { MAX_UNASKED } else { usize::MAX }) {
+            Scope::All => {
+                self.list_noted()?;
+                self.without_records(&everything, usize::MAX)
+            }
+            Scope::New => {
+                let new = Range { tips: self.heads.clone(), hidden: last.head_ids(self.repo) };
+                if self.new_notes.is_none() || self.has_unrecorded(&new)? {
+                    self.new_notes = None;
+                    self.list_noted()?;
+                } else if self.new_notes.as_ref().is_some_and(BTreeSet::is_empty) {
+                    return Ok(Vec::new());
+                }
+                self.without_records(&everything, MAX_UNASKED)
+            }
+        }
+    }
+
+    /// Says whether a commit of a range has no record.
+    fn has_unrecorded(&self, range: &Range) -> Result<bool> {
+        for step in self.repo.walk(range, Order::NewestFirst)?.take(MAX_UNASKED) {
             let step = step?;
-            if self.map.is_empty() && step.time.is_some_and(|time| time < oldest) {
+            if step.parent_ids.len() < 2 && self.note(step.commit_id)?.is_none_or(|note| !note.has_conversation()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn without_records(&mut self, range: &Range, limit: usize) -> Result<Vec<ObjectId>> {
+        // No copy is older than its source. The times of commits that were looked at are known.
+        let sources: Option<Vec<ObjectId>> = match (&self.noted, &self.new_notes) {
+            (Some(noted), _) => Some(noted.keys().copied().collect()),
+            (None, new) => new.as_ref().map(|new| new.iter().copied().collect()),
+        };
+        let oldest = match sources.filter(|_| self.map.is_empty()) {
+            Some(sources) => {
+                let times = sources.into_iter().filter_map(|id| Some(self.changes.facts(id)?.time));
+                times.min().unwrap_or(i64::MAX).saturating_sub(CLOCK_SKEW_SECS)
+            }
+            None => i64::MIN,
+        };
+        let mut candidates = Vec::new();
+        for step in self.repo.walk(range, Order::NewestFirst)?.take(limit) {
+            let step = step?;
+            if step.time.is_some_and(|time| time < oldest) {
                 break;
             }
             if step.parent_ids.len() < 2 && self.note(step.commit_id)?.is_none_or(|note| !note.has_conversation()) {
@@ -258,8 +350,8 @@ impl<'a, 'r> Mapper<'a, 'r> {
     fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
         match self.taken.get(&commit_id) {
             Some(note) => Ok(Some(note.clone())),
-            None if self.noted.contains_key(&commit_id) => self.reader.note(commit_id),
-            None => Ok(None),
+            None if self.noted.as_ref().is_some_and(|noted| !noted.contains_key(&commit_id)) => Ok(None),
+            None => self.reader.note(commit_id),
         }
     }
 
@@ -450,11 +542,10 @@ impl<'a, 'r> Mapper<'a, 'r> {
             self.repo.parse_id(&hex.to_str_lossy())
         });
         let mut tips: Vec<ObjectId> = named.filter(|id| self.repo.commit(*id).is_ok()).take(1).collect();
-        tips.extend(self.heads.iter().filter(|head| **head != commit.commit_id));
         let latest = facts.time + CLOCK_SKEW_SECS;
         let is_within = |paths: &[u32]| !paths.is_empty() && paths.iter().all(|path| facts.paths.contains(path));
-        let fitting: Vec<ObjectId> =
-            self.by_time.iter().filter(|(time, _)| *time <= latest).map(|(_, id)| *id).collect();
+        let sources = self.by_time.iter().filter(|(time, _)| *time <= latest).map(|(_, id)| *id);
+        let fitting: Vec<ObjectId> = self.heads.iter().copied().chain(sources).collect();
         let mut count = 0;
         for source in fitting {
             if count < MAX_TIPS
@@ -502,7 +593,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
 
     /// Returns commits with records that no branch reaches, if no reachable commit has those records.
     fn unplaced(&self, heads: &[ObjectId]) -> Result<Vec<ObjectId>> {
-        let mut lost: HashSet<ObjectId> = self.noted.keys().copied().collect();
+        let mut lost: HashSet<ObjectId> = self.noted.iter().flatten().map(|(id, _)| *id).collect();
         let mut placed: Vec<ObjectId> = self.taken.keys().copied().collect();
         let range = Range { tips: heads.to_vec(), hidden: Vec::new() };
         for step in self.repo.walk(&range, Order::AsFound)? {

@@ -27,7 +27,7 @@ fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
-    let bars: [Bar; 7] = [
+    let bars: [Bar; 10] = [
         ("idle", idle_hook),
         ("busy", busy_hook),
         ("show", show),
@@ -35,6 +35,9 @@ fn main() {
         ("growth", growth),
         ("memory", memory),
         ("mcp", mcp),
+        ("sync", sync),
+        ("remap", remap),
+        ("fsck", fsck),
     ];
     // 'cargo bench -- log' measures one alone.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
@@ -48,6 +51,10 @@ fn main() {
 
 fn report(what: &str, ours: f64, theirs: f64, unit: &str, against: &str, bar: f64) -> bool {
     let ratio = ours / theirs;
+    if bar.is_infinite() {
+        println!("{what}: {ours:.2} {unit}, {against}: {theirs:.2} {unit}, ratio {ratio:.2}");
+        return true;
+    }
     let mark = if ratio <= bar { "" } else { "  ABOVE THE BAR" };
     println!("{what}: {ours:.2} {unit}, {against}: {theirs:.2} {unit}, ratio {ratio:.2} (bar {bar:.1}){mark}");
     ratio <= bar
@@ -251,6 +258,132 @@ fn many_notes() -> Stage {
     }
     stage.feed(stage.git(&["fast-import", "--quiet", "--force"]), import.as_bytes());
     stage
+}
+
+/// Commits with a note and a segment each; as many as `SHIFTLOG_BENCH_NOTES` says, or ten thousand.
+fn many_segments() -> (Stage, usize) {
+    let count = std::env::var("SHIFTLOG_BENCH_NOTES").ok().and_then(|count| count.parse().ok()).unwrap_or(10_000);
+    let stage = Stage::new();
+    let (mut blobs, mut sums) = (Vec::new(), Vec::new());
+    for number in 0..count {
+        let body = format!(
+            "{}\n",
+            json!({ "type": "user", "message": { "role": "user", "content": format!("words {number}") } })
+        );
+        let sha256 = shiftlog::archive::hex(&<sha2::Sha256 as sha2::Digest>::digest(&body));
+        let header = shiftlog::archive::Header {
+            shiftlog: 1,
+            agent: "claude".into(),
+            session: format!("s{number:06}"),
+            parent: None,
+            keep: 0,
+            bytes: body.len() as u64,
+            sha256: sha256.clone(),
+            time: "2026-01-02T03:04:05Z".into(),
+        };
+        let file = shiftlog::archive::segment::encode(&header, body.as_bytes()).expect("it compresses");
+        blobs.extend(format!("blob\nmark :{}\ndata {}\n", number + 1, file.len()).into_bytes());
+        blobs.extend(file);
+        blobs.push(b'\n');
+        sums.push((sha256, body.len()));
+    }
+    let marks = stage.root.path().join("marks");
+    let export = format!("--export-marks={}", marks.display());
+    stage.feed(stage.git(&["fast-import", "--quiet", &export]), &blobs);
+    let marks = fs::read_to_string(marks).expect("marks");
+    let mut ids: Vec<(usize, &str)> = marks
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(mark, id)| (mark[1..].parse().expect("a number"), id))
+        .collect();
+    ids.sort_unstable();
+    let mut import = String::new();
+    for number in 1..=count {
+        let time = 1_700_000_000 + number;
+        import += &format!("commit refs/heads/main\nmark :{number}\ncommitter B <b@example.com> {time} +0000\n");
+        import += &format!("data 13\nnumber {number:06}\nM 644 inline file{}\ndata 7\n{number:06}\n\n", number % 50);
+    }
+    import += "commit refs/shiftlog/sessions\ncommitter B <b@example.com> 1700000000 +0000\ndata 1\nx\n";
+    for (number, id) in &ids {
+        let session = format!("s{:06}", number - 1);
+        let digest = shiftlog::archive::hex(&<sha2::Sha256 as sha2::Digest>::digest(format!("claude/{session}"))[..1]);
+        import += &format!("M 644 {id} {digest}/claude~{session}/000000-{}.zst\n", &id[..12]);
+    }
+    import += "commit refs/notes/shiftlog\ncommitter B <b@example.com> 1700000000 +0000\ndata 1\nx\n";
+    for ((number, id), (sha256, bytes)) in ids.iter().zip(&sums) {
+        let note = json!({ "shiftlog": 1, "agent": "claude", "session": format!("s{:06}", number - 1),
+            "time": "2026-01-02T03:04:05Z", "turns": 1, "messages": 1, "since": null, "through": id, "bytes": bytes,
+            "sha256": sha256 })
+        .to_string();
+        import += &format!("N inline :{number}\ndata {}\n{note}\n", note.len());
+    }
+    stage.feed(stage.git(&["fast-import", "--quiet", "--force"]), import.as_bytes());
+    stage.run(stage.git(&["reset", "-q", "--hard"]));
+    stage.run(stage.git(&["repack", "-a", "-d", "-q"]));
+    (stage, count)
+}
+
+/// One new record comes from a server on the same disk, and one new commit by plain Git.
+fn sync() -> bool {
+    let (stage, count) = many_segments();
+    let server = stage.root.path().join("server.git");
+    let server = server.to_str().expect("UTF-8");
+    stage.run(stage.git(&["clone", "-q", "--mirror", ".", server]));
+    stage.run(stage.git(&["remote", "add", "origin", server]));
+    let push = || stage.command(&program("git-shiftlog-sync"), &["push", "--all", "-q", "origin"]);
+    let pull = || stage.command(&program("git-shiftlog-sync"), &["pull", "--all", "-q", "origin"]);
+    stage.run(pull());
+    let work = stage.root.path().join("work");
+    let in_work = |mut command: Command| {
+        command.current_dir(&work);
+        command
+    };
+    stage.run(stage.git(&["clone", "-q", server, work.to_str().expect("UTF-8")]));
+    stage.run(in_work(pull()));
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let said = stage.root.path().join("said");
+    for round in 0..ROUNDS / 6 {
+        fs::write(&said, format!("{{\"type\":\"user\",\"round\":{round}}}\n")).expect("room");
+        let session = format!("--session=round{round}");
+        let file = format!("--transcript={}", said.display());
+        stage.run(in_work(stage.command(&program("git-shiftlog-add"), &["-q", &session, &file])));
+        stage.run(in_work(push()));
+        stage.run(in_work(stage.git(&["commit", "-q", "--allow-empty", "-m", "round"])));
+        stage.run(in_work(stage.git(&["push", "-q", "--no-verify", "origin", "main"])));
+        theirs.push(time(stage.git(&["fetch", "-q", "origin", "main"])));
+        ours.push(time(pull()));
+    }
+    let what = format!("sync pull of one record, {count} notes");
+    report(&what, median_millis(ours), median_millis(theirs), "ms", "git fetch of one commit", f64::INFINITY)
+}
+
+/// Nothing to do is the usual case: after each merge and pull. The repository has ten commits for each with a note.
+fn remap() -> bool {
+    let (stage, count) = many_segments();
+    let ours = || stage.command(&program("git-shiftlog-remap"), &["-q"]);
+    let first = time(ours()).as_secs_f64() * 1e3;
+    let (log, git_log) = compare(ROUNDS / 6, ours, || stage.git(&["log", "--notes=shiftlog"]));
+    println!("remap for the first time, {count} noted commits: {first:.2} ms");
+    let is_fine = report("remap, nothing to do", log, git_log, "ms", "git log --notes=shiftlog", f64::INFINITY);
+    let mut import = String::from("reset refs/heads/main\nfrom refs/heads/main^0\n");
+    for number in 1..=9 * count {
+        let time = 1_800_000_000 + number;
+        import += &format!("commit refs/heads/main\ncommitter B <b@example.com> {time} +0000\ndata 5\nplain\n");
+    }
+    stage.feed(stage.git(&["fast-import", "--quiet", "--force"]), import.as_bytes());
+    stage.run(stage.git(&["repack", "-a", "-d", "-q"]));
+    stage.run(ours());
+    let (ours, theirs) = compare(ROUNDS, ours, || stage.git(&["status"]));
+    let what = format!("remap, nothing to do, {} commits", 10 * count);
+    report(&what, ours, theirs, "ms", "git status", 1.0) && is_fine
+}
+
+fn fsck() -> bool {
+    let (stage, count) = many_segments();
+    let ours = || stage.command(&program("git-shiftlog-fsck"), &["-q"]);
+    let (ours, theirs) = compare(ROUNDS / 10, ours, || stage.git(&["fsck", "--no-progress"]));
+    let what = format!("fsck, {count} noted commits");
+    report(&what, ours, theirs, "ms", "git fsck", f64::INFINITY)
 }
 
 fn log() -> bool {
