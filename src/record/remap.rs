@@ -196,6 +196,8 @@ struct Mapper<'a, 'r> {
     repo: &'r Repository,
     deadline: Instant,
     changes: Changes<'r>,
+    /// The trees of the notes refs.
+    trees: Vec<ObjectId>,
     /// All commits with a note; only listed where they are needed.
     noted: Option<HashMap<ObjectId, Vec<ObjectId>>>,
     /// The commits whose notes are new, if that is known and nothing else can be a source.
@@ -224,10 +226,12 @@ impl<'a, 'r> Mapper<'a, 'r> {
         deadline: Instant,
     ) -> Self {
         let repo = reader.repo();
+        let tips = reader.refs().iter().filter_map(|name| repo.tip(name).ok().flatten());
         Mapper {
             reader,
             repo,
             deadline,
+            trees: tips.map(|tip| tip.tree_id).collect(),
             changes: Changes::new(repo),
             noted: None,
             new_notes,
@@ -351,7 +355,15 @@ impl<'a, 'r> Mapper<'a, 'r> {
         match self.taken.get(&commit_id) {
             Some(note) => Ok(Some(note.clone())),
             None if self.noted.as_ref().is_some_and(|noted| !noted.contains_key(&commit_id)) => Ok(None),
-            None => self.reader.note(commit_id),
+            None => {
+                // A ref is not read once more for each commit that has nothing.
+                for tree_id in &self.trees {
+                    if !notes::blobs_at(self.repo, *tree_id, commit_id)?.is_empty() {
+                        return self.reader.note(commit_id);
+                    }
+                }
+                Ok(None)
+            }
         }
     }
 

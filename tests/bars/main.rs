@@ -299,7 +299,7 @@ fn many_segments() -> (Stage, usize) {
     ids.sort_unstable();
     let mut import = String::new();
     for number in 1..=count {
-        let time = 1_700_000_000 + number;
+        let time = 1_500_000_000 + 600 * number;
         import += &format!("commit refs/heads/main\nmark :{number}\ncommitter B <b@example.com> {time} +0000\n");
         import += &format!("data 13\nnumber {number:06}\nM 644 inline file{}\ndata 7\n{number:06}\n\n", number % 50);
     }

@@ -20,7 +20,12 @@ pub fn line(text: &str) -> String {
 
 impl Team {
     pub fn new() -> Self {
-        let scratch = Scratch::new();
+        Self::with(&[])
+    }
+
+    /// Makes one whose repositories are made with options for `git init`.
+    pub fn with(init_options: &[&str]) -> Self {
+        let scratch = Scratch::with(init_options);
         let server = scratch.root().join("server.git");
         scratch.git(["clone", "-q", "--bare", ".", server.to_str().unwrap()]).ok();
         Team { scratch, server }
@@ -370,4 +375,187 @@ fn a_clone_without_our_program_can_merge_and_push_the_notes_with_git_alone() {
     team.assert_said(&a, "HEAD", &["one", "two"]);
     let note = team.git(&a, &["notes", "--ref=shiftlog", "show"]).ok();
     assert!(note.contains("a remark of b"), "{note}");
+}
+
+/// A `git daemon` for the server, and a way to it that is cut after so many bytes have come back.
+struct Daemon {
+    child: std::process::Child,
+    port: u16,
+}
+
+impl Daemon {
+    fn start(team: &Team) -> Option<Self> {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let base = format!("--base-path={}", team.scratch.root().display());
+        let mut command = team.scratch.command("git", &team.scratch.root());
+        command.args(["daemon", "--export-all", "--enable=receive-pack", "--listen=127.0.0.1", "--reuseaddr", &base]);
+        // A process group of its own: 'git daemon' starts others.
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.arg(format!("--port={port}")).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let child = command.spawn().unwrap();
+        let daemon = Daemon { child, port };
+        for _ in 0..200 {
+            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Some(daemon);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        crate::support::skip("there is no git daemon here");
+        None
+    }
+
+    /// Opens a way to the daemon that is cut after `limit` bytes from either side, and returns its port.
+    fn cut_after(&self, limit: usize) -> u16 {
+        use std::io::{Read as _, Write as _};
+        use std::net::{Shutdown, TcpListener, TcpStream};
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (own, port) = (listener.local_addr().unwrap().port(), self.port);
+        std::thread::spawn(move || {
+            let forward = move |mut from: TcpStream, mut to: TcpStream| {
+                let mut left = limit;
+                let mut buffer = [0; 512];
+                while let Ok(count) = from.read(&mut buffer) {
+                    if count == 0 || count > left || to.write_all(&buffer[..count]).is_err() {
+                        break;
+                    }
+                    left -= count;
+                }
+                let _ = from.shutdown(Shutdown::Both);
+                let _ = to.shutdown(Shutdown::Both);
+            };
+            for client in listener.incoming().flatten() {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { return };
+                let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                std::thread::spawn(move || forward(from, to));
+                std::thread::spawn(move || forward(server, client));
+            }
+        });
+        own
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("kill").args(["--", &format!("-{}", self.child.id())]).status();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_connection_that_is_cut_anywhere_loses_nothing_and_the_next_sync_goes_on() {
+    let team = Team::new();
+    let Some(daemon) = Daemon::start(&team) else { return };
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    let direct = format!("git://127.0.0.1:{}/server.git", daemon.port);
+    let mut words = Vec::new();
+    let mut cut = 0;
+    for (round, limit) in [50, 300, 600, 900, 1200, 1500, 2000, 3000].into_iter().enumerate() {
+        words.push(format!("words {round} of a"));
+        team.says(&a, "HEAD", &words[words.len() - 1]);
+        let way = format!("git://127.0.0.1:{}/server.git", daemon.cut_after(limit));
+        team.git(&a, &["remote", "set-url", "origin", &way]).ok();
+        let ran = team.shiftlog(&a, "sync", &[]);
+        assert!([0, 1, 128].contains(&ran.code), "{ran:?}");
+        cut += usize::from(ran.code != 0);
+        let said: Vec<&str> = words.iter().map(String::as_str).collect();
+        team.assert_said(&a, "HEAD", &said);
+    }
+    assert!(cut >= 2, "some of these were cut");
+    team.git(&a, &["remote", "set-url", "origin", &direct]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.git(&b, &["remote", "set-url", "origin", &direct]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    let said: Vec<&str> = words.iter().map(String::as_str).collect();
+    team.assert_said(&b, "HEAD", &said);
+    team.assert_sound(&b);
+    team.assert_sound(&team.server);
+}
+
+#[test]
+fn repositories_with_sha256_and_borrowed_objects_share_like_others() {
+    let team = Team::with(&["--object-format=sha256"]);
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &["--shared"]));
+    team.says(&a, "HEAD", "of a");
+    team.says(&b, "HEAD", "of b");
+    for clone in [&a, &b, &a] {
+        team.shiftlog(clone, "sync", &["-q"]).ok();
+    }
+    for clone in [&a, &b] {
+        team.assert_said(clone, "HEAD", &["of a", "of b"]);
+        team.assert_sound(clone);
+        team.shiftlog(clone, "fsck", &["-q"]).ok();
+    }
+}
+
+#[test]
+fn what_we_merge_has_the_fanout_that_git_would_choose() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    let mut import = String::new();
+    for number in 1..=600 {
+        let time = 1_700_000_000 + number;
+        import +=
+            &format!("commit refs/heads/many\nmark :{number}\ncommitter B <b@example.com> {time} +0000\ndata 1\nx\n");
+    }
+    for (clone, numbers) in [(&a, 1..=300), (&b, 301..=600)] {
+        let mut notes = import.clone();
+        notes += "commit refs/notes/shiftlog\ncommitter B <b@example.com> 1700000000 +0000\ndata 1\nx\n";
+        for number in numbers {
+            notes += &format!("N inline :{number}\ndata 2\n{{}}\n");
+        }
+        let mut command = team.scratch.command("git", clone);
+        let ran = crate::support::feed(command.args(["fast-import", "--quiet"]), notes.as_bytes());
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    for clone in [&a, &b, &a] {
+        team.shiftlog(clone, "sync", &["-q"]).ok();
+    }
+    let listed = team.git(&a, &["notes", "--ref=shiftlog", "list"]).ok();
+    assert_eq!(listed.lines().count(), 600, "stock Git finds them all");
+    let ours = team.git(&a, &["rev-parse", "refs/notes/shiftlog^{tree}"]).ok();
+    // Stock Git writes the whole tree anew with each note; what it makes of the same notes is what we made.
+    team.git(&a, &["update-ref", "refs/notes/again", "refs/notes/shiftlog"]).ok();
+    team.git(&a, &["notes", "--ref=again", "add", "-m", "x", "main"]).ok();
+    team.git(&a, &["notes", "--ref=again", "remove", "main"]).ok();
+    assert_eq!(team.git(&a, &["rev-parse", "refs/notes/again^{tree}"]).ok(), ours);
+}
+
+/// The commands that the README's section for teams shows are run as they stand there.
+#[test]
+fn the_section_for_teams_in_the_readme_holds() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let section = readme.split("## With a team").nth(1).unwrap().split("\n## ").next().unwrap();
+    let commands: Vec<&str> = section
+        .split("```")
+        .skip(1)
+        .step_by(2)
+        .flat_map(str::lines)
+        .map(|line| line.split('#').next().unwrap().trim())
+        .filter(|line| line.starts_with("git "))
+        .collect();
+    assert_eq!(commands.len(), 5, "{commands:?}");
+    let team = Team::new();
+    let (a, b) = (team.bare_clone("a", &[]), team.bare_clone("b", &[]));
+    let run = |clone: &Path, command: &str| {
+        // There is no terminal to ask on.
+        let command = command.replace("git shiftlog purge", "git shiftlog purge --yes");
+        team.scratch.run_in(clone, "sh", ["-c", &command]).ok()
+    };
+    team.commit(&a, "x", "1\n", "the password is hunter2");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    run(&a, commands[0]);
+    run(&a, commands[1]);
+    run(&a, commands[2]);
+    run(&b, commands[1]);
+    team.git(&b, &["pull", "-q"]).ok();
+    team.assert_said(&b, "HEAD", &["the password is hunter2"]);
+    team.says(&b, "HEAD", "of the colleague");
+    run(&b, commands[2]);
+    run(&a, commands[3]);
+    run(&a, commands[4]);
+    run(&b, commands[2]);
+    for clone in [&a, &b] {
+        run(clone, commands[2]);
+        team.assert_said(clone, "HEAD", &["the password is [REDACTED:purged]", "of the colleague"]);
+    }
 }
