@@ -88,7 +88,7 @@ _git_shiftlog ()
 		__gitcomp "--signed --own-tree --json --ref= --quiet --help"
 		;;
 	scan,--*)
-		__gitcomp "--archive --branches --list-rules --json --quiet --date= --ref= --color --color= --help"
+		__gitcomp "--archive --branches --list-rules --fix --yes --json --quiet --date= --ref= --color --color= --help"
 		;;
 	purge,--*)
 		__gitcomp "--session= --match= --secrets --before= --received --dry-run --yes --json --ref= --help"
@@ -901,7 +901,7 @@ _git__shiftlog__scan() {
 
     case "${cmd}" in
         git__shiftlog__scan)
-            opts="-q -z -h --archive --branches --list-rules --json --quiet --date --ref --color"
+            opts="-y -q -z -h --archive --branches --list-rules --fix --yes --json --quiet --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -21,7 +21,7 @@ pub const REF: &str = "refs/shiftlog/sessions";
 /// The most bytes a stored segment file may have.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 /// The longest chain of segments that is followed.
-const MAX_CHAIN: usize = 100_000;
+const MAX_CHAIN: usize = 20_000;
 
 /// A segment with its id.
 #[derive(Clone, Debug)]
@@ -170,6 +170,7 @@ impl<'r> Archive<'r> {
         let mut contents = Contents::default();
         let mut limit = u64::MAX;
         let mut reversed = Vec::new();
+        let (mut stored, mut unpacked) = (0, 0);
         for link in links {
             let (from, to) = (link.header.keep.max(start), link.header.total_bytes().min(limit));
             if limit != u64::MAX && link.header.total_bytes() < limit {
@@ -177,7 +178,16 @@ impl<'r> Archive<'r> {
                 contents.problems.push(format!("segment {} is shorter than its successor says", link.segment_id));
             }
             if from < to {
-                match self.read(link.segment_id) {
+                let file = self.repo.read_blob(link.segment_id, MAX_FILE_BYTES);
+                stored += file.as_ref().map_or(0, |file| file.len() as u64);
+                unpacked += link.header.bytes;
+                // Each can be within bounds, and all of them a bomb.
+                let is_too_much = unpacked > segment::unpacked_limit(stored);
+                let read = file.and_then(|file| match is_too_much {
+                    true => Err(Error::new(Kind::Corrupt, "the session is too large for what is stored of it")),
+                    false => segment::decode(&file),
+                });
+                match read {
                     Ok((header, body)) => {
                         let slice = body.get((from - header.keep) as usize..(to - header.keep) as usize);
                         reversed.push(Piece::Bytes(slice.unwrap_or_default().to_vec()));

@@ -16,6 +16,16 @@ const MAX_HEADER_BYTES: usize = 64 * 1024;
 pub const TARGET_BYTES: usize = 8 * 1024 * 1024;
 /// The most bytes one segment may unpack to: a single line can be larger than the target.
 const MAX_BODY_BYTES: u64 = 1 << 30;
+/// What may be unpacked in any case: one line that is repeated a thousand times shrinks to almost nothing.
+const SMALL_BYTES: u64 = 64 << 20;
+/// Beyond it, how many times as much may come out as is stored. Transcripts shrink to a fifth or an eighth.
+const MAX_RATIO: u64 = 100;
+
+/// Returns how many bytes may be unpacked from so many that are stored: whoever wants to fill our memory must have filled
+/// their own disk.
+pub fn unpacked_limit(stored_bytes: u64) -> u64 {
+    SMALL_BYTES.saturating_add(stored_bytes.saturating_mul(MAX_RATIO))
+}
 
 /// What a segment says about itself. Keys are written in this order.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -98,7 +108,7 @@ pub fn split(file: &[u8]) -> Result<(Header, &[u8])> {
 
 /// Returns the header and the bytes of a segment file.
 ///
-/// Never unpacks more than the header says, nor more than a gibibyte.
+/// Never unpacks more than the header says, nor more than a gibibyte, nor out of all proportion to what is stored.
 ///
 /// # Errors
 ///
@@ -106,7 +116,7 @@ pub fn split(file: &[u8]) -> Result<(Header, &[u8])> {
 pub fn decode(file: &[u8]) -> Result<(Header, Vec<u8>)> {
     let (header, frame) = split(file)?;
     let corrupt = || Error::new(Kind::Corrupt, "a segment is damaged");
-    if header.bytes > MAX_BODY_BYTES {
+    if header.bytes > MAX_BODY_BYTES.min(unpacked_limit(frame.len() as u64)) {
         return Err(Error::new(Kind::Corrupt, format!("a segment claims {} bytes", header.bytes)));
     }
     let mut body = Vec::new();

@@ -54,34 +54,42 @@ pub struct Options {
 
 /// Runs the command.
 pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
-        let repo = cli::repository()?;
-        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
-        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
-        let target = target(&repo, &options)?;
-        if !options.dry_run {
-            // What waits, and what was fetched, may hold it too.
-            cli::tell(&repo, &Recorder::new(&repo, &notes_ref).finish());
-            sync::join_fetched(&repo, &notes_ref)?;
-        }
-        let plan = plan(&repo, &notes_ref, target)?;
-        if plan.is_empty() && !options.received {
-            cli::error(&Error::new(Kind::Missing, "nothing recorded fits"));
-            return Ok(Outcome::No);
-        }
-        if !options.json {
-            tell(&plan, options.dry_run)?;
-        }
-        if options.dry_run {
-            return Ok(Outcome::Done);
-        }
-        if !options.yes && !is_confirmed()? {
-            return Ok(Outcome::No);
-        }
-        let purged = carry_out(&repo, &notes_ref, &plan)?;
-        report(&repo, &options, &plan, &purged)?;
-        Ok(if purged.left.is_empty() { Outcome::Done } else { Outcome::No })
-    })
+    cli::main(|options: Options| purge(&cli::repository()?, &options))
+}
+
+/// Does what `git shiftlog purge --secrets` does.
+pub(super) fn secrets(repo: &Repository, is_confirmed: bool) -> Result<Outcome> {
+    let mut options = Options::parse_from(["git-shiftlog-purge", "--secrets"]);
+    options.yes = is_confirmed;
+    purge(repo, &options)
+}
+
+fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
+    let notes_ref = cli::notes_ref(repo, options.notes_ref.as_deref());
+    let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+    let target = target(repo, options)?;
+    if !options.dry_run {
+        // What waits, and what was fetched, may hold it too.
+        cli::tell(repo, &Recorder::new(repo, &notes_ref).finish());
+        sync::join_fetched(repo, &notes_ref)?;
+    }
+    let plan = plan(repo, &notes_ref, target)?;
+    if plan.is_empty() && !options.received {
+        cli::error(&Error::new(Kind::Missing, "nothing recorded fits"));
+        return Ok(Outcome::No);
+    }
+    if !options.json {
+        tell(&plan, options.dry_run)?;
+    }
+    if options.dry_run {
+        return Ok(Outcome::Done);
+    }
+    if !options.yes && !is_confirmed()? {
+        return Ok(Outcome::No);
+    }
+    let purged = carry_out(repo, &notes_ref, &plan)?;
+    report(repo, options, &plan, &purged)?;
+    Ok(if purged.left.is_empty() { Outcome::Done } else { Outcome::No })
 }
 
 fn target(repo: &Repository, options: &Options) -> Result<Target> {

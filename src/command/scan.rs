@@ -31,6 +31,12 @@ pub struct Options {
     /// List the kinds of secrets that are known
     #[arg(long)]
     list_rules: bool,
+    /// Remove what is found in conversations with 'git shiftlog purge --secrets'
+    #[arg(long)]
+    fix: bool,
+    /// With --fix, do not ask
+    #[arg(short = 'y', long)]
+    yes: bool,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -74,6 +80,9 @@ pub fn run() -> ExitCode {
         }
         let count = scanner.count;
         scanner.screen.out.finish()?;
+        if options.fix && count > 0 {
+            return super::purge::secrets(&repo, options.yes);
+        }
         Ok(if count > 0 { Outcome::No } else { Outcome::Done })
     })
 }

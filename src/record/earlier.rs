@@ -6,6 +6,7 @@ use base64::Engine as _;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use crate::archive::segment;
 use crate::error::{Error, Kind, Result};
 use crate::transcript::{SessionKey, Tokens};
 
@@ -107,10 +108,11 @@ impl Earlier {
         let packed = base64::engine::general_purpose::STANDARD.decode(self.transcript.trim());
         let packed = packed.map_err(|error| corrupt().because(error))?;
         let mut bytes = Vec::new();
-        let mut bounded = flate2::read::GzDecoder::new(&packed[..]).take(MAX_TRANSCRIPT_BYTES + 1);
+        let limit = MAX_TRANSCRIPT_BYTES.min(segment::unpacked_limit(packed.len() as u64));
+        let mut bounded = flate2::read::GzDecoder::new(&packed[..]).take(limit + 1);
         bounded.read_to_end(&mut bytes).map_err(|error| corrupt().because(error))?;
-        if bytes.len() as u64 > MAX_TRANSCRIPT_BYTES {
-            return Err(corrupt().because("it unpacks to more than a gibibyte"));
+        if bytes.len() as u64 > limit {
+            return Err(corrupt().because("it unpacks to far more than is stored"));
         }
         let digest = format!("sha256:{}", crate::archive::hex(&Sha256::digest(&bytes)));
         let problem = (digest != self.checksum).then(|| "the transcript does not match its checksum".to_owned());

@@ -4,6 +4,9 @@ use bstr::{BString, ByteSlice as _};
 
 use super::{Earlier, Record};
 
+/// With how many units a new one is compared: a note of somebody else's can have a million.
+const MAX_COMPARED: usize = 1024;
+
 /// A part of a note that stands on its own.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unit {
@@ -79,11 +82,13 @@ impl Note {
     pub fn add(&mut self, record: Record) {
         let mut record = record;
         // Joining two can make the result join a third.
-        while let Some((index, joined)) = self.units.iter().enumerate().find_map(|(index, unit)| match unit {
-            Unit::Record(known) => known.joined(&record).map(|joined| (index, joined)),
-            _ => None,
-        }) {
-            let has_neighbour = self.units.iter().enumerate().any(|(other, unit)| match unit {
+        loop {
+            let found = self.compared().find_map(|(index, unit)| match unit {
+                Unit::Record(known) => known.joined(&record).map(|joined| (index, joined)),
+                _ => None,
+            });
+            let Some((index, joined)) = found else { break };
+            let has_neighbour = self.compared().any(|(other, unit)| match unit {
                 Unit::Record(known) => other != index && known.joined(&joined).is_some(),
                 _ => false,
             });
@@ -95,6 +100,11 @@ impl Note {
             record = joined;
         }
         self.units.push(Unit::Record(Box::new(record)));
+    }
+
+    /// Returns the units that a new one is compared with: the last ones, which are all in any note that we made.
+    fn compared(&self) -> impl Iterator<Item = (usize, &Unit)> {
+        self.units.iter().enumerate().skip(self.units.len().saturating_sub(MAX_COMPARED))
     }
 
     /// Adds everything that `other` has and this note has not.
@@ -112,7 +122,7 @@ impl Note {
         if let Unit::Record(record) = unit {
             return self.add(*record);
         }
-        if !self.units.contains(&unit) {
+        if !self.compared().any(|(_, known)| *known == unit) {
             self.units.push(unit);
         }
     }

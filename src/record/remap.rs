@@ -248,6 +248,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
     /// Finds out what the commits change that can be sources: those with new notes, or all that have one.
     fn add_sources(&mut self) -> Result<()> {
         let sources: Vec<ObjectId> = match (&self.new_notes, &self.noted) {
+            // What is new could only be told apart where no commit is new.
             (Some(new), None) => new.iter().copied().collect(),
             (_, Some(noted)) => noted.keys().copied().collect(),
             (None, None) => self.list_noted()?.keys().copied().collect(),
@@ -291,52 +292,39 @@ impl<'a, 'r> Mapper<'a, 'r> {
     /// Commits that are new can have any source. Those that were looked at before can only have one with a new note.
     fn candidates(&mut self, scope: &Scope, last: &Done) -> Result<Vec<ObjectId>> {
         let everything = Range { tips: self.heads.clone(), hidden: Vec::new() };
-        match scope {
-            Scope::Range(range) => {
-                self.list_noted()?;
-                self.without_records(&range.clone(), usize::MAX)
-            }
-            Scope::All => {
-                self.list_noted()?;
-                self.without_records(&everything, usize::MAX)
-            }
+        let (range, limit) = match scope {
+            Scope::Range(range) => (range.clone(), usize::MAX),
+            Scope::All => (everything, usize::MAX),
+            Scope::New if self.new_notes.is_none() => (everything, MAX_UNASKED),
             Scope::New => {
                 let new = Range { tips: self.heads.clone(), hidden: last.head_ids(self.repo) };
-                if self.new_notes.is_none() || self.has_unrecorded(&new)? {
-                    self.new_notes = None;
+                let mut candidates = self.without_records(&new, MAX_UNASKED, i64::MIN)?;
+                let fresh: Vec<ObjectId> = self.new_notes.iter().flatten().copied().collect();
+                if !candidates.is_empty() {
                     self.list_noted()?;
-                } else if self.new_notes.as_ref().is_some_and(BTreeSet::is_empty) {
-                    return Ok(Vec::new());
                 }
-                self.without_records(&everything, MAX_UNASKED)
+                if let Some(oldest) = self.oldest(&fresh) {
+                    candidates.extend(self.without_records(&everything, MAX_UNASKED, oldest)?);
+                }
+                let mut seen = HashSet::new();
+                candidates.retain(|id| seen.insert(*id));
+                candidates.sort_by_key(|id| std::cmp::Reverse(self.changes.facts(*id).map(|facts| facts.time)));
+                return Ok(candidates);
             }
-        }
+        };
+        let noted: Vec<ObjectId> = self.list_noted()?.keys().copied().collect();
+        let oldest = if self.map.is_empty() { self.oldest(&noted).unwrap_or(i64::MAX) } else { i64::MIN };
+        self.without_records(&range, limit, oldest)
     }
 
-    /// Says whether a commit of a range has no record.
-    fn has_unrecorded(&self, range: &Range) -> Result<bool> {
-        for step in self.repo.walk(range, Order::NewestFirst)?.take(MAX_UNASKED) {
-            let step = step?;
-            if step.parent_ids.len() < 2 && self.note(step.commit_id)?.is_none_or(|note| !note.has_conversation()) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// Returns how old a copy of one of these commits can be: none is older than its source.
+    fn oldest(&mut self, sources: &[ObjectId]) -> Option<i64> {
+        let times = sources.iter().filter_map(|id| Some(self.changes.facts(*id)?.time));
+        times.min().map(|time| time.saturating_sub(CLOCK_SKEW_SECS))
     }
 
-    fn without_records(&mut self, range: &Range, limit: usize) -> Result<Vec<ObjectId>> {
-        // No copy is older than its source. The times of commits that were looked at are known.
-        let sources: Option<Vec<ObjectId>> = match (&self.noted, &self.new_notes) {
-            (Some(noted), _) => Some(noted.keys().copied().collect()),
-            (None, new) => new.as_ref().map(|new| new.iter().copied().collect()),
-        };
-        let oldest = match sources.filter(|_| self.map.is_empty()) {
-            Some(sources) => {
-                let times = sources.into_iter().filter_map(|id| Some(self.changes.facts(id)?.time));
-                times.min().unwrap_or(i64::MAX).saturating_sub(CLOCK_SKEW_SECS)
-            }
-            None => i64::MIN,
-        };
+    /// Returns the commits of a range that have no record and were made since `oldest`, the newest first.
+    fn without_records(&self, range: &Range, limit: usize, oldest: i64) -> Result<Vec<ObjectId>> {
         let mut candidates = Vec::new();
         for step in self.repo.walk(range, Order::NewestFirst)?.take(limit) {
             let step = step?;
