@@ -74,7 +74,7 @@ pub fn run() -> ExitCode {
         for summary in &summaries {
             screen.write(|out, style| {
                 if options.json {
-                    return write!(out, "{}{end}", pretty::branch_object(summary));
+                    return write!(out, "{}{end}", pretty::json(&pretty::branch_object(summary)));
                 }
                 if options.porcelain.is_some() {
                     let last = summary.last_time.map_or_else(|| "-".into(), |seconds| seconds.to_string());

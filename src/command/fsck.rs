@@ -83,7 +83,7 @@ fn lines(repo: &Repository, options: &Options, checked: &Checked, done: &[String
     if options.quiet || is_porcelain {
         return text;
     }
-    let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+    let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
     text += &format!(
         "checked {}, {}, {}: {}\n",
         count(checked.notes, "note"),
@@ -127,5 +127,5 @@ fn objects(checked: &Checked, done: &[String]) -> String {
     objects.push(json!({"version": 1, "notes": checked.notes, "records": checked.records,
         "segments": checked.segments, "problems": checked.problems.len(), "elsewhere": checked.elsewhere,
         "unreachable": hex(&checked.unreachable), "absent": hex(&checked.absent)}));
-    objects.iter().map(|object| format!("{object}\n")).collect()
+    objects.iter().map(|object| pretty::json(object) + "\n").collect()
 }

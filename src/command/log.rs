@@ -189,7 +189,9 @@ fn print(
     let mut abbreviate = || names.shorten(listed.commit.commit_id);
     screen.write(|out, style| match voice {
         Voice::Human => pretty::write_listed(out, listed, &abbreviate(), style),
-        Voice::Json => write!(out, "{}", pretty::listed_object(listed)).and_then(|()| out.write_all(end)),
+        Voice::Json => {
+            write!(out, "{}", pretty::json(&pretty::listed_object(listed))).and_then(|()| out.write_all(end))
+        }
         Voice::Porcelain => pretty::write_porcelain(out, listed, end),
         Voice::Format(format) => {
             if format.has_separator() && !is_first {

@@ -10,6 +10,7 @@ use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::notes;
+use crate::pretty;
 use crate::record::purge::{Plan, Purged, Target, carry_out, plan};
 use crate::record::{Recorder, redaction, sync};
 
@@ -116,7 +117,7 @@ fn target(repo: &Repository, options: &Options) -> Result<Target> {
 }
 
 fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    pretty::count(number as u64, noun)
 }
 
 fn tell(plan: &Plan, is_dry_run: bool) -> Result<()> {
@@ -151,7 +152,7 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) ->
             "sessions": sessions, "objects": purged.objects,
             "left": purged.left.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "agentFiles": purged.agent_files, "remotes": purged.remotes});
-        return std::io::stdout().write_all(format!("{object}\n").as_bytes()).map_err(Error::output);
+        return std::io::stdout().write_all((pretty::json(&object) + "\n").as_bytes()).map_err(Error::output);
     }
     let text = format!("{} gone from this repository\n", count(purged.objects, "object"));
     std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;

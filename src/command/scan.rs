@@ -158,7 +158,7 @@ impl Scanner<'_> {
             object.insert("line".into(), line.into());
             object.insert("rule".into(), finding.rule.as_str().into());
             let object = serde_json::Value::Object(object);
-            return self.screen.write(|out, _| write!(out, "{object}{end}"));
+            return self.screen.write(|out, _| write!(out, "{}{end}", pretty::json(&object)));
         }
         let place = pretty::line(place);
         self.screen.write(|out, _| write!(out, "{place}:{line}: {}{end}", finding.rule))

@@ -137,7 +137,7 @@ fn print(
         if options.json {
             let end = options.printing.end();
             let objects = conversations.iter().map(|conversation| pretty::conversation_object(&commit, conversation));
-            return objects.into_iter().try_for_each(|object| write!(out, "{object}{end}"));
+            return objects.into_iter().try_for_each(|object| write!(out, "{}{end}", pretty::json(&object)));
         }
         if options.format == Some(Layout::Markdown) {
             return conversations.iter().try_for_each(|each| pretty::write_document(out, &commit, each, depth));

@@ -8,6 +8,7 @@ use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Repository};
 use crate::notes;
+use crate::pretty;
 use crate::record::sync::{Level, Plan, Synced, Syncer};
 
 /// Exchange conversations with a remote
@@ -118,7 +119,7 @@ fn report(options: &Options, remote: &str, plan: Plan, synced: &Synced) -> Resul
         let refused: Vec<String> = synced.refused.iter().map(ToString::to_string).collect();
         let object = serde_json::json!({"version": 1, "remote": remote, "dryRun": plan.is_dry_run,
             "received": amount(received), "sent": amount(sent), "refused": refused, "would": synced.would});
-        format!("{object}\n")
+        pretty::json(&object) + "\n"
     } else if options.quiet {
         String::new()
     } else if plan.is_dry_run && synced.would.is_empty() {
@@ -126,7 +127,7 @@ fn report(options: &Options, remote: &str, plan: Plan, synced: &Synced) -> Resul
     } else if plan.is_dry_run {
         synced.would.iter().map(|line| format!("would {line}\n")).collect()
     } else {
-        let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+        let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
         format!(
             "{remote}: received {}, {}; sent {}, {}\n",
             count(received.notes, "note"),

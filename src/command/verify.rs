@@ -111,5 +111,5 @@ fn object(each: &Verified) -> String {
         "state": state(each), "problem": each.problem, "signature": each.signature.state.name(),
         "signer": each.signature.signer, "key": each.signature.key,
         "writtenBy": each.written_by.map(|id| id.to_string()), "ownTree": each.is_own_tree});
-    format!("{object}\n")
+    pretty::json(&object) + "\n"
 }

@@ -124,7 +124,7 @@ fn entry(listed: &Listed) -> Value {
         "message": shortened(&listed.commit.subject().to_str_lossy()),
         "author": pretty::line(&listed.commit.author.name.to_str_lossy()),
         "date": date(listed.commit.author.time.seconds),
-        "messageCount": listed.summaries.iter().map(|summary| summary.messages).sum::<u64>(),
+        "messageCount": listed.summaries.iter().map(|summary| summary.messages).fold(0, u64::saturating_add),
     })
 }
 

@@ -2,6 +2,8 @@
 
 use super::Style;
 use super::human::main_sessions;
+use bstr::ByteSlice as _;
+
 use crate::git::Person;
 use crate::record::{Listed, Summary};
 
@@ -105,9 +107,9 @@ fn field(name: &str, listed: &Listed, mut abbreviate: impl FnMut() -> String, st
         (Some('P'), _) => commit.parent_ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ").into(),
         (Some('a'), what) => person(&commit.author, what, style),
         (Some('c'), what) => person(&commit.committer, what, style),
-        (Some('s'), _) => commit.subject().into(),
-        (Some('b'), _) => commit.body().into(),
-        (Some('B'), _) => commit.message.to_vec(),
+        (Some('s'), _) => super::sanitize::line(&commit.subject().to_str_lossy()).into(),
+        (Some('b'), _) => super::sanitize::text(&commit.body().to_str_lossy()).into(),
+        (Some('B'), _) => super::sanitize::text(&commit.message.to_str_lossy()).into(),
         _ => super::sanitize::line(&own(name, &listed.summaries)).into(),
     }
 }
@@ -116,8 +118,8 @@ fn person(person: &Person, what: &str, style: &Style) -> Vec<u8> {
     use crate::git::date;
     let shown = |name: &str| date::Format::parse(name).unwrap_or_default().show(person.time).into_bytes();
     match what {
-        "n" => person.name.to_vec(),
-        "e" => person.email.to_vec(),
+        "n" => super::sanitize::line(&person.name.to_str_lossy()).into(),
+        "e" => super::sanitize::line(&person.email.to_str_lossy()).into(),
         "I" => date::Format::STRICT.show(person.time).into(),
         "t" => shown("unix"),
         "s" => date::Format::SHORT.show(person.time).into(),
@@ -136,8 +138,9 @@ fn own(name: &str, summaries: &[Summary]) -> String {
         }
         values.join(",")
     };
-    let sum = |get: fn(&Summary) -> u64| main_sessions(summaries).map(get).sum::<u64>().to_string();
-    let tokens = |get: fn(&Summary) -> Option<u64>| summaries.iter().filter_map(get).sum::<u64>().to_string();
+    let sum = |get: fn(&Summary) -> u64| main_sessions(summaries).map(get).fold(0, u64::saturating_add).to_string();
+    let tokens =
+        |get: fn(&Summary) -> Option<u64>| summaries.iter().filter_map(get).fold(0, u64::saturating_add).to_string();
     match name {
         "(agent)" => join(|summary| Some(summary.key.agent.clone())),
         "(model)" => join(|summary| summary.model.clone()),

@@ -228,7 +228,7 @@ pub fn write_listed(out: &mut dyn Write, listed: &Listed, abbreviated: &str, sty
         }
     }
     let agents = sanitize::line(&agents.join(","));
-    let messages: u64 = main_sessions(&listed.summaries).map(|summary| summary.messages).sum();
+    let messages: u64 = main_sessions(&listed.summaries).map(|summary| summary.messages).fold(0, u64::saturating_add);
     let prompt = listed.summaries.iter().find_map(|summary| summary.prompt.as_deref());
     let what = match prompt {
         Some(prompt) => sanitize::line(prompt),

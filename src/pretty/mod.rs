@@ -17,7 +17,7 @@ pub use self::format::Format;
 pub use self::human::{Depth, ToolOutput, write_commit, write_conversation, write_listed};
 pub use self::json::{branch_object, commit_object, conversation_object, listed_object, message_object};
 pub use self::porcelain::write_porcelain;
-pub use self::sanitize::{line, text};
+pub use self::sanitize::{json, line, text};
 
 use crate::git::date;
 

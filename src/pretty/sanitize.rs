@@ -27,9 +27,38 @@ pub fn text(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)).collect()
 }
 
+/// Returns a JSON value as text, with escapes for what a terminal would act on: it reads back as the same value.
+pub fn json(value: &serde_json::Value) -> String {
+    use std::fmt::Write as _;
+    let text = value.to_string();
+    if text.is_ascii() && !text.contains('\u{7f}') {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unsafe(c) {
+            // Outside strings, JSON has none of these.
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                let _ = write!(safe, "\\u{unit:04x}");
+            });
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{line, text};
+    use super::{json, line, text};
+
+    #[test]
+    fn json_reads_back_as_it_was_and_has_nothing_for_the_terminal() {
+        let hostile = serde_json::json!({ "a": "x\u{1b}[31m\u{9b}\u{202e}\u{7f}\u{e0041}é🎉\u{200b}" });
+        let safe = json(&hostile);
+        assert_eq!(text(&safe), safe);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).expect("JSON"), hostile);
+    }
 
     #[test]
     fn nothing_reaches_the_terminal_but_text() {

@@ -103,9 +103,13 @@ impl Record {
         (record.shiftlog == 1 && !record.through.is_empty()).then_some(record)
     }
 
+    fn is_same_session(&self, other: &Record) -> bool {
+        self.session == other.session && self.agent == other.agent
+    }
+
     /// Says whether both are about the same stretch of the same session.
     fn is_same_stretch(&self, other: &Record) -> bool {
-        self.key() == other.key() && self.since == other.since && self.through == other.through
+        self.is_same_session(other) && self.since == other.since && self.through == other.through
     }
 
     /// Says whether this record has all that `other` has.
@@ -117,7 +121,7 @@ impl Record {
     ///
     /// Of two that begin at the same segment the longer stands: the shorter was extended.
     fn joined(&self, other: &Record) -> Option<Record> {
-        if self.key() != other.key() {
+        if !self.is_same_session(other) {
             return None;
         }
         if self.since == other.since {

@@ -3,7 +3,7 @@
 //! Read [`Reader::note`] and [`Reader::conversation`]. Notes are looked for under our own ref, under what was fetched
 //! from others, and under the ref of an earlier tool; they count as one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::tombstone::Tombstones;
 use super::{Note, Unit};
@@ -73,7 +73,9 @@ impl<'r> Reader<'r> {
             None => {
                 let mut refs = vec![notes::DEFAULT_REF.to_owned(), EARLIER_REF.to_owned()];
                 let fetched = repo.ref_names(REMOTES_PREFIX).into_iter().filter(|name| name.ends_with("/notes"));
-                refs.extend(fetched.filter(|name| !is_merged(repo, name)));
+                // What others have put there need not be notes; then it says nothing.
+                let has_notes = |name: &String| repo.tip(name).is_ok_and(|tip| tip.is_some());
+                refs.extend(fetched.filter(|name| has_notes(name) && !is_merged(repo, name)));
                 refs
             }
         };
@@ -222,8 +224,11 @@ impl<'r> Reader<'r> {
         let mut units: Vec<(Summary, &Unit)> =
             note.units().iter().filter_map(|unit| Some((Summary::of(unit)?, unit))).collect();
         if units.iter().any(|(summary, _)| summary.key.parent_id().is_some()) {
-            let order: Vec<SessionKey> = units.iter().map(|(summary, _)| summary.key.clone()).collect();
-            let at = |key: &SessionKey| order.iter().position(|known| known == key);
+            let mut order: HashMap<SessionKey, usize> = HashMap::new();
+            for (at, (summary, _)) in units.iter().enumerate() {
+                order.entry(summary.key.clone()).or_insert(at);
+            }
+            let at = |key: &SessionKey| order.get(key).copied();
             units.sort_by_cached_key(|(summary, _)| {
                 let parent = summary.key.parent_id().map(|id| SessionKey::new(&summary.key.agent, id));
                 (parent.as_ref().and_then(at).or_else(|| at(&summary.key)), parent.is_some())
@@ -245,9 +250,10 @@ impl<'r> Reader<'r> {
             None => None,
         };
         let mut found: Vec<Conversation> = Vec::new();
+        let mut seen = HashSet::new();
         for (summary, unit) in Self::ordered(note) {
-            let is_seen = found.iter().any(|known| known.summary.key == summary.key);
-            if wanted.as_ref().is_none_or(|key| *key == summary.key) && !(is_full && is_seen) {
+            let is_new = seen.insert(summary.key.clone());
+            if wanted.as_ref().is_none_or(|key| *key == summary.key) && (is_new || !is_full) {
                 found.push(self.conversation(summary, unit, is_full));
             }
         }
@@ -274,7 +280,7 @@ impl<'r> Reader<'r> {
                         Piece::Gap(bytes) => *bytes,
                         Piece::Bytes(_) => 0,
                     })
-                    .sum();
+                    .fold(0, u64::saturating_add);
                 let mut problems = contents.problems.clone();
                 if missing > 0 {
                     problems.push(format!("{missing} bytes of the transcript are missing"));

@@ -6,6 +6,7 @@ mod commands;
 mod documents;
 mod earlier;
 mod fixtures;
+mod hostile;
 mod integrity;
 mod mcp;
 mod model;

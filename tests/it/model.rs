@@ -251,7 +251,7 @@ impl Model {
 }
 
 fn run(seed: u64) {
-    let clones = if seed % 2 == 0 { 2 } else { 8 };
+    let clones = if seed.is_multiple_of(2) { 2 } else { 8 };
     println!("SHIFTLOG_MODEL_SEED={seed}: {clones} clones");
     let mut model = Model::new(seed, clones);
     for _ in 0..ROUNDS {

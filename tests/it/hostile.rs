@@ -1,0 +1,273 @@
+//! A repository that somebody made to do harm: everything survives it, and prints nothing that a terminal would act on.
+
+use std::fs;
+
+use serde_json::json;
+use shiftlog::archive::{Header, hex, segment};
+
+use crate::sharing::Team;
+use crate::support::{Ran, Scratch, feed};
+
+/// What must never reach a terminal: escapes that set titles, links and the clipboard, that move the cursor or ask the
+/// terminal; bidirectional overrides and zero-width characters.
+const POISON: &str = "\u{1b}]0;title\u{7}\u{1b}]8;;http://evil\u{1b}\\link\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{1b}P$q\u{1b}\\\u{9b}31m\r\u{8}\u{202e}\u{2066}\u{200b}\u{feff}";
+
+/// A segment, with whatever header somebody wants to give it.
+fn encode(header: &serde_json::Value, body: &[u8]) -> Vec<u8> {
+    with_frame(header, &zstd::bulk::compress(body, 3).unwrap())
+}
+
+fn with_frame(header: &serde_json::Value, frame: &[u8]) -> Vec<u8> {
+    let json = header.to_string().into_bytes();
+    let mut file = 0x184D_2A50_u32.to_le_bytes().to_vec();
+    file.extend(u32::try_from(json.len()).unwrap().to_le_bytes());
+    file.extend(json);
+    file.extend(frame);
+    file
+}
+
+fn header(session: &str, parent: Option<&str>, keep: i64, bytes: i64) -> serde_json::Value {
+    json!({ "shiftlog": 1, "agent": "claude", "session": session, "parent": parent, "keep": keep, "bytes": bytes,
+        "sha256": "00".repeat(32), "time": POISON })
+}
+
+fn record(session: &str, since: Option<&str>, through: &str, bytes: i128) -> String {
+    let number = if bytes > i128::from(u64::MAX) || bytes < 0 { bytes.to_string() } else { format!("{bytes}") };
+    let line = json!({ "shiftlog": 1, "agent": format!("claude{POISON}"), "session": session, "model": POISON,
+        "time": POISON, "prompt": format!("prompt {POISON}"), "turns": 3, "messages": u64::MAX,
+        "tokens": { "input": u64::MAX, "output": u64::MAX, "cacheRead": u64::MAX, "cacheWrite": u64::MAX },
+        "since": since, "through": through, "bytes": 0, "sha256": "x" });
+    line.to_string().replace("\"bytes\":0", &format!("\"bytes\":{number}"))
+}
+
+struct Villain {
+    scratch: Scratch,
+    count: u32,
+}
+
+impl Villain {
+    fn blob(&self, bytes: &[u8]) -> String {
+        let ran = self.scratch.run_with_input("git", ["hash-object", "-w", "--stdin"], bytes);
+        ran.ok().trim().to_owned()
+    }
+
+    /// Attaches a note to a commit of its own.
+    fn note(&mut self, bytes: &[u8]) {
+        self.count += 1;
+        self.scratch.git(["commit", "-q", "--allow-empty", "-m", &format!("number {} {POISON}", self.count)]).ok();
+        let id = self.blob(bytes);
+        self.scratch.git(["notes", "--ref=shiftlog", "add", "-C", &id]).ok();
+    }
+}
+
+/// Makes the repository.
+fn villain() -> Villain {
+    let mut scratch = Scratch::new();
+    scratch.env.insert("GIT_AUTHOR_NAME".into(), format!("A{}", POISON.replace(['\r', '\u{8}'], "")));
+    let mut villain = Villain { scratch, count: 0 };
+    let transcript = format!(
+        "{}\n{}\n{}\nnot JSON {POISON}\n\u{feff}\u{0}\n",
+        json!({ "type": "user", "message": { "role": "user", "content": POISON } }),
+        json!({ "type": "assistant", "message": { "role": "assistant", "model": POISON, "content": [
+            { "type": "text", "text": format!("# {POISON}\n[a](http://evil{POISON})<b>") }, { "type": "thinking", "thinking": POISON },
+            { "type": "tool_use", "id": "1", "name": POISON, "input": { "command": POISON, "file_path": format!("../../{POISON}"),
+                "old_string": POISON, "new_string": "x", "content": POISON } }] } }),
+        json!({ "type": "user", "message": { "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": "1", "content": POISON, "is_error": true }] } }),
+    );
+    let whole = Header {
+        shiftlog: 1,
+        agent: "claude".into(),
+        session: "poison".into(),
+        parent: None,
+        keep: 0,
+        bytes: transcript.len() as u64,
+        sha256: hex(&<sha2::Sha256 as sha2::Digest>::digest(&transcript)),
+        time: "2026-01-02T03:04:05Z".into(),
+    };
+    let poison = villain.blob(&segment::encode(&whole, transcript.as_bytes()).unwrap());
+    villain.note(record(POISON, None, &poison, 10).as_bytes());
+    // A bomb, and a chain of bombs that are each small enough.
+    let zeros = vec![0; 32 << 20];
+    let frame = zstd::bulk::compress(&zeros, 3).unwrap();
+    let bomb = villain.blob(&with_frame(&header("bomb", None, 0, 1 << 40), &frame));
+    villain.note(record("bomb", None, &bomb, 1 << 40).as_bytes());
+    let big = villain.blob(&encode(&header("bomb", None, 0, (300 << 20) - 1), &vec![0; (300 << 20) - 1]));
+    villain.note(record("bomb", None, &big, 1 << 40).as_bytes());
+    let mut parent = villain.blob(&with_frame(&header("chain", None, 0, 32 << 20), &frame));
+    for number in 1..8_i64 {
+        let keep = number * (32 << 20);
+        parent = villain.blob(&with_frame(&header("chain", Some(&parent), keep, 32 << 20), &frame));
+    }
+    villain.note(record("chain", None, &parent, 1 << 40).as_bytes());
+    // A header that claims four gigabytes, and one that claims to keep what is not there.
+    let mut claims = encode(&header("claims", None, 0, 5), b"five\n");
+    claims[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+    let claims = villain.blob(&claims);
+    villain.note(record("claims", None, &claims, 5).as_bytes());
+    for (keep, bytes) in [(1 << 60, 5), (i64::MAX, i64::MAX), (-1, 5), (0, -5), (3, 5)] {
+        let keeps = villain.blob(&encode(&header("keeps", Some(&poison), keep, bytes), b"five\n"));
+        villain.note(record("keeps", Some(&keeps), &keeps, 5).as_bytes());
+    }
+    // Segments that are none.
+    let head = villain.scratch.id("HEAD");
+    let tree = villain.scratch.id("HEAD^{tree}");
+    for through in [&head, &tree, "../../x", "", &"0".repeat(40), &"f".repeat(4000), &villain.blob(b"text")] {
+        villain.note(record("none", Some(through), through, -1).as_bytes());
+    }
+    // Notes that are hard to read.
+    villain.note(format!("{}{}", "[".repeat(200_000), "{\"a\":".repeat(200_000)).as_bytes());
+    villain.note(&[&b"{\"shiftlog\":1,\"agent\":\""[..], &[0xff, 0xfe, 0], b"\"}"].concat());
+    villain.note(record("huge", None, &poison, i128::MAX).as_bytes());
+    let many: String = (0..4_000).map(|number| record(&format!("m{number}"), Some("a"), "b", 1) + "\n").collect();
+    villain.note(many.as_bytes());
+    let same: String = (0..4_000).map(|number| record("same", Some(&format!("a{number}")), "b", 1) + "\n").collect();
+    villain.note(same.as_bytes());
+    // A document of an earlier tool that unpacks to half a gigabyte.
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    (0..512).for_each(|_| std::io::Write::write_all(&mut packer, &zeros[..1 << 20]).unwrap());
+    let packed = <base64::engine::GeneralPurpose as base64::Engine>::encode(
+        &base64::engine::general_purpose::STANDARD,
+        packer.finish().unwrap(),
+    );
+    let earlier = json!({ "version": 1, "session_id": POISON, "timestamp": POISON, "message_count": 3, "checksum": "sha256:00",
+        "transcript": packed, "agent": POISON, "model": POISON });
+    villain.note(earlier.to_string().as_bytes());
+    // Entries of the notes tree that are trees and symbolic links, and refs that name no commit.
+    let note_tree = villain.scratch.git(["ls-tree", "refs/notes/shiftlog"]).ok();
+    villain.count += 1;
+    villain.scratch.git(["commit", "-q", "--allow-empty", "-m", "x"]).ok();
+    let first = villain.scratch.id("HEAD");
+    let second = villain.scratch.id("HEAD~1");
+    let kept: String =
+        note_tree.lines().filter(|line| !line.contains(&second)).map(|line| format!("{line}\n")).collect();
+    let entries = format!("{kept}040000 tree {tree}\t{first}\n120000 blob {claims}\t{second}\n");
+    let made = villain.scratch.run_with_input("git", ["mktree"], entries.as_bytes()).ok();
+    let commit = villain.scratch.git(["commit-tree", made.trim(), "-p", "refs/notes/shiftlog", "-m", "x"]).ok();
+    villain.scratch.git(["update-ref", "refs/notes/shiftlog", commit.trim()]).ok();
+    villain.scratch.git(["update-ref", "refs/shiftlog/remotes/evil/notes", &claims]).ok();
+    villain.scratch.git(["update-ref", "refs/shiftlog/remotes/worse/notes", &tree]).ok();
+    villain.scratch.git(["update-ref", "refs/shiftlog/remotes/tag/sessions", commit.trim()]).ok();
+    // An archive with names of its own.
+    let names = format!("100644 blob {poison}\t..%2F..%2Fx\n100644 blob {bomb}\t\u{1b}[31m\n");
+    let inner = villain.scratch.run_with_input("git", ["mktree"], names.as_bytes()).ok();
+    let outer = format!("040000 tree {}\tclaude~x\n", inner.trim());
+    let outer = villain.scratch.run_with_input("git", ["mktree"], outer.as_bytes()).ok();
+    let root = format!("040000 tree {}\taa\n100644 blob {big}\tstray\n", outer.trim());
+    let root = villain.scratch.run_with_input("git", ["mktree"], root.as_bytes()).ok();
+    let archive = villain.scratch.git(["commit-tree", root.trim(), "-m", "x"]).ok();
+    villain.scratch.git(["update-ref", "refs/shiftlog/sessions", archive.trim()]).ok();
+    villain
+}
+
+/// Says what of an output a terminal would act on.
+fn unsafe_text(text: &str) -> Vec<char> {
+    let is_unsafe = |c: &char| match c {
+        '\n' | '\t' => false,
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => true,
+        c => c.is_control(),
+    };
+    text.chars().filter(is_unsafe).collect()
+}
+
+#[track_caller]
+fn assert_harmless(what: &str, ran: &Ran) {
+    assert!([0, 1, 128].contains(&ran.code), "{what}: {} {}", ran.code, ran.stderr);
+    assert!(!ran.stderr.contains("panicked"), "{what}: {}", ran.stderr);
+    assert_eq!(unsafe_text(&ran.stdout), [], "{what}: {}", ran.stdout);
+    assert_eq!(unsafe_text(&ran.stderr), [], "{what}: {}", ran.stderr);
+}
+
+/// Runs a command with little memory to have.
+fn run(scratch: &Scratch, dir: &std::path::Path, args: &[&str]) -> Ran {
+    // Of address space, since nothing limits what is used of it; programs and mapped packs are in it.
+    let script = "ulimit -v 1200000; exec git shiftlog \"$@\"";
+    scratch.run_in(dir, "sh", [&["-c", script, "sh"], args].concat())
+}
+
+#[test]
+fn a_hostile_repository_does_no_harm() {
+    let villain = villain();
+    commands_survive(&villain);
+    a_remote_is_survived(&villain);
+    the_server_survives(&villain);
+}
+
+fn commands_survive(villain: &Villain) {
+    let scratch = &villain.scratch;
+    let mut commands: Vec<Vec<&str>> = vec![
+        vec!["log"],
+        vec!["log", "--oneline", "--all"],
+        vec!["log", "--json"],
+        vec!["log", "--porcelain"],
+        vec!["log", "--format=%h %an %s %(agent) %(model) %(session) %(prompt) %(time) %(messages) %(tokens:input)"],
+        vec!["branches"],
+        vec!["branches", "--json"],
+        vec!["fsck"],
+        vec!["fsck", "--json", "--unreachable"],
+        vec!["fsck", "--porcelain"],
+        vec!["verify", "HEAD"],
+        vec!["verify", "--json", "HEAD"],
+        vec!["scan", "--branches"],
+        vec!["scan", "--archive"],
+        vec!["remap", "--dry-run"],
+        vec!["purge", "--dry-run", "--match=x"],
+        vec!["get", "conversations"],
+        vec!["keys", "conversations"],
+        vec!["doctor"],
+    ];
+    let revisions: Vec<String> = (0..=villain.count).map(|number| format!("HEAD~{number}")).collect();
+    for revision in &revisions {
+        for options in [&["--full", "--tool-output=full"][..], &["--json"], &["--format=markdown"]] {
+            commands.push([&["show"], options, &[revision.as_str()]].concat());
+        }
+    }
+    let log = run(scratch, &scratch.top, &["log", "-n", "3"]);
+    assert_eq!(log.stdout.lines().count(), 3, "there is something to read: {log:?}");
+    for command in &commands {
+        let ran = run(scratch, &scratch.top, command);
+        assert_harmless(&format!("{command:?}"), &ran);
+    }
+}
+
+fn a_remote_is_survived(villain: &Villain) {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.says(&a, "HEAD", "harmless");
+    let url = format!("file://{}", villain.scratch.top.display());
+    team.git(&a, &["remote", "add", "evil", &url]).ok();
+    team.git(&a, &["fetch", "-q", "evil"]).ok();
+    for args in [&["sync", "pull", "--all", "evil"][..], &["sync", "--all", "evil"], &["log"], &["show"], &["fsck"]] {
+        assert_harmless(&format!("{args:?}"), &run(&team.scratch, &a, args));
+    }
+    team.assert_said(&a, "HEAD", &["harmless"]);
+    let files: Vec<_> = fs::read_dir(team.scratch.root()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert!(!files.iter().any(|name| name == "x"), "nothing was written outside: {files:?}");
+}
+
+fn the_server_survives(villain: &Villain) {
+    let mut input = String::new();
+    let mut ask = |id: u32, method: &str, params: serde_json::Value| {
+        input += &format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+    };
+    ask(
+        1,
+        "initialize",
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } }),
+    );
+    ask(2, "tools/call", json!({ "name": "shiftlog_list_conversations", "arguments": { "limit": 50 } }));
+    ask(3, "resources/list", json!({}));
+    for number in 0..villain.count {
+        let arguments = json!({ "commit": format!("HEAD~{number}") });
+        ask(10 + number, "tools/call", json!({ "name": "shiftlog_get_conversation", "arguments": arguments }));
+    }
+    let mut command = villain.scratch.command("sh", &villain.scratch.top);
+    let ran = feed(command.args(["-c", "ulimit -v 1200000; exec git shiftlog mcp"]), input.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.stdout.lines().count() as u32, 3 + villain.count, "everything is answered: {}", ran.stderr);
+    assert_eq!(unsafe_text(&ran.stdout), []);
+    for line in ran.stdout.lines() {
+        let answer: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_ne!(answer["error"]["code"], -32603, "{line}");
+    }
+}
