@@ -35,7 +35,7 @@ _git_shiftlog ()
 		__gitcomp "notes all" "" "${cur##--share=}"
 		;;
 	init,--mcp=*)
-		__gitcomp "vscode claude cursor gemini copilot opencode zed amp kiro junie roo" "" "${cur##--mcp=}"
+		__gitcomp "vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex" "" "${cur##--mcp=}"
 		;;
 	init,--agent=*|add,--agent=*|log,--agent=*|list,--agent=*)
 		__gitcomp "claude" "" "${cur##--agent=}"

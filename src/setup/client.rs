@@ -8,6 +8,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::Value;
 
+use super::toml;
 use crate::error::{Error, Result};
 
 /// The name of our server in all of them.
@@ -37,9 +38,11 @@ enum Shape {
     WithTools,
     /// One `command` with all words in it.
     OneCommand,
+    /// A table of TOML with `command` and `args`.
+    Toml,
 }
 
-/// All clients whose project file is JSON.
+/// All clients with a project file.
 pub const CLIENTS: &[Client] = &[
     client("vscode", "VS Code", ".vscode/mcp.json", "servers", Shape::Plain(Some("stdio"))),
     client("claude", "Claude Code", ".mcp.json", "mcpServers", Shape::Plain(Some("stdio"))),
@@ -52,6 +55,7 @@ pub const CLIENTS: &[Client] = &[
     client("kiro", "Kiro", ".kiro/settings/mcp.json", "mcpServers", Shape::Plain(None)),
     client("junie", "Junie", ".junie/mcp/mcp.json", "mcpServers", Shape::Plain(None)),
     client("roo", "Roo Code", ".roo/mcp.json", "mcpServers", Shape::Plain(None)),
+    client("codex", "Codex", ".codex/config.toml", "mcp_servers", Shape::Toml),
 ];
 
 const fn client(
@@ -77,6 +81,12 @@ impl Client {
         program.into_iter().chain(words.into_iter().map(str::to_owned)).collect()
     }
 
+    /// Returns our entry in a file that is TOML.
+    fn toml_entry(&self, text: &str) -> Option<Value> {
+        let is_toml = matches!(self.shape, Shape::Toml);
+        toml::entry(text, self.servers, SERVER).filter(|entry| is_toml && is_ours(entry))
+    }
+
     fn entry(&self, words: &[String]) -> CstInputValue {
         let text = |text: &str| CstInputValue::String(text.to_owned());
         let list = |words: &[String]| CstInputValue::Array(words.iter().map(|word| text(word)).collect());
@@ -91,6 +101,7 @@ impl Client {
             shape => {
                 let kind = match shape {
                     Shape::Plain(kind) => kind,
+                    Shape::Toml => None,
                     _ => Some("local"),
                 };
                 members.extend(kind.map(|kind| ("type", text(kind))));
@@ -110,6 +121,13 @@ impl Client {
     ///
     /// If the text does not parse, or has something else where servers belong.
     pub fn add(&self, text: &str, words: &[String]) -> Result<Option<String>> {
+        if matches!(self.shape, Shape::Toml) {
+            return match toml::entry(text, self.servers, SERVER) {
+                Some(there) if !is_ours(&there) => Ok(None),
+                Some(there) if words_of(&there) == words => Ok(Some(text.to_owned())),
+                _ => toml::add(text, self.servers, SERVER, words).map(Some),
+            };
+        }
         let root = parse(if text.trim().is_empty() { "{\n}\n" } else { text })?;
         let misplaced = |what: &str| Error::other(format!("{what} is not an object"));
         let top = root.object_value().ok_or_else(|| misplaced("the file"))?;
@@ -138,6 +156,12 @@ impl Client {
 ///
 /// If the text does not parse.
 pub fn remove(text: &str) -> Result<String> {
+    if toml::is_toml(text) {
+        return match CLIENTS.iter().find(|client| client.toml_entry(text).is_some()) {
+            Some(client) => toml::remove(text, client.servers, SERVER),
+            None => Ok(text.to_owned()),
+        };
+    }
     let root = parse(text)?;
     let Some(top) = root.object_value() else { return Ok(text.to_owned()) };
     for client in CLIENTS {
@@ -168,9 +192,14 @@ pub struct Declared {
 pub fn declared(worktree: &Path, program: &Path) -> Vec<Declared> {
     let of_client = |client: &Client| {
         let text = std::fs::read_to_string(worktree.join(client.file)).ok()?;
-        let value: Value = parse(&text).ok()?.to_serde_value()?;
-        let entry = value.get(client.servers)?.get(SERVER).filter(|entry| is_ours(entry))?;
-        let words = words_of(entry);
+        let entry = match client.shape {
+            Shape::Toml => client.toml_entry(&text)?,
+            _ => {
+                let value: Value = parse(&text).ok()?.to_serde_value()?;
+                value.get(client.servers)?.get(SERVER).filter(|entry| is_ours(entry))?.clone()
+            }
+        };
+        let words = words_of(&entry);
         let is_known = words == client.words(None) || words == client.words(Some(program));
         // What VS Code and Cursor put in.
         let top = worktree.to_string_lossy();
@@ -182,6 +211,9 @@ pub fn declared(worktree: &Path, program: &Path) -> Vec<Declared> {
 
 /// Says whether a client's file has our entry.
 pub fn has_entry(text: &str) -> bool {
+    if toml::is_toml(text) {
+        return CLIENTS.iter().any(|client| client.toml_entry(text).is_some());
+    }
     let Ok(root) = parse(text) else { return false };
     let value: Value = root.to_serde_value().unwrap_or_default();
     CLIENTS.iter().filter_map(|client| value.get(client.servers)?.get(SERVER)).any(is_ours)
@@ -242,8 +274,11 @@ mod tests {
             let words = client.words(None);
             let text = client.add("", &words).expect("it is empty").expect("the name is free");
             assert!(has_entry(&text), "{}: {text}", client.name);
-            let value: Value = serde_json::from_str(&text).expect("it is JSON");
-            assert_eq!(words_of(&value[client.servers][SERVER]), words, "{}", client.name);
+            let entry = client.toml_entry(&text).unwrap_or_else(|| {
+                let value: Value = serde_json::from_str(&text).expect("it is JSON");
+                value[client.servers][SERVER].clone()
+            });
+            assert_eq!(words_of(&entry), words, "{}", client.name);
         }
     }
 }

@@ -10,6 +10,7 @@ mod hook;
 mod installed;
 mod plan;
 mod quote;
+mod toml;
 
 use std::path::{Path, PathBuf};
 
