@@ -87,7 +87,9 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
     let mut recorder = Recorder::new(&repo, &notes_ref);
     let outcome = recorder.after_rewrite(command, &pairs);
     cli::tell(&repo, &recorder.finish());
-    outcome
+    outcome?;
+    // 'git pull --rebase' brings commits of others, and runs no other hook.
+    if command == "rebase" { after_merge(here) } else { Ok(()) }
 }
 
 /// Carries records to commits that came with a merge or a pull and make the change of one that has them.

@@ -284,6 +284,9 @@ impl Tool {
     ///
     /// A sentence that says what is wrong and what to do.
     pub fn call(&self, context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
+        if crate::git::has_fault("tool-panics") {
+            panic!("a defect of ours");
+        }
         check(&(self.input)(), arguments).map_err(|what| format!("invalid arguments: {what}"))?;
         (self.run)(context, arguments)
     }

@@ -776,3 +776,35 @@ fn a_key_without_an_end_that_was_stored_once_is_not_served() {
         Client::legacy(&scratch).found("shiftlog_get_conversation", json!({ "commit_sha": "HEAD", "format": "raw" }));
     assert_eq!(read["transcript"], format!("{prompt}\n"), "and is not served");
 }
+
+#[test]
+fn a_defect_in_a_tool_is_an_error_and_the_server_goes_on() {
+    let mut scratch = Scratch::new();
+    scratch.env.insert("SHIFTLOG_FAULT".into(), "tool-panics".into());
+    let mut client = Client::legacy(&scratch);
+    for _ in 0..2 {
+        let call = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call",
+            "params": { "name": "shiftlog_list_branches", "arguments": {} } });
+        let answer = client.ask(&call.to_string());
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(5), &json!(-32603)), "{answer}");
+        let listed = client.ask(r#"{"jsonrpc":"2.0","id":6,"method":"tools/list"}"#);
+        assert!(listed["result"]["tools"].is_array(), "{listed}");
+    }
+}
+
+/// What clients and models see of us before the first call, whole: a change of it is a change of the interface.
+#[test]
+fn the_lists_and_the_instructions_are_those_of_the_golden_file() {
+    let scratch = Scratch::new();
+    let mut client = Client::start(&scratch, &scratch.top, &["--toolset", "all"]);
+    let opened = client.ask(&initialize("2025-11-25").to_string());
+    client.tell(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let mut golden = json!({ "instructions": opened["result"]["instructions"],
+        "instructionsLength": opened["result"]["instructions"].as_str().unwrap().len() });
+    for method in ["tools/list", "prompts/list", "resources/templates/list"] {
+        let listed = client.ask(&json!({ "jsonrpc": "2.0", "id": 7, "method": method }).to_string());
+        golden[method] = listed["result"].clone();
+    }
+    let text = serde_json::to_string_pretty(&golden).unwrap() + "\n";
+    snapbox::assert_data_eq!(text, snapbox::file!["../data/mcp-lists.json"].raw());
+}

@@ -110,6 +110,18 @@ fn a_squash_merge_on_the_server_gets_all_conversations_of_the_branch_on_every_cl
 }
 
 #[test]
+fn a_pull_that_rebases_finds_what_the_server_squashed() {
+    let mut team = Team::new();
+    let (a, _) = topic(&mut team);
+    merge_on_server(&mut team, &[&["merge", "-q", "--squash", "origin/topic"], &["commit", "-q", "-m", "topic (#1)"]]);
+    team.git(&a, &["switch", "-q", "main"]).ok();
+    commit(&mut team, &a, "mine", "1\n", "not pushed yet");
+    team.git(&a, &["pull", "-q", "--rebase"]).ok();
+    team.assert_said(&a, "HEAD", &["not pushed yet"]);
+    team.assert_said(&a, "HEAD~1", &["the first", "the second"]);
+}
+
+#[test]
 fn a_rebase_merge_on_the_server_gives_each_commit_its_own() {
     let mut team = Team::new();
     let (a, b) = topic(&mut team);
@@ -362,4 +374,23 @@ fn the_summary_of_a_pull_request_keeps_what_people_typed_text() {
     );
     assert_eq!(summary, expected);
     assert_eq!(action(&team, &a, &["summary", "origin", &format!("{second}^!")]).ok(), "", "nothing was said there");
+}
+
+#[test]
+fn what_is_done_to_notes_by_hand_is_followed() {
+    let mut team = Team::new();
+    let a = team.clone_of("a", &[]);
+    let source = commit(&mut team, &a, "x", "1\n", "words");
+    let target = plain(&mut team, &a, "x", "2\n");
+    team.git(&a, &["notes", "--ref=shiftlog", "copy", &source, &target]).ok();
+    team.assert_said(&a, &target, &["words"]);
+    team.says(&a, &target, "more words");
+    let note = team.git(&a, &["notes", "--ref=shiftlog", "show", &target]).ok();
+    let kept = note.lines().find(|line| line.contains("more-words")).unwrap();
+    team.git(&a, &["notes", "--ref=shiftlog", "add", "-f", "-m", kept, &target]).ok();
+    team.assert_said(&a, &target, &["more words"]);
+    team.git(&a, &["notes", "--ref=shiftlog", "remove", &source]).ok();
+    assert_eq!(team.raw(&a, &source).code, 1);
+    let listed = team.shiftlog(&a, "log", &["--format=%H"]).ok();
+    assert_eq!(listed, format!("{target}\n"));
 }

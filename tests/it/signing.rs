@@ -115,3 +115,34 @@ fn a_signature_that_cannot_be_made_leaves_the_words_pending_and_the_commit_alone
     assert_eq!(scratch.record("HEAD~1")["session"], "s1");
     scratch.shiftlog("verify", ["--signed", "-q", "HEAD~1^!"]).ok();
 }
+
+#[test]
+fn openpgp_keys_do_as_well() {
+    let scratch = Scratch::set_up();
+    let keys = scratch.home().join("gnupg");
+    fs::create_dir(&keys).unwrap();
+    fs::set_permissions(&keys, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let mut scratch = scratch;
+    scratch.env.insert("GNUPGHOME".into(), keys.to_str().unwrap().into());
+    let args = [
+        "--batch",
+        "--quiet",
+        "--passphrase",
+        "",
+        "--quick-gen-key",
+        "C O Mitter <committer@example.com>",
+        "ed25519",
+        "sign",
+    ];
+    let made = scratch.command("gpg", &scratch.top).args(args).output();
+    if !made.as_ref().is_ok_and(|output| output.status.success()) {
+        return skip(&format!("there is no gpg here that makes a key: {made:?}"));
+    }
+    scratch.git(["config", "commit.gpgSign", "true"]).ok();
+    record(&scratch, "s1");
+    let ran = scratch.shiftlog("verify", ["--signed", "--own-tree"]);
+    let stop = scratch.command("gpgconf", &scratch.top).args(["--kill", "all"]).status();
+    assert!(stop.is_ok());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains(", good signature by C O Mitter <committer@example.com>"), "{ran:?}");
+}
