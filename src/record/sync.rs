@@ -16,7 +16,9 @@ use crate::git::{Asking, ObjectId, Push, Repository};
 use crate::notes::{self, Resolved, Versions};
 
 /// How often a push is tried when others are faster.
-const MAX_ATTEMPTS: u32 = 10;
+const MAX_ATTEMPTS: u32 = 40;
+/// How many times as long as for a ref of our own to wait before the next: a push takes longer than an edit.
+const PUSH_BACKOFF: u32 = 8;
 /// How long one merge may take while other processes keep moving the same ref.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -205,7 +207,7 @@ impl<'r> Syncer<'r> {
                 return Err(Error::new(Kind::Busy, format!("cannot push to '{remote}': others kept being faster"))
                     .hint("nothing is lost; 'git shiftlog sync' tries again"));
             }
-            std::thread::sleep(crate::git::backoff(attempt + 3));
+            std::thread::sleep(crate::git::backoff(attempt) * PUSH_BACKOFF);
             theirs = self.repo.remote_refs(remote, &names, self.asking)?;
         }
         Ok(())
