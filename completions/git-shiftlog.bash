@@ -4,7 +4,7 @@
 
 _git_shiftlog ()
 {
-	local commands="init log list show branches get keys mcp add sync remap fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show resume branches get keys mcp add sync remap fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -57,6 +57,9 @@ _git_shiftlog ()
 			--full --session= --raw --json --format= --no-thinking --no-tools --tool-output=
 			--date= --ref= --color --color= --help
 			"
+		;;
+	resume,--*)
+		__gitcomp "--session= --agent= --worktree --worktree= --print --force --ref= --help"
 		;;
 	branches,--*)
 		__gitcomp "
@@ -116,6 +119,9 @@ _git_shiftlog ()
 		;;
 	verify,*)
 		__git_complete_revlist
+		;;
+	resume,*)
+		__git_complete_refs
 		;;
 	log,*|list,*)
 		__git_complete_revlist_file
@@ -371,6 +377,69 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__show -o nosort -o bashdefault -o default git-shiftlog-show
 else
     complete -F _git__shiftlog__show -o bashdefault -o default git-shiftlog-show
+fi
+
+_git__shiftlog__resume() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__resume"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__resume)
+            opts="-f -h --session --agent --worktree --print --force --ref"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --session)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --worktree)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__resume -o nosort -o bashdefault -o default git-shiftlog-resume
+else
+    complete -F _git__shiftlog__resume -o bashdefault -o default git-shiftlog-resume
 fi
 
 _git__shiftlog__branches() {

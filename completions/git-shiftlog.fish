@@ -24,6 +24,7 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a init -d 'Set up recor
 complete -c git -f -n __fish_git_shiftlog_needs_command -a log -d 'List commits that have a conversation'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a list -d 'List commits that have a conversation'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a show -d 'Show the conversation of a commit'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a resume -d 'Take the session of a commit up again'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a keys -d 'List what is at a path of the recorded data'
@@ -92,6 +93,14 @@ complete -c git-shiftlog-show -l no-thinking -d 'Leave out what the model though
 complete -c git-shiftlog-show -l no-tools -d 'Leave out tool calls'
 complete -c git-shiftlog-show -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-show -s h -d 'Print this usage'
+
+complete -c git-shiftlog-resume -l session -d 'Take up this session' -r
+complete -c git-shiftlog-resume -l agent -d 'Take up a session of this agent' -r
+complete -c git-shiftlog-resume -l worktree -d 'Do it in a new worktree, and leave this one alone' -r
+complete -c git-shiftlog-resume -l ref -d 'Read notes from this ref' -r
+complete -c git-shiftlog-resume -l print -d 'Say what would be done, and do nothing'
+complete -c git-shiftlog-resume -s f -l force -d 'Go on over uncommitted changes, or a transcript that is another one'
+complete -c git-shiftlog-resume -s h -d 'Print this usage'
 
 complete -c git-shiftlog-branches -l contains -d 'List only branches that reach a commit' -r
 complete -c git-shiftlog-branches -l sort -d 'Sort by a key (refname, conversations or date); a leading \'-\' reverses' -r

@@ -48,6 +48,15 @@ pub struct Found {
     pub transcript: PathBuf,
 }
 
+/// What it takes to take a session up again.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Restoration {
+    /// The session's transcript where the agent looks for it, and then those of its sub-agents.
+    pub files: Vec<(PathBuf, Vec<u8>)>,
+    /// The program and its arguments, to be run in the directory that was asked for.
+    pub words: Vec<String>,
+}
+
 /// A coding agent.
 pub trait Agent: Sync {
     /// The name in commands, configuration and records, such as `claude`.
@@ -78,6 +87,16 @@ pub trait Agent: Sync {
 
     /// Returns the transcripts of the sub-agents of a session, by the path of the session's own.
     fn sub_agents(&self, transcript: &Path) -> Vec<Found>;
+
+    /// Returns what takes a session up again in `directory`; sub-agents by their own ids. `None` if the agent has no way
+    /// to, or could not have given the session this id.
+    fn restoration(
+        &self,
+        session_id: &str,
+        directory: &Path,
+        transcript: &[u8],
+        sub_agents: &[(String, Vec<u8>)],
+    ) -> Option<Restoration>;
 
     /// Returns the id of the session that runs this process, from the environment the agent gives its children.
     fn session_of_environment(&self) -> Option<String>;

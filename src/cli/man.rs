@@ -42,6 +42,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-mcp" 1,
     "git-shiftlog-purge" 1,
     "git-shiftlog-remap" 1,
+    "git-shiftlog-resume" 1,
     "git-shiftlog-scan" 1,
     "git-shiftlog-show" 1,
     "git-shiftlog-sync" 1,

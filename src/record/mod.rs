@@ -19,6 +19,7 @@ mod recorder;
 pub mod redaction;
 pub mod remap;
 pub mod repair;
+pub mod restore;
 mod state;
 pub mod sync;
 mod tombstone;

@@ -13,6 +13,7 @@ mod model;
 mod purging;
 mod recording;
 mod redaction;
+mod resume;
 mod rewriting;
 mod rooms;
 mod setup;

@@ -7,7 +7,7 @@ mod records;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::{Agent, Event, Found, Handler};
+use super::{Agent, Event, Found, Handler, Restoration};
 use crate::transcript::Message;
 
 /// Claude Code, with its own files where it keeps them, or in another place.
@@ -127,6 +127,28 @@ impl Agent for Claude {
             sub_agent.session_id = format!("{session_id}.{agent_id}");
         }
         found
+    }
+
+    fn restoration(
+        &self,
+        session_id: &str,
+        directory: &Path,
+        transcript: &[u8],
+        sub_agents: &[(String, Vec<u8>)],
+    ) -> Option<Restoration> {
+        let folder = self.root()?.join("projects").join(project_name(directory));
+        let is_named_well = is_plain_id(session_id) && sub_agents.iter().all(|(id, _)| is_plain_id(id));
+        if !is_named_well {
+            return None;
+        }
+        // It refuses a session whose records say that they are from elsewhere.
+        let moved = |text: &[u8]| records::moved(text, directory);
+        let mut files = vec![(folder.join(format!("{session_id}.jsonl")), moved(transcript))];
+        for (id, text) in sub_agents {
+            files.push((folder.join(session_id).join(format!("subagents/agent-{id}.jsonl")), moved(text)));
+        }
+        let words = ["claude", "--resume", session_id].map(str::to_owned).to_vec();
+        Some(Restoration { files, words })
     }
 
     fn session_of_environment(&self) -> Option<String> {

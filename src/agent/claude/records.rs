@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::Path;
 
+use bstr::ByteSlice as _;
 use serde_json_borrow::Value;
 
 use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolCall, ToolResult};
@@ -278,4 +279,38 @@ fn mark_abandoned(nodes: &mut [Node]) {
     for (node, is_abandoned) in nodes.iter_mut().zip(is_abandoned) {
         node.message.is_abandoned = is_abandoned;
     }
+}
+/// Returns a transcript as if it had been made in `directory`: the `cwd` of its records begins with it where it began
+/// with that of the first record. Every other byte stays.
+pub fn moved(transcript: &[u8], directory: &Path) -> Vec<u8> {
+    let first = transcript.lines().find_map(|line| {
+        let value: serde_json::Value = serde_json::from_slice(line).ok()?;
+        value.get("cwd")?.as_str().map(str::to_owned)
+    });
+    let Some(old) = first.filter(|old| Path::new(old) != directory && !old.is_empty()) else {
+        return transcript.to_vec();
+    };
+    let escaped = |text: &str| {
+        let quoted = serde_json::Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let (old, new) = (escaped(&old), escaped(&directory.to_string_lossy()));
+    let mut moved = Vec::with_capacity(transcript.len());
+    let mut rest = transcript;
+    // Within a string of a record the quotes have a backslash in front of them.
+    while let Some(at) = rest.find(b"\"cwd\":") {
+        let key_end = at + b"\"cwd\":".len();
+        let space = rest[key_end..].iter().take_while(|byte| **byte == b' ').count();
+        let value = key_end + space;
+        moved.extend_from_slice(&rest[..value]);
+        rest = &rest[value..];
+        let after = rest.strip_prefix(b"\"").and_then(|text| text.strip_prefix(old.as_bytes()));
+        if let Some(after) = after.filter(|after| after.starts_with(b"\"") || after.starts_with(b"/")) {
+            moved.push(b'"');
+            moved.extend_from_slice(new.as_bytes());
+            rest = after;
+        }
+    }
+    moved.extend_from_slice(rest);
+    moved
 }

@@ -1,0 +1,5 @@
+//! `git shiftlog resume`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::resume::run()
+}

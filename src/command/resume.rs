@@ -1,0 +1,165 @@
+//! `git shiftlog resume`: take the session of a commit up again.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use clap::Parser;
+
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Kind, Result};
+use crate::git::{ObjectId, Repository, git};
+use crate::pretty;
+use crate::record::Reader;
+use crate::record::restore::{Restore, Step};
+
+/// Take the session of a commit up again
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-resume", override_usage = "git shiftlog resume [<options>] [<commit>]")]
+pub struct Options {
+    /// Take up this session
+    #[arg(long, value_name = "id")]
+    session: Option<String>,
+    /// Take up a session of this agent
+    #[arg(long, value_name = "name")]
+    agent: Option<String>,
+    /// Do it in a new worktree, and leave this one alone
+    #[arg(long, value_name = "path", require_equals = true, num_args = 0..=1, default_missing_value = "")]
+    worktree: Option<String>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    print: bool,
+    /// Go on over uncommitted changes, or a transcript that is another one
+    #[arg(short = 'f', long)]
+    force: bool,
+    /// Read notes from this ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// The commit; HEAD by default
+    #[arg(value_name = "commit")]
+    commit: Option<String>,
+}
+
+/// Where the session goes on.
+enum Place {
+    /// Here, at the commit that is checked out already.
+    Here,
+    /// Here, after the commit has been checked out.
+    Checkout,
+    /// In a new worktree.
+    Worktree,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    let mut words = None;
+    let code = cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        super::add::store_pending(&repo);
+        let top = repo.worktree().ok_or_else(|| Error::other("this operation must be run in a work tree"))?.to_owned();
+        let commit_id = repo.resolve(options.commit.as_deref().unwrap_or("HEAD"))?;
+        let (place, directory) = place(&repo, &options, &top, commit_id)?;
+        let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
+        let (agent, session) = (options.agent.as_deref(), options.session.as_deref());
+        let restore = match Restore::plan(&reader, commit_id, &directory, agent, session, options.force) {
+            Err(error) if error.kind() == Kind::Missing => {
+                cli::error(&error);
+                return Ok(Outcome::No);
+            }
+            restore => restore?,
+        };
+        if options.print {
+            print(&place, commit_id, &directory, &restore)?;
+            return Ok(Outcome::Done);
+        }
+        match place {
+            Place::Here => {}
+            Place::Checkout => check_out(&repo, commit_id, options.force)?,
+            Place::Worktree => {
+                let id = commit_id.to_string();
+                let args = ["worktree", "add", "--quiet", "--detach", "--"].map(Into::into).to_vec();
+                let args: Vec<std::ffi::OsString> = [args, vec![directory.clone().into(), id.into()]].concat();
+                git(args).repository(&repo).capture()?;
+            }
+        }
+        restore.carry_out()?;
+        words = Some((restore.words, directory));
+        Ok(Outcome::Done)
+    });
+    // Only now, that nothing of ours is held any more.
+    match words {
+        Some((words, directory)) => cli::finish(start(&words, &directory)),
+        None => code,
+    }
+}
+
+fn place(repo: &Repository, options: &Options, top: &Path, commit_id: ObjectId) -> Result<(Place, PathBuf)> {
+    if let Some(path) = &options.worktree {
+        let here = std::env::current_dir()
+            .map_err(|error| Error::other("cannot read the current directory").because(error))?;
+        let path = if path.is_empty() {
+            let name = top.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            top.with_file_name(format!("{name}-{}", commit_id.to_hex_with_len(7)))
+        } else {
+            here.join(path)
+        };
+        // The agent resolves links when it looks for its sessions, also those to a directory that is not there yet.
+        let resolved = path.parent().and_then(|parent| parent.canonicalize().ok());
+        let path = match (resolved, path.file_name()) {
+            (Some(parent), Some(name)) => parent.join(name),
+            _ => path,
+        };
+        if path.exists() {
+            return Err(Error::other(format!("'{}' already exists", path.display())));
+        }
+        return Ok((Place::Worktree, path));
+    }
+    let is_here = repo.head()?.commit_id == Some(commit_id);
+    Ok((if is_here { Place::Here } else { Place::Checkout }, top.to_owned()))
+}
+
+fn check_out(repo: &Repository, commit_id: ObjectId, is_forced: bool) -> Result<()> {
+    let changes = git(["status", "--porcelain", "--untracked-files=no"]).repository(repo).capture()?;
+    if !changes.is_empty() && !is_forced {
+        return Err(Error::other("there are uncommitted changes")
+            .hint("commit them, or 'git stash' puts them aside; '--worktree' leaves them alone"));
+    }
+    // Git still refuses where a change would be lost.
+    git(["checkout", "--quiet", "--detach", &commit_id.to_string()]).repository(repo).capture().map(drop)
+}
+
+fn print(place: &Place, commit_id: ObjectId, directory: &Path, restore: &Restore) -> Result<()> {
+    let shown = directory.display();
+    let mut text = match place {
+        Place::Here => String::new(),
+        Place::Checkout => format!("check out {}\n", commit_id.to_hex_with_len(7)),
+        Place::Worktree => format!("make worktree {shown} at {}\n", commit_id.to_hex_with_len(7)),
+    };
+    for step in &restore.steps {
+        text += &match step {
+            Step::Write(path, bytes) => format!("write {}, {}\n", path.display(), pretty::size(bytes.len() as u64)),
+            Step::Keep(path) => format!("keep {}\n", path.display()),
+        };
+    }
+    text += &format!("run {} in {shown}\n", restore.words.join(" "));
+    std::io::stdout().write_all(pretty::text(&text).as_bytes()).map_err(Error::output)
+}
+
+/// Starts the agent and returns how it ended.
+fn start(words: &[String], directory: &Path) -> Result<Outcome> {
+    let (program, args) = words.split_first().ok_or_else(|| Error::other("there is nothing to start"))?;
+    // A hook or an alias may have told Git where it is; the agent finds out for itself.
+    let mut command = Command::new(program);
+    command.args(args).current_dir(directory);
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_INDEX_FILE", "GIT_COMMON_DIR"] {
+        command.env_remove(name);
+    }
+    let status = command.status().map_err(|error| {
+        Error::other(format!("cannot start '{program}'")).because(error).hint(format!(
+            "the session is in place: cd {} && {}",
+            directory.display(),
+            words.join(" ")
+        ))
+    })?;
+    Ok(if status.success() { Outcome::Done } else { Outcome::No })
+}

@@ -1,0 +1,117 @@
+//! Taking a session up again: which one, what of it is recorded, and how it gets back to where its agent looks for it.
+//!
+//! Read [`Restore::plan`]. What the files are is each agent's business.
+
+use std::path::{Path, PathBuf};
+
+use super::{Conversation, Reader, redaction};
+use crate::agent::{self, Restoration};
+use crate::error::{Error, Kind, Result};
+use crate::git::ObjectId;
+use crate::transcript::{SessionKey, complete_lines};
+
+/// What to do with a file of the agent's.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Step {
+    /// Write it: there is none, or one with a beginning of ours.
+    Write(PathBuf, Vec<u8>),
+    /// Leave it: it has all that we have, or more.
+    Keep(PathBuf),
+}
+
+/// How a session is taken up again.
+#[derive(Clone, Debug)]
+pub struct Restore {
+    /// The session.
+    pub key: SessionKey,
+    /// What to do first.
+    pub steps: Vec<Step>,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+}
+
+impl Restore {
+    /// Plans to take up a session of a commit in `directory`. `agent` and `session` choose where there are several.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Missing`] if nothing is recorded or it is not clear which is meant; otherwise if the agent has no way, the
+    /// words are not all here, or `is_forced` would be needed to write over a transcript that is another one.
+    pub fn plan(
+        reader: &Reader<'_>,
+        commit_id: ObjectId,
+        directory: &Path,
+        agent: Option<&str>,
+        session: Option<&str>,
+        is_forced: bool,
+    ) -> Result<Self> {
+        let missing = |what: String| Error::new(Kind::Missing, what);
+        let nothing = || missing(format!("no conversation recorded for {}", commit_id.to_hex_with_len(7)));
+        let note = reader.note(commit_id)?.ok_or_else(nothing)?;
+        let conversations = reader.conversations(&note, None, true)?;
+        let is_wanted = |key: &SessionKey| {
+            key.parent_id().is_none()
+                && agent.is_none_or(|agent| key.agent == agent)
+                && session.is_none_or(|session| key.id.starts_with(session))
+        };
+        let wanted: Vec<&Conversation> = conversations.iter().filter(|each| is_wanted(&each.summary.key)).collect();
+        let chosen = match wanted.as_slice() {
+            [one] => *one,
+            [] => return Err(nothing()),
+            several => {
+                let names: Vec<String> = several.iter().map(|each| each.summary.key.to_string()).collect();
+                return Err(missing(format!("several sessions made this commit: {}", names.join(", ")))
+                    .hint("'--session=<id>' chooses one"));
+            }
+        };
+        let key = chosen.summary.key.clone();
+        if let Some(problem) = chosen.problems.first() {
+            return Err(Error::other(format!("session {key} is not all here")).because(problem.clone()));
+        }
+        let cannot = || Error::new(Kind::Unsupported, format!("cannot take up session {key} again"));
+        let agent = agent::find(&key.agent).ok_or_else(cannot)?;
+        let prefix = format!("{}.", key.id);
+        let of_sub_agent = |each: &Conversation| {
+            let id = each.summary.key.id.strip_prefix(&prefix)?.to_owned();
+            (each.summary.key.agent == key.agent && each.problems.is_empty()).then(|| (id, each.bytes.clone()))
+        };
+        let sub_agents: Vec<(String, Vec<u8>)> = conversations.iter().filter_map(of_sub_agent).collect();
+        let restoration = agent.restoration(&key.id, directory, &chosen.bytes, &sub_agents).ok_or_else(cannot)?;
+        let Restoration { files, words } = restoration;
+        let steps = files.into_iter().map(|(path, bytes)| step(reader, path, bytes, is_forced));
+        Ok(Restore { key, steps: steps.collect::<Result<_>>()?, words })
+    }
+
+    /// Writes the files. Those of others in the way have been looked at by [`Restore::plan`].
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Storage`] when a file cannot be written.
+    pub fn carry_out(&self) -> Result<()> {
+        for step in &self.steps {
+            if let Step::Write(path, bytes) = step {
+                super::state::write_private(path, bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Compares what we have with what is there. The agent's own file still has what was redacted before it was stored.
+fn step(reader: &Reader<'_>, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> Result<Step> {
+    let there = match std::fs::read(&path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Step::Write(path, bytes)),
+        Err(error) => return Err(Error::io("read", &path, error)),
+    };
+    let redactor = redaction::redactor(reader.repo())?;
+    let (clean, _) = redactor.redact(&there[..complete_lines(&there)]);
+    if there.starts_with(&bytes) || clean.starts_with(&bytes) {
+        return Ok(Step::Keep(path));
+    }
+    if bytes.starts_with(&there) || bytes.starts_with(&clean) || is_forced {
+        return Ok(Step::Write(path, bytes));
+    }
+    Err(Error::other(format!("'{}' is another transcript than the one recorded", path.display()))
+        .hint("it may say more; --force writes over it"))
+}

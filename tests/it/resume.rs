@@ -1,0 +1,163 @@
+//! What `git shiftlog resume` promises: the session where the agent looks for it, and nothing of anybody's written over.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::sharing::line;
+use crate::support::{Ran, Scratch};
+
+/// Returns where Claude Code looks for a session that runs in a directory.
+fn place(scratch: &Scratch, directory: &Path, session: &str) -> PathBuf {
+    let name = directory.to_str().unwrap().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    scratch.home().join(".claude/projects").join(name).join(format!("{session}.jsonl"))
+}
+
+/// Puts an agent in place that says where it was started, with what, and which transcript it found there.
+fn fake_agent(scratch: &Scratch) {
+    let program = scratch.root().join("bin/claude");
+    let script = "#!/bin/sh\ndir=$(pwd -P | sed 's/[^A-Za-z0-9]/-/g')\n\
+                  echo \"$@ in $(pwd -P)\" >\"$HOME/started\"\n\
+                  cp \"$HOME/.claude/projects/$dir/$2.jsonl\" \"$HOME/found\" && test -z \"$GIT_DIR\"\n";
+    fs::remove_file(&program).unwrap();
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn text(scratch: &Scratch, cwd: &Path, words: &[&str]) -> String {
+    let record = |words: &&str| {
+        let said = format!("{words} \"cwd\":\"{}\"", scratch.top.display());
+        json!({ "type": "user", "cwd": cwd, "message": { "role": "user", "content": said } }).to_string() + "\n"
+    };
+    words.iter().map(record).collect()
+}
+
+fn add(scratch: &Scratch, session: &str, text: &str) {
+    let file = scratch.root().join("said");
+    fs::write(&file, text).unwrap();
+    scratch.shiftlog("add", ["--transcript", file.to_str().unwrap(), "--session", session, "-q"]).ok();
+}
+
+fn resume(scratch: &Scratch, args: &[&str]) -> Ran {
+    scratch.shiftlog("resume", args)
+}
+
+#[test]
+fn a_session_goes_on_where_its_agent_finds_it() {
+    let scratch = Scratch::new();
+    let first = text(&scratch, &scratch.top, &["one"]);
+    add(&scratch, "s1", &first);
+    let old = scratch.id("HEAD");
+    scratch.commit("x", "1\n", "next");
+    add(&scratch, "s1", &text(&scratch, &scratch.top, &["one", "two"]));
+    fake_agent(&scratch);
+    let file = place(&scratch, &scratch.top, "s1");
+    let printed = resume(&scratch, &["--print", "HEAD~1"]).ok();
+    let top = scratch.top.display();
+    let expected = format!(
+        "check out {}\nwrite {}, {} bytes\nrun claude --resume s1 in {top}\n",
+        &old[..7],
+        file.display(),
+        first.len()
+    );
+    assert_eq!(printed, expected);
+    assert!(!file.exists(), "it was only said");
+    resume(&scratch, &["HEAD~1"]).ok();
+    assert_eq!(scratch.id("HEAD"), old);
+    assert_eq!(fs::read_to_string(scratch.home().join("started")).unwrap(), format!("--resume s1 in {top}\n"));
+    assert_eq!(fs::read_to_string(scratch.home().join("found")).unwrap(), first, "byte for byte");
+}
+
+#[test]
+fn in_a_new_worktree_the_records_are_of_that_place() {
+    let scratch = Scratch::new();
+    add(&scratch, "s1", &text(&scratch, &scratch.top, &["one"]));
+    fake_agent(&scratch);
+    scratch.write("x", "not committed\n");
+    scratch.git(["add", "x"]).ok();
+    let other = scratch.root().join("other");
+    resume(&scratch, &[&format!("--worktree={}", other.display())]).ok();
+    let found = fs::read_to_string(scratch.home().join("found")).unwrap();
+    assert_eq!(found, text(&scratch, &other, &["one"]), "what was said of the old place stays as it was said");
+    assert_eq!(scratch.git_in(&other, ["rev-parse", "HEAD"]).ok().trim(), scratch.id("HEAD"));
+    assert_eq!(resume(&scratch, &[&format!("--worktree={}", other.display())]).code, 128, "it is there already");
+    resume(&scratch, &["--worktree"]).ok();
+    assert!(scratch.root().join(format!("repo-{}", &scratch.id("HEAD")[..7])).is_dir());
+}
+
+#[test]
+fn a_transcript_that_says_more_is_never_written_over() {
+    let scratch = Scratch::new();
+    add(&scratch, "s1", &text(&scratch, &scratch.top, &["one", "two"]));
+    fake_agent(&scratch);
+    let file = place(&scratch, &scratch.top, "s1");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let more = text(&scratch, &scratch.top, &["one", "two", "three"]);
+    fs::write(&file, &more).unwrap();
+    resume(&scratch, &[]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), more);
+    fs::write(&file, text(&scratch, &scratch.top, &["one"])).unwrap();
+    resume(&scratch, &[]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), text(&scratch, &scratch.top, &["one", "two"]), "less is completed");
+    fs::write(&file, line("another")).unwrap();
+    let ran = resume(&scratch, &[]);
+    assert_eq!(ran.code, 128);
+    assert!(ran.stderr.contains("is another transcript than the one recorded\nhint: "), "{ran:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), line("another"));
+    resume(&scratch, &["--force"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), text(&scratch, &scratch.top, &["one", "two"]));
+}
+
+#[test]
+fn the_agents_own_file_with_its_secrets_counts_as_ours() {
+    let scratch = Scratch::new();
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let own = text(&scratch, &scratch.top, &[&format!("use {token}"), "two"]);
+    add(&scratch, "s1", &own);
+    fake_agent(&scratch);
+    let file = place(&scratch, &scratch.top, "s1");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, &own).unwrap();
+    resume(&scratch, &[]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), own, "nobody's secret is taken from them");
+}
+
+#[test]
+fn uncommitted_changes_and_unclear_wishes_are_told() {
+    let scratch = Scratch::new();
+    add(&scratch, "s1", &text(&scratch, &scratch.top, &["one"]));
+    add(&scratch, "s2", &text(&scratch, &scratch.top, &["two"]));
+    scratch.commit("x", "1\n", "next");
+    scratch.write("x", "changed\n");
+    fake_agent(&scratch);
+    let ran = resume(&scratch, &["HEAD~1"]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.starts_with("error: several sessions made this commit: claude/s1, claude/s2\nhint: "),
+        "{ran:?}"
+    );
+    let ran = resume(&scratch, &["--session=s2", "HEAD~1"]);
+    assert_eq!(ran.code, 128);
+    assert!(ran.stderr.starts_with("fatal: there are uncommitted changes\nhint: "), "{ran:?}");
+    assert!(!scratch.home().join("started").exists());
+    assert_eq!(resume(&scratch, &["HEAD"]).code, 1, "nothing is recorded there");
+    assert_eq!(resume(&scratch, &["--agent=codex", "HEAD~1"]).code, 1);
+}
+
+#[test]
+fn a_hostile_session_never_gets_out_of_the_agents_store() {
+    let scratch = Scratch::new();
+    fake_agent(&scratch);
+    for id in ["../../x", "/etc/x", "a\u{1b}[31m", "..", &"x".repeat(3000)] {
+        add(&scratch, id, &text(&scratch, &scratch.top, &["one"]));
+        let ran = resume(&scratch, &["--session", id]);
+        // One with a dot may be a sub-agent's, which is not taken up by itself.
+        let is_refused = ran.stderr.starts_with("fatal: cannot take up session claude/");
+        assert!(is_refused || ran.stderr.starts_with("error: no conversation recorded for "), "{ran:?}");
+        assert!(!ran.stderr.contains('\u{1b}'));
+        scratch.git(["notes", "--ref=shiftlog", "remove"]).ok();
+    }
+    assert!(!scratch.home().join(".claude/projects").exists() && !scratch.home().join("started").exists());
+}
