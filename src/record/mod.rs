@@ -10,6 +10,7 @@ mod earlier;
 pub mod fsck;
 pub mod hook;
 mod link;
+mod mapper;
 mod note;
 mod pending;
 mod process;
