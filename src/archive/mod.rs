@@ -5,6 +5,7 @@
 
 pub mod segment;
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
@@ -248,6 +249,24 @@ impl<'r> Archive<'r> {
             self.edited(root, new, &[]).map(Some)
         })?;
         Ok(())
+    }
+
+    /// Returns segments in an order in which each follows its parent, if that is among them. Segments that cannot be read
+    /// keep their places.
+    pub fn in_chain_order(&self, segment_ids: &[ObjectId]) -> Vec<ObjectId> {
+        let among: HashSet<ObjectId> = segment_ids.iter().copied().collect();
+        let mut ordered = Vec::with_capacity(segment_ids.len());
+        let mut placed = HashSet::new();
+        for segment_id in segment_ids {
+            let (mut line, mut next) = (Vec::new(), Some(*segment_id));
+            // Back to one that has its place.
+            while let Some(id) = next.filter(|id| among.contains(id) && placed.insert(*id)) {
+                line.push(id);
+                next = self.header(id).ok().and_then(|header| self.repo.parse_id(header.parent.as_deref()?));
+            }
+            ordered.extend(line.into_iter().rev());
+        }
+        ordered
     }
 
     /// Takes a segment from where it has no business in the archive's tree to where it belongs.

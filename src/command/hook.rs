@@ -107,7 +107,7 @@ fn after_merge(here: &Path) -> Result<()> {
 fn before_push(here: &Path, remote: &str) -> Result<()> {
     let repo = Repository::open(here)?;
     let level = Level::of(&repo, remote)?;
-    if level == Level::None || !sync::has_news(&repo, &notes_ref(&repo), remote, level)? {
+    if level == Level::None || is_dry_push() || !sync::has_news(&repo, &notes_ref(&repo), remote, level)? {
         return Ok(());
     }
     let own = std::env::current_exe().map_err(|error| Error::other("cannot find this program").because(error))?;
@@ -117,6 +117,27 @@ fn before_push(here: &Path, remote: &str) -> Result<()> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut push, 0);
     push.spawn().map(drop).map_err(|error| Error::other("cannot start a push").because(error))
+}
+
+/// Says whether the push that runs this hook only says what it would do; Git does not tell its hooks.
+///
+/// Its command line does, where `/proc` has it: the hook's shell stands in between.
+fn is_dry_push() -> bool {
+    let mut process = std::process::id();
+    for _ in 0..4 {
+        let read = |name: &str| std::fs::read(format!("/proc/{process}/{name}")).unwrap_or_default();
+        let line = read("cmdline");
+        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+        if words.contains(&&b"push"[..]) && words.iter().any(|word| [&b"--dry-run"[..], b"-n"].contains(word)) {
+            return true;
+        }
+        // The parent stands behind the name, which may have anything in it.
+        let stat = String::from_utf8_lossy(&read("stat")).into_owned();
+        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
+        let Some(parent) = parent else { return false };
+        process = parent;
+    }
+    false
 }
 
 fn push_now(here: &Path, remote: &str) -> Result<()> {

@@ -2,17 +2,21 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use serde_json::json;
 
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
+use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::pretty;
 use crate::record::purge::{Plan, Purged, Target, carry_out, plan};
-use crate::record::{Recorder, redaction, sync};
+use crate::record::{Recorder, State, redaction, sync};
+
+/// How long to wait for hooks that are running.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Remove conversations for good
 #[derive(Debug, Parser)]
@@ -68,13 +72,15 @@ pub(super) fn secrets(repo: &Repository, is_confirmed: bool) -> Result<Outcome> 
 fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     let notes_ref = cli::notes_ref(repo, options.notes_ref.as_deref());
     let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
-    let target = target(repo, options)?;
+    // HEAD may be elsewhere by the time of the answer.
+    let named = options.commits.iter().map(|revision| repo.resolve(revision)).collect::<Result<Vec<ObjectId>>>()?;
+    let wanted = target(repo, options, &named)?;
     if !options.dry_run {
         // What waits, and what was fetched, may hold it too.
         cli::tell(repo, &Recorder::new(repo, &notes_ref).finish());
         sync::join_fetched(repo, &notes_ref)?;
     }
-    let plan = plan(repo, &notes_ref, target)?;
+    let plan = plan(repo, &notes_ref, wanted)?;
     if plan.is_empty() && !options.received {
         cli::error(&Error::new(Kind::Missing, "nothing recorded fits"));
         return Ok(Outcome::No);
@@ -88,12 +94,16 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     if !options.yes && !is_confirmed()? {
         return Ok(Outcome::No);
     }
+    // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
+    let _lock = State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT);
+    let plan = crate::record::purge::plan(repo, &notes_ref, target(repo, options, &named)?)?;
     let purged = carry_out(repo, &notes_ref, &plan)?;
     report(repo, options, &plan, &purged)?;
-    Ok(if purged.left.is_empty() { Outcome::Done } else { Outcome::No })
+    let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();
+    Ok(if is_gone { Outcome::Done } else { Outcome::No })
 }
 
-fn target(repo: &Repository, options: &Options) -> Result<Target> {
+fn target(repo: &Repository, options: &Options, named: &[ObjectId]) -> Result<Target> {
     if let Some(id) = &options.session {
         return Ok(Target::Session(id.clone()));
     }
@@ -109,11 +119,10 @@ fn target(repo: &Repository, options: &Options) -> Result<Target> {
     if options.received {
         return Ok(Target::Received);
     }
-    if options.commits.is_empty() {
+    if named.is_empty() {
         return Err(Error::new(Kind::Usage, "nothing is named that shall go"));
     }
-    let ids = options.commits.iter().map(|revision| repo.resolve(revision));
-    Ok(Target::Commits(ids.collect::<Result<_>>()?))
+    Ok(Target::Commits(named.to_vec()))
 }
 
 fn count(number: usize, noun: &str) -> String {
@@ -151,7 +160,7 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) ->
         let object = json!({"version": 1, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
             "sessions": sessions, "objects": purged.objects,
             "left": purged.left.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "agentFiles": purged.agent_files, "remotes": purged.remotes});
+            "otherRefs": purged.other_refs, "agentFiles": purged.agent_files, "remotes": purged.remotes});
         return std::io::stdout().write_all((pretty::json(&object) + "\n").as_bytes()).map_err(Error::output);
     }
     let text = format!("{} gone from this repository\n", count(purged.objects, "object"));
@@ -162,6 +171,9 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) ->
             count(purged.left.len(), "object")
         ));
         cli::error(&error);
+    }
+    for name in &purged.other_refs {
+        cli::error(&Error::other(format!("'{name}' still has it")).hint(format!("git update-ref -d {name}")));
     }
     for path in &purged.agent_files {
         cli::warning(&format!("the agent's own file still has the words: '{}'", path.display()));

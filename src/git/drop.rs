@@ -1,5 +1,7 @@
 //! Removing objects for good: what no ref reaches any more, loose or packed.
 
+use std::collections::HashSet;
+
 use bstr::ByteSlice as _;
 
 use super::{ObjectId, Repository, git};
@@ -29,39 +31,62 @@ impl Repository {
         git(["reflog", "delete", &format!("{ref_name}@{{0}}")]).repository(self).capture().map(drop)
     }
 
-    /// Returns the objects that these commits reach and that no ref does.
+    /// Returns the objects that nothing needs any more: neither a ref, a reflog nor the index of any worktree. Of these,
+    /// those that the commits `tips` reach; and, wherever they stray, blobs that `is_wanted` says by their bytes, with
+    /// every tree and commit that names one.
+    ///
+    /// Costs a walk of everything that is reachable, and a read of everything that is not.
     ///
     /// # Errors
     ///
-    /// If `git rev-list` fails.
-    pub fn only_reachable_from(&self, tips: &[ObjectId]) -> Result<Vec<ObjectId>> {
-        if tips.is_empty() {
-            return Ok(Vec::new());
-        }
-        let input: String = tips.iter().map(|id| format!("{id}\n")).collect();
+    /// If Git cannot list the objects.
+    pub fn unneeded(&self, tips: &[ObjectId], is_wanted: impl Fn(ObjectId, &[u8]) -> bool) -> Result<Vec<ObjectId>> {
         let list = |args: &[&str], input: String| {
             let output = git(args).repository(self).input(input.into_bytes()).capture()?;
             let id = |line: &[u8]| self.parse_id(&line.fields().next()?.to_str_lossy());
             Ok::<_, Error>(output.lines().filter_map(id).collect::<Vec<ObjectId>>())
         };
-        let found = list(&["rev-list", "--objects", "--missing=allow-any", "--stdin", "--not", "--all"], input)?;
-        if found.is_empty() {
-            return Ok(found);
+        let everything = ["rev-list", "--objects", "--missing=allow-any", "--all", "--reflog", "--indexed-objects"];
+        let needed: HashSet<ObjectId> = list(&everything, String::new())?.into_iter().collect();
+        let mut gone: HashSet<ObjectId> = HashSet::new();
+        if !tips.is_empty() {
+            let input: String = tips.iter().map(|id| format!("{id}\n")).collect();
+            let reached = list(&["rev-list", "--objects", "--missing=allow-any", "--stdin"], input)?;
+            gone.extend(reached.into_iter().filter(|id| !needed.contains(id)));
         }
-        // Between histories that have nothing in common, the first list may have what both share.
-        let ours: String = self
-            .ref_names("refs/notes/")
-            .into_iter()
-            .chain(self.ref_names("refs/shiftlog/"))
-            .map(|name| name + "\n")
-            .collect();
-        let kept = if ours.is_empty() {
-            Vec::new()
-        } else {
-            list(&["rev-list", "--objects", "--missing=allow-any", "--stdin"], ours)?
-        };
-        let kept: std::collections::HashSet<ObjectId> = kept.into_iter().collect();
-        Ok(found.into_iter().filter(|id| !kept.contains(id)).collect())
+        let all = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)", "--unordered"];
+        let mut holders: Vec<(ObjectId, Vec<ObjectId>)> = Vec::new();
+        for id in list(&all, String::new())?.into_iter().filter(|id| !needed.contains(id)) {
+            let Ok(object) = self.gix().find_object(id) else { continue };
+            match object.kind {
+                gix::object::Kind::Blob if is_wanted(id, &object.data) => {
+                    gone.insert(id);
+                }
+                gix::object::Kind::Tree => {
+                    let entries = gix::objs::TreeRefIter::from_bytes(&object.data, id.kind()).flatten();
+                    holders.push((id, entries.map(|entry| entry.oid.to_owned()).collect()));
+                }
+                gix::object::Kind::Commit => {
+                    if let Ok(commit) = self.commit(id) {
+                        holders.push((id, [commit.parent_ids, vec![commit.tree_id]].concat()));
+                    }
+                }
+                _ => {}
+            }
+        }
+        // What names an object that goes must go with it, or 'git fsck' would miss that one.
+        loop {
+            let more: Vec<ObjectId> = holders
+                .iter()
+                .filter(|(id, names)| !gone.contains(id) && names.iter().any(|name| gone.contains(name)))
+                .map(|(id, _)| *id)
+                .collect();
+            if more.is_empty() {
+                break;
+            }
+            gone.extend(more);
+        }
+        Ok(gone.into_iter().collect())
     }
 
     /// Removes objects from this repository, and returns those that are still there: in a pack that is to be kept, or in

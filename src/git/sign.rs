@@ -1,5 +1,6 @@
 //! Signatures of commits, made and checked by Git with the programs it is configured for: OpenPGP, SSH or X.509.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
@@ -18,19 +19,19 @@ pub struct Signature {
     pub key: String,
 }
 
-/// Whether a signature holds.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Whether a signature holds, the worst first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum State {
-    /// There is none.
-    None,
-    /// It holds, by a key that is trusted.
-    Good,
-    /// It holds, by a key of unknown trust, or one that has expired or was revoked since.
-    Doubtful,
     /// It does not hold.
     Bad,
+    /// There is none.
+    None,
     /// It cannot be checked: the key or the program is missing.
     Unchecked,
+    /// It holds, by a key of unknown trust, or one that has expired or was revoked since.
+    Doubtful,
+    /// It holds, by a key that is trusted.
+    Good,
 }
 
 impl State {
@@ -84,21 +85,25 @@ impl Repository {
         self.parse_id(&hex).ok_or_else(|| crate::error::Error::other("'git commit-tree' printed no commit"))
     }
 
-    /// Returns what Git says of the signatures of commits, in the order asked for.
+    /// Returns what Git says of the signatures of commits.
     ///
     /// # Errors
     ///
     /// If `git log` fails.
-    pub fn signatures(&self, commit_ids: &[ObjectId]) -> Result<Vec<Signature>> {
+    pub fn signatures(&self, commit_ids: &[ObjectId]) -> Result<HashMap<ObjectId, Signature>> {
         if commit_ids.is_empty() {
-            return Ok(Vec::new());
+            return Ok(HashMap::new());
         }
+        // A user who wants to see signatures in 'git log' would get them between the lines.
         let mut args: Vec<String> =
-            ["log", "--no-walk=unsorted", "--format=%G?%x00%GS%x00%GK"].map(str::to_owned).to_vec();
+            ["-c", "log.showSignature=false", "log", "--no-walk=unsorted", "--format=%H%x00%G?%x00%GS%x00%GK"]
+                .map(str::to_owned)
+                .to_vec();
         args.extend(commit_ids.iter().map(ToString::to_string));
         let output = git(args).repository(self).capture()?;
         let parse = |line: &[u8]| {
             let mut parts = line.split_str("\0").map(|part| part.to_str_lossy().into_owned());
+            let id = self.parse_id(&parts.next()?)?;
             let state = match parts.next().as_deref() {
                 Some("G") => State::Good,
                 Some("U" | "X" | "Y" | "R") => State::Doubtful,
@@ -106,8 +111,9 @@ impl Repository {
                 Some("E") => State::Unchecked,
                 _ => State::None,
             };
-            Signature { state, signer: parts.next().unwrap_or_default(), key: parts.next().unwrap_or_default() }
+            let signer = parts.next().unwrap_or_default();
+            Some((id, Signature { state, signer, key: parts.next().unwrap_or_default() }))
         };
-        Ok(output.lines().map(parse).collect())
+        Ok(output.lines().filter_map(parse).collect())
     }
 }

@@ -104,8 +104,22 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
         reported: HashSet::new(),
         has_remotes: !repo.remotes().is_empty(),
     };
+    let mut by_session: BTreeMap<String, Vec<(String, ObjectId)>> = BTreeMap::new();
     for (path, segment_id) in checker.archive.listing(archive::REF)? {
-        checker.segment(&path, segment_id)?;
+        let directory = path.rsplit_once('/').map(|(directory, _)| directory.to_owned()).unwrap_or_default();
+        checker.segments.insert(segment_id, Segment { end: None, is_ours: true });
+        by_session.entry(directory).or_default().push((path, segment_id));
+    }
+    for listed in by_session.into_values() {
+        let ids: Vec<ObjectId> = listed.iter().map(|(_, id)| *id).collect();
+        let ordered = if ids.len() > 1 { checker.archive.in_chain_order(&ids) } else { ids };
+        let mut paths: HashMap<ObjectId, Vec<String>> = HashMap::new();
+        listed.into_iter().for_each(|(path, id)| paths.entry(id).or_default().push(path));
+        for segment_id in ordered {
+            for path in paths.remove(&segment_id).unwrap_or_default() {
+                checker.segment(&path, segment_id)?;
+            }
+        }
     }
     // What a remote's archive has is kept as well.
     for name in repo.ref_names("refs/shiftlog/remotes/") {
@@ -154,10 +168,9 @@ impl Checker<'_> {
         self.checked.problems.push(Problem { flaw, subject, commit_id, session, detail });
     }
 
-    /// Reads a segment of our archive. Its parent has a lower number, and so was read before.
+    /// Reads a segment of our archive. Its parent, if that is of the same session, was read before.
     fn segment(&mut self, path: &str, segment_id: ObjectId) -> Result<()> {
         self.checked.segments += 1;
-        self.segments.insert(segment_id, Segment { end: None, is_ours: true });
         if !self.repo.has_object(segment_id) && self.repo.is_partial() {
             return Ok(());
         }

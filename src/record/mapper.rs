@@ -297,6 +297,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
             if source != commit.commit_id
                 && self.changes.facts(source).is_some_and(|facts| facts.time <= latest)
                 && self.makes(source, commit, change)?
+                && self.is_copy(source, commit, facts)?
             {
                 copied.push(source);
             }
@@ -312,6 +313,19 @@ impl<'a, 'r> Mapper<'a, 'r> {
             }
         }
         Ok(copied)
+    }
+
+    /// Says whether a commit that makes the same change is a copy of its source. On one line of history the change was
+    /// taken back in between: whoever makes it once more has reasons of their own, unless they say that they bring it
+    /// back, or it is the same author's work of the same moment.
+    fn is_copy(&mut self, source: ObjectId, commit: &Commit, facts: &Facts) -> Result<bool> {
+        let subject = commit.subject();
+        let is_brought_back = subject.starts_with(b"Reapply \"") || subject.starts_with(b"Revert \"Revert ");
+        let is_same_work = self.changes.facts(source).is_some_and(|theirs| theirs.author == facts.author);
+        if is_brought_back || is_same_work {
+            return Ok(true);
+        }
+        Ok(self.repo.merge_base(commit.commit_id, source)? != Some(source))
     }
 
     /// Says whether a commit makes a change, byte for byte or by its patch id.

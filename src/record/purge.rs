@@ -67,6 +67,8 @@ pub struct Purged {
     pub objects: usize,
     /// Objects that could not be removed.
     pub left: Vec<ObjectId>,
+    /// Refs that are not ours and keep what ours had.
+    pub other_refs: Vec<String>,
     /// Files of agents that still have the words.
     pub agent_files: Vec<PathBuf>,
     /// Remotes that had our refs.
@@ -297,7 +299,7 @@ fn rewrite(
     let mut rewritten = Rewritten::default();
     let mut headers = Vec::new();
     let mut concerns = HashSet::new();
-    for segment_id in segment_ids {
+    for segment_id in &archive.in_chain_order(segment_ids) {
         // What is not here cannot be rewritten; a check tells of it.
         let Ok((header, body)) = archive.read(*segment_id) else { continue };
         let is_hit =
@@ -423,11 +425,22 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<Purg
     for name in [notes_ref, EARLIER_REF, archive::REF] {
         repo.forget_reflog(name)?;
     }
-    let gone = repo.only_reachable_from(&old_tips)?;
+    // What was fetched once and joined never, or left over by a crash, is known by the segments that it names.
+    let marked: HashSet<String> = plan.marks.segments.keys().map(ToString::to_string).collect();
+    let is_marked = |id: ObjectId, bytes: &[u8]| {
+        plan.marks.segments.contains_key(&id)
+            || Note::parse(bytes).records().any(|record| {
+                marked.contains(&record.through) || record.since.as_ref().is_some_and(|since| marked.contains(since))
+            })
+    };
+    let gone = repo.unneeded(&old_tips, is_marked)?;
+    purged.other_refs = other_refs(repo, notes_ref, &old_tips)?;
     purged.left = repo.drop_objects(&gone)?;
     purged.objects = gone.len() - purged.left.len();
-    let file = old_tips_file(repo);
-    std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
+    if purged.left.is_empty() {
+        let file = old_tips_file(repo);
+        std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
+    }
     Ok(purged)
 }
 
@@ -451,6 +464,22 @@ fn keep_old_tips(repo: &Repository, notes_ref: &str) -> Result<Vec<ObjectId>> {
     let lines: String = tips.iter().map(|id| format!("{id}\n")).collect();
     write_private(&file, lines.as_bytes())?;
     Ok(tips)
+}
+
+/// Returns refs of somebody's own making that reach what ours did: a copy of our notes under another name.
+fn other_refs(repo: &Repository, notes_ref: &str, old_tips: &[ObjectId]) -> Result<Vec<String>> {
+    let old: HashSet<ObjectId> = old_tips.iter().copied().collect();
+    let mut found = Vec::new();
+    for (name, id) in repo.ref_targets("refs/notes/").into_iter().chain(repo.ref_targets("refs/shiftlog/")) {
+        if [notes_ref, EARLIER_REF, archive::REF, tombstone::REF].contains(&name.as_str()) || repo.commit(id).is_err() {
+            continue;
+        }
+        let range = crate::git::Range { tips: vec![id], hidden: Vec::new() };
+        let reaches =
+            repo.walk(&range, crate::git::Order::AsFound)?.flatten().any(|step| old.contains(&step.commit_id));
+        found.extend(reaches.then_some(name));
+    }
+    Ok(found)
 }
 
 /// Rewrites our own refs by what is marked. Refs without any of it stay as they are.
@@ -502,7 +531,8 @@ fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
 pub(super) fn apply_received(repo: &Repository, notes_ref: &str) -> Result<()> {
     let plan = Plan { marks: Tombstones::read(repo)?, ..Plan::default() };
     keep_old_tips(repo, notes_ref)?;
-    rewrite_refs(repo, notes_ref, &plan)
+    rewrite_refs(repo, notes_ref, &plan)?;
+    update_state(repo, &plan).map(drop)
 }
 
 /// Writes down where remotes' refs are that we have joined already: fetching them would bring everything back.
@@ -530,8 +560,8 @@ fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
     let archive = Archive::new(repo);
     let changed = |mark: &Mark| -> Mark {
         let segment_id = mark.segment.as_deref().and_then(|hex| repo.parse_id(hex));
-        match segment_id.and_then(|id| plan.marks.segments.get(&id)) {
-            Some(became) => Mark { segment: became.became.clone(), bytes: became.bytes, raw: mark.raw },
+        match segment_id.and_then(|id| plan.marks.final_of(repo, id)) {
+            Some(became) => Mark { segment: became.became, bytes: became.bytes, raw: mark.raw },
             None => mark.clone(),
         }
     };
@@ -561,6 +591,12 @@ fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
     for session in &plan.sessions {
         let found = agent::find(&session.agent).and_then(|agent| agent.transcript(&session.id, &here));
         files.extend(found);
+    }
+    // What a hook was writing when it was killed.
+    for entry in std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(".tmp-") {
+            std::fs::remove_file(entry.path()).map_err(|error| Error::io("remove", &entry.path(), error))?;
+        }
     }
     for path in pending::list(&state) {
         let Ok((capture, bytes)) = pending::read(&path) else { continue };

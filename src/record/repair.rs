@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::fsck::{Checked, Flaw, lost_records};
 use super::sync::{Level, Plan, Syncer};
+use super::tombstone::Tombstones;
 use super::{Note, Reader, Record, redaction};
 use crate::agent;
 use crate::archive::{Archive, Header, hex};
@@ -30,9 +31,14 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<Vec<String>> {
     let mut done = Vec::new();
     let archive = Archive::new(repo);
+    // What was removed for good stays away.
+    let purged = Tombstones::read(repo)?;
+    let is_barred = |id: ObjectId, session: &SessionKey| purged.segments.contains_key(&id) || purged.bars(session);
     let of = |flaw: Flaw| checked.problems.iter().filter(move |problem| problem.flaw == flaw);
     for problem in of(Flaw::WrongPath) {
-        if let (Some(id), Some(session)) = (repo.parse_id(&problem.subject), &problem.session) {
+        if let (Some(id), Some(session)) = (repo.parse_id(&problem.subject), &problem.session)
+            && !is_barred(id, session)
+        {
             archive.rename(&problem.detail, session, id, deadline())?;
             done.push(format!("gave segment {id} its own name"));
         }
@@ -41,6 +47,9 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
         if let (Some(id), Some(session)) = (repo.parse_id(&problem.subject), &problem.session) {
             let (links, _) = archive.chain(id, None);
             let chain: Vec<ObjectId> = links.iter().rev().map(|link| link.segment_id).collect();
+            if chain.iter().any(|id| is_barred(*id, session)) {
+                continue;
+            }
             archive.add(session, &chain, deadline())?;
             done.push(format!("put segment {id} back into the archive"));
         }

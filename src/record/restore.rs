@@ -105,11 +105,15 @@ fn step(reader: &Reader<'_>, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> 
         Err(error) => return Err(Error::io("read", &path, error)),
     };
     let redactor = redaction::redactor(reader.repo())?;
-    let (clean, _) = redactor.redact(&there[..complete_lines(&there)]);
+    let (lines, unfinished) = there.split_at(complete_lines(&there));
+    let (clean, dealt) = redactor.redact(lines);
     if there.starts_with(&bytes) || clean.starts_with(&bytes) {
         return Ok(Step::Keep(path));
     }
-    if bytes.starts_with(&there) || bytes.starts_with(&clean) || is_forced {
+    // A line that is not finished yet counts too, and so does what a redactor would wait with.
+    let is_beginning =
+        dealt == lines.len() && bytes.strip_prefix(&clean[..]).is_some_and(|rest| rest.starts_with(unfinished));
+    if bytes.starts_with(&there) || is_beginning || is_forced {
         return Ok(Step::Write(path, bytes));
     }
     Err(Error::other(format!("'{}' is another transcript than the one recorded", path.display()))

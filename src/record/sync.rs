@@ -228,8 +228,14 @@ impl<'r> Syncer<'r> {
         } else {
             format!("url-{:016x}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()))
         };
+        // Only what belongs to our own notes is read beside them.
+        let notes = if self.notes_ref == notes::DEFAULT_REF {
+            "notes".to_owned()
+        } else {
+            format!("notes-{:016x}", twox_hash::XxHash3_64::oneshot(self.notes_ref.as_bytes()))
+        };
         let (name, last) = match what {
-            What::Notes => (self.notes_ref.as_str(), "notes"),
+            What::Notes => (self.notes_ref.as_str(), notes.as_str()),
             What::Sessions => (archive::REF, "sessions"),
             What::Purged => (tombstone::REF, "purged"),
         };
@@ -295,11 +301,15 @@ impl<'r> Syncer<'r> {
         let before = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
         let deadline = Instant::now() + MERGE_TIMEOUT;
         if shared.what == What::Purged {
-            if tombstone::merge(self.repo, theirs.commit_id, deadline)? {
+            // Should this end before our refs have been rewritten, the next sync must know.
+            let unapplied = State::new(&self.repo.common_dir()).root().join("received");
+            let was_unapplied = unapplied.exists();
+            write_private(&unapplied, b"")?;
+            if tombstone::merge(self.repo, theirs.commit_id, deadline)? || was_unapplied {
                 purge::apply_received(self.repo, &self.notes_ref)?;
                 *has_purged = true;
             }
-            return Ok(());
+            return std::fs::remove_file(&unapplied).map_err(|error| Error::io("remove", &unapplied, error));
         }
         let purged = Tombstones::read(self.repo)?;
         match shared.what {

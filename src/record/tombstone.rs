@@ -117,7 +117,7 @@ impl Tombstones {
     }
 
     /// Returns what stands in the place of a segment in the end: what replaced it can have been removed in its turn.
-    fn final_of(&self, repo: &Repository, segment_id: ObjectId) -> Option<Became> {
+    pub fn final_of(&self, repo: &Repository, segment_id: ObjectId) -> Option<Became> {
         let mut became = self.segments.get(&segment_id)?;
         for _ in 0..self.segments.len() {
             let next = became.became.as_deref().and_then(|hex| repo.parse_id(hex));

@@ -1,12 +1,12 @@
 //! Whether what a note says of a commit is intact, who vouches for it, and whether it was said for this very commit.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{Note, Record};
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::git::sign::{Signature, State};
-use crate::git::{ObjectId, Order, Range, Repository};
+use crate::git::{ObjectId, Order, Range, Repository, Tip};
 use crate::notes;
 use crate::transcript::SessionKey;
 
@@ -23,7 +23,7 @@ pub struct Verified {
     pub is_elsewhere: bool,
     /// Whether the record was made for the tree of this commit; `None` if it does not tell.
     pub is_own_tree: Option<bool>,
-    /// The commit of the notes ref that wrote the note as it stands.
+    /// The commit of the notes ref that wrote the note as it stands; of several, the one with the worst signature.
     pub written_by: Option<ObjectId>,
     /// Its signature.
     pub signature: Signature,
@@ -31,7 +31,7 @@ pub struct Verified {
 
 /// Verifies the records of some commits under `notes_ref`, in the order given.
 ///
-/// The history of the notes ref is walked back until the commits are found that wrote these notes.
+/// All of the history of the notes ref is looked at.
 ///
 /// # Errors
 ///
@@ -46,18 +46,22 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
             noted.push((*commit_id, note));
         }
     }
-    let writers = writers(repo, tip.commit_id, noted.iter().map(|(commit_id, _)| *commit_id).collect())?;
-    let written_by: Vec<ObjectId> = writers.values().copied().collect();
-    let signatures: HashMap<ObjectId, Signature> =
-        written_by.iter().copied().zip(repo.signatures(&written_by)?).collect();
+    let writers = writers(repo, &tip, noted.iter().map(|(commit_id, _)| *commit_id).collect())?;
+    let written_by: BTreeSet<ObjectId> = writers.values().flatten().copied().collect();
+    let signatures = repo.signatures(&written_by.into_iter().collect::<Vec<_>>())?;
     let unsigned = || Signature { state: State::None, signer: String::new(), key: String::new() };
     let mut verified = Vec::new();
     for (commit_id, note) in &noted {
         let tree = repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
         for record in note.records() {
             let (problem, is_elsewhere) = problem(repo, record);
-            let written_by = writers.get(commit_id).copied();
-            let signature = written_by.and_then(|id| signatures.get(&id).cloned()).unwrap_or_else(unsigned);
+            // Where several wrote the same, the worst of them counts: any of them may have made it up.
+            let signed = writers.get(commit_id).into_iter().flatten().map(|id| (*id, signatures.get(id).cloned()));
+            let signed = signed.map(|(id, signature)| (id, signature.unwrap_or_else(unsigned)));
+            let (written_by, signature) = match signed.min_by_key(|(_, signature)| signature.state) {
+                Some((id, signature)) => (Some(id), signature),
+                None => (None, unsigned()),
+            };
             verified.push(Verified {
                 commit_id: *commit_id,
                 key: record.key(),
@@ -91,33 +95,39 @@ fn problem(repo: &Repository, record: &Record) -> (Option<String>, bool) {
     ((!is_it).then(|| "the record tells of another transcript than its segments hold".to_owned()), false)
 }
 
-/// Returns, for each noted commit, the commit of the notes ref that wrote its note as it stands: the note differs from
-/// that of every parent.
-fn writers(repo: &Repository, tip: ObjectId, mut wanted: HashSet<ObjectId>) -> Result<HashMap<ObjectId, ObjectId>> {
-    let mut writers = HashMap::new();
-    let range = Range { tips: vec![tip], hidden: Vec::new() };
-    for step in repo.walk(&range, Order::NewestFirst)? {
-        if wanted.is_empty() {
-            break;
-        }
+/// Returns, for each noted commit, the commits of the notes ref that wrote its note as it stands: byte for byte this
+/// one, and not what any parent had.
+///
+/// All of the ref's history is looked at: a commit can have any date that its maker wants.
+fn writers(repo: &Repository, tip: &Tip, wanted: HashSet<ObjectId>) -> Result<HashMap<ObjectId, Vec<ObjectId>>> {
+    let mut writers: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+    let mut standing = HashMap::new();
+    for commit_id in &wanted {
+        standing.insert(*commit_id, notes::blobs_at(repo, tip.tree_id, *commit_id)?);
+    }
+    let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
+    for step in repo.walk(&range, Order::AsFound)? {
         let step = step?;
         let tree_id = repo.commit(step.commit_id)?.tree_id;
-        let mut written: Option<HashSet<ObjectId>> = None;
+        let mut parents = Vec::new();
         for parent in &step.parent_ids {
-            let parent_tree = repo.commit(*parent)?.tree_id;
-            let changed: HashSet<ObjectId> = notes::changed(repo, parent_tree, tree_id)?.into_iter().collect();
+            parents.push(repo.commit(*parent)?.tree_id);
+        }
+        if parents.is_empty() {
+            parents.push(repo.empty_tree_id());
+        }
+        let mut written: Option<HashSet<ObjectId>> = None;
+        for parent in parents {
+            let changed: HashSet<ObjectId> = notes::changed(repo, parent, tree_id)?.into_iter().collect();
             written = Some(match written {
                 None => changed,
                 Some(written) => written.intersection(&changed).copied().collect(),
             });
         }
-        let written = match written {
-            Some(written) => written,
-            None => notes::changed(repo, repo.empty_tree_id(), tree_id)?.into_iter().collect(),
-        };
-        for commit_id in written.intersection(&wanted.clone()) {
-            writers.insert(*commit_id, step.commit_id);
-            wanted.remove(commit_id);
+        for commit_id in written.unwrap_or_default().intersection(&wanted) {
+            if standing.get(commit_id) == Some(&notes::blobs_at(repo, tree_id, *commit_id)?) {
+                writers.entry(*commit_id).or_default().push(step.commit_id);
+            }
         }
     }
     Ok(writers)

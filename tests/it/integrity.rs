@@ -190,3 +190,37 @@ fn a_segment_under_a_foreign_name_gets_its_own() {
     team.shiftlog(&a, "fsck", &["--repair", "-q"]).ok();
     team.assert_said(&a, "HEAD", &["words"]);
 }
+
+#[test]
+fn a_parent_that_was_put_back_behind_its_child_is_found_there() {
+    let scratch = Scratch::new();
+    let add = |text: &str| {
+        let file = scratch.root().join("said");
+        fs::write(&file, text).unwrap();
+        scratch.shiftlog("add", ["--transcript", file.to_str().unwrap(), "--session=s", "-q"]).ok();
+    };
+    add(&line("first"));
+    scratch.commit("x", "1\n", "second");
+    add(&format!("{}{}", line("first"), line("second")));
+    let listed = scratch.git(["ls-tree", "-r", "refs/shiftlog/sessions"]).ok();
+    let kept: Vec<&str> = listed.lines().filter(|line| !line.contains("/000000-")).collect();
+    let index = scratch.root().join("other-index");
+    let git = |args: &[&str]| {
+        let mut command = scratch.command("git", &scratch.top);
+        let output = command.env("GIT_INDEX_FILE", &index).args(args).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    for entry in kept {
+        let (about, path) = entry.split_once('\t').unwrap();
+        let id = about.split(' ').nth(2).unwrap();
+        git(&["update-index", "--add", "--cacheinfo", &format!("100644,{id},{path}")]);
+    }
+    let commit = git(&["commit-tree", &git(&["write-tree"]), "-m", "x"]);
+    scratch.git(["update-ref", "refs/shiftlog/sessions", &commit]).ok();
+    assert_eq!(scratch.shiftlog("fsck", ["-q"]).code, 1);
+    scratch.shiftlog("fsck", ["--repair", "-q"]).ok();
+    scratch.shiftlog("fsck", ["-q"]).ok();
+    scratch.shiftlog("purge", ["--yes", "--match=first"]).ok();
+    scratch.shiftlog("fsck", ["-q"]).ok();
+    assert_eq!(scratch.raw("HEAD", &["--full"]), format!("{}{}", line("[REDACTED:purged]"), line("second")));
+}

@@ -255,3 +255,105 @@ fn a_purge_that_was_interrupted_is_finished_by_the_next() {
         assert_eq!(scratch.raw("HEAD", &[]), text(&["harmless"]), "{point}");
     }
 }
+
+#[test]
+fn what_a_branch_the_index_or_a_stash_needs_is_never_dropped() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &[SECRET]);
+    // The note's own blob, three times, as a file of the user's.
+    let note = scratch.git(["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
+    scratch.commit("exported.json", &note, "an export");
+    scratch.write("stashed", &note.replace('}', "} "));
+    scratch.git(["add", "stashed"]).ok();
+    scratch.git(["stash", "-q"]).ok();
+    let blob = scratch.git(["notes", "--ref=shiftlog", "list", "HEAD~1"]).ok();
+    let segment = scratch.git(["ls-tree", "-r", "--object-only", "refs/shiftlog/sessions"]).ok();
+    scratch.git(["update-index", "--add", "--cacheinfo", &format!("100644,{},staged", segment.trim())]).ok();
+    let ran = purge(&scratch, &[&format!("--match={SECRET}")]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    scratch.git(["cat-file", "-e", blob.trim()]).ok();
+    scratch.git(["commit", "-q", "-m", "staged"]).ok();
+    scratch.git(["stash", "show", "-p"]).ok();
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_copy_of_our_notes_under_another_name_is_told() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &[SECRET]);
+    scratch.git(["update-ref", "refs/notes/backup", "refs/notes/shiftlog"]).ok();
+    let ran = purge(&scratch, &[&format!("--match={SECRET}")]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("error: 'refs/notes/backup' still has it\nhint: git update-ref -d refs/notes/backup\n"),
+        "{ran:?}"
+    );
+    scratch.git(["update-ref", "-d", "refs/notes/backup"]).ok();
+    purge(&scratch, &["--received"]).ok();
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_fetched_and_never_joined_goes_too() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    says(&team.scratch, &a, "s", &[SECRET]);
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.git(&b, &["fetch", "-q"]).ok();
+    team.shiftlog(&a, "purge", &["--yes", &format!("--match={SECRET}")]).ok();
+    team.shiftlog(&a, "sync", &["push", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["pull", "-q"]).ok();
+    assert!(!places(&team.scratch, &b, SECRET).is_empty());
+    team.shiftlog(&b, "purge", &["--received", "--yes"]).ok();
+    assert_eq!(places(&team.scratch, &b, SECRET), Vec::<String>::new());
+    team.assert_sound(&b);
+}
+
+#[test]
+fn a_kept_pack_is_told_until_it_may_go() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &[SECRET]);
+    scratch.git(["repack", "-a", "-d", "-q"]).ok();
+    let pack = fs::read_dir(scratch.top.join(".git/objects/pack")).unwrap().flatten().map(|entry| entry.path());
+    let pack = pack.into_iter().find(|path| path.extension().is_some_and(|name| name == "pack")).unwrap();
+    fs::write(pack.with_extension("keep"), "").unwrap();
+    assert_eq!(purge(&scratch, &[&format!("--match={SECRET}")]).code, 1);
+    assert_eq!(purge(&scratch, &["--received"]).code, 1, "it is still there");
+    fs::remove_file(pack.with_extension("keep")).unwrap();
+    purge(&scratch, &["--received"]).ok();
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+}
+
+#[test]
+fn a_live_session_of_a_colleague_goes_on_after_the_marks_have_come() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    let session = team.scratch.session_in("live", &b);
+    session.prompt(&format!("use {SECRET}"));
+    session.edits("x", "1\n");
+    session.commits("one");
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.shiftlog(&a, "purge", &["--yes", &format!("--match={SECRET}")]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    // A lock in the way: the marks have come, and our refs are not rewritten yet.
+    let lock = b.join(".git/refs/notes/shiftlog.lock");
+    fs::write(&lock, "").unwrap();
+    assert_eq!(team.shiftlog(&b, "sync", &["-q"]).code, 128);
+    fs::remove_file(&lock).unwrap();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    session.prompt("go on");
+    session.edits("x", "2\n");
+    session.commits("two");
+    team.shiftlog(&b, "fsck", &["-q"]).ok();
+    team.shiftlog(&b, "fsck", &["--repair", "-q"]).ok();
+    team.shiftlog(&b, "purge", &["--received", "--yes"]).ok();
+    team.shiftlog(&b, "fsck", &["-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.git(&team.server, &["gc", "-q", "--prune=now"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    for clone in [&a, &b, &team.server] {
+        assert_eq!(places(&team.scratch, clone, SECRET), Vec::<String>::new(), "{}", clone.display());
+    }
+    assert!(team.raw(&b, "HEAD").stdout.contains("go on"));
+}

@@ -101,6 +101,8 @@ fn a_transcript_that_says_more_is_never_written_over() {
     fs::write(&file, text(&scratch, &scratch.top, &["one"])).unwrap();
     resume(&scratch, &[]).ok();
     assert_eq!(fs::read_to_string(&file).unwrap(), text(&scratch, &scratch.top, &["one", "two"]), "less is completed");
+    fs::write(&file, "{\"precious\": \"and no line end\"}").unwrap();
+    assert_eq!(resume(&scratch, &[]).code, 128, "an unfinished line counts too");
     fs::write(&file, line("another")).unwrap();
     let ran = resume(&scratch, &[]);
     assert_eq!(ran.code, 128);
@@ -150,9 +152,11 @@ fn uncommitted_changes_and_unclear_wishes_are_told() {
 fn a_hostile_session_never_gets_out_of_the_agents_store() {
     let scratch = Scratch::new();
     fake_agent(&scratch);
-    for id in ["../../x", "/etc/x", "a\u{1b}[31m", "..", &"x".repeat(3000)] {
-        add(&scratch, id, &text(&scratch, &scratch.top, &["one"]));
-        let ran = resume(&scratch, &["--session", id]);
+    for id in ["--dangerously", "../../x", "/etc/x", "a\u{1b}[31m", "..", &"x".repeat(3000)] {
+        let file = scratch.root().join("said");
+        fs::write(&file, text(&scratch, &scratch.top, &["one"])).unwrap();
+        scratch.shiftlog("add", ["--transcript", file.to_str().unwrap(), &format!("--session={id}"), "-q"]).ok();
+        let ran = resume(&scratch, &[&format!("--session={id}")]);
         // One with a dot may be a sub-agent's, which is not taken up by itself.
         let is_refused = ran.stderr.starts_with("fatal: cannot take up session claude/");
         assert!(is_refused || ran.stderr.starts_with("error: no conversation recorded for "), "{ran:?}");

@@ -394,3 +394,15 @@ fn what_is_done_to_notes_by_hand_is_followed() {
     let listed = team.shiftlog(&a, "log", &["--format=%H"]).ok();
     assert_eq!(listed, format!("{target}\n"));
 }
+
+#[test]
+fn a_change_that_somebody_else_makes_once_more_is_theirs() {
+    let mut team = Team::new();
+    let a = team.clone_of("a", &[]);
+    plain(&mut team, &a, "flag", "off\n");
+    commit(&mut team, &a, "flag", "on\n", "why it is on");
+    plain(&mut team, &a, "flag", "off\n");
+    plain(&mut team, &a, "flag", "on\n");
+    team.shiftlog(&a, "remap", &[]).ok();
+    assert_eq!(team.raw(&a, "HEAD").code, 1, "that was another reason");
+}

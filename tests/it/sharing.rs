@@ -206,6 +206,11 @@ fn a_push_of_a_branch_takes_the_conversations_along_and_never_fails_with_them() 
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert!(has_notes(), "{}", fs::read_to_string(a.join(".git/shiftlog/log")).unwrap());
+    let before = team.id(&team.server, "refs/notes/shiftlog");
+    team.commit(&a, "x", "3\n", "dry");
+    team.git(&a, &["push", "-q", "--dry-run"]).ok();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(team.id(&team.server, "refs/notes/shiftlog"), before, "a push that is only tried takes nothing along");
     team.refuse("test \"$1\" != refs/heads/main");
     team.commit(&a, "x", "2\n", "refused");
     let pushed = team.git(&a, &["push", "-q"]);
@@ -558,4 +563,20 @@ fn the_section_for_teams_in_the_readme_holds() {
         run(clone, commands[2]);
         team.assert_said(clone, "HEAD", &["the password is [REDACTED:purged]", "of the colleague"]);
     }
+}
+
+#[test]
+fn notes_of_another_ref_stay_apart() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.says(&a, "HEAD", "public");
+    let file = a.join(".git/said");
+    fs::write(&file, line("private")).unwrap();
+    let args = ["--transcript", file.to_str().unwrap(), "--session=private", "--ref=private", "-q"];
+    team.shiftlog(&a, "add", &args).ok();
+    team.shiftlog(&a, "sync", &["push", "--notes-only", "--ref=private", "-q"]).ok();
+    team.shiftlog(&a, "purge", &["--yes", "--match=nothing-fits-this"]);
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.assert_said(&a, "HEAD", &["public"]);
+    assert!(!team.git(&a, &["notes", "--ref=shiftlog", "show"]).ok().contains("private"));
 }

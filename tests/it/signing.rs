@@ -146,3 +146,30 @@ fn openpgp_keys_do_as_well() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains(", good signature by C O Mitter <committer@example.com>"), "{ran:?}");
 }
+
+#[test]
+fn a_forged_note_with_an_older_date_is_not_taken_for_the_signers() {
+    let Some(scratch) = signing() else { return };
+    record(&scratch, "s1");
+    record(&scratch, "s2");
+    scratch.git(["config", "log.showSignature", "true"]).ok();
+    scratch.shiftlog("verify", ["--signed", "-q", "HEAD~2..HEAD"]).ok();
+    // Another root, of long ago, with one record more; and a merge that takes it as it is.
+    let head = scratch.id("HEAD");
+    let note = scratch.git(["notes", "--ref=shiftlog", "show"]).ok();
+    let forged = format!("{note}\n{}", note.trim().replace("\"session\":\"s2\"", "\"session\":\"forged\""));
+    let blob = scratch.run_with_input("git", ["hash-object", "-w", "--stdin"], forged.as_bytes()).ok();
+    let tree = format!("100644 blob {}\t{head}\n", blob.trim());
+    let tree = scratch.run_with_input("git", ["mktree"], tree.as_bytes()).ok();
+    let mut command = scratch.command("git", &scratch.top);
+    command.env("GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z").args(["commit-tree", tree.trim(), "-m", "x"]);
+    let root = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    scratch.git(["update-ref", "refs/shiftlog/remotes/origin/notes", root.trim()]).ok();
+    scratch.git(["remote", "add", "origin", "/nowhere"]).ok();
+    // Purging joins what was fetched, also if there is nothing to purge.
+    scratch.shiftlog("purge", ["--yes", "--match=nothing-fits-this"]);
+    let ran = scratch.shiftlog("verify", ["--signed", "HEAD"]);
+    assert!(ran.stdout.contains("claude/forged"), "{ran:?}");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(!ran.stdout.contains("claude/forged intact, good"), "{ran:?}");
+}

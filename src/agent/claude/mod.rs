@@ -170,7 +170,11 @@ fn home() -> Option<PathBuf> {
 
 /// Says whether a session id can be a file name and an argument as it stands.
 fn is_plain_id(id: &str) -> bool {
-    !id.is_empty() && id.len() <= 128 && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    // It becomes a file name and an argument.
+    !id.is_empty()
+        && !id.starts_with('-')
+        && id.len() <= 128
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
 fn jsonl_files(folder: &Path) -> Vec<Found> {
