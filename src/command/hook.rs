@@ -11,6 +11,7 @@ use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, locate};
 use crate::notes;
+use crate::record::remap::Scope;
 use crate::record::sync::{self, Level};
 use crate::record::{Recorder, State, hook};
 
@@ -95,7 +96,7 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
 /// Carries records to commits that came with a merge or a pull and make the change of one that has them.
 fn after_merge(here: &Path) -> Result<()> {
     let repo = Repository::open(here)?;
-    let remapped = super::remap::after_change(&repo, &notes_ref(&repo))?;
+    let remapped = super::remap::after_change(&repo, &notes_ref(&repo), &Scope::New)?;
     let state = State::new(&repo.common_dir());
     for carried in &remapped.carried {
         state.log(&format!("carried records to {}", carried.to));

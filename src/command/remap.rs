@@ -55,10 +55,10 @@ pub fn run() -> ExitCode {
 }
 
 /// Carries records after something came in, for a hook: within its time, and quietly.
-pub(super) fn after_change(repo: &Repository, notes_ref: &str) -> Result<Remapped> {
+pub(super) fn after_change(repo: &Repository, notes_ref: &str, scope: &Scope) -> Result<Remapped> {
     let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
     let deadline = Instant::now() + Duration::from_secs(seconds.unsigned_abs());
-    remap(repo, notes_ref, &Scope::New, false, deadline)
+    remap(repo, notes_ref, scope, false, deadline)
 }
 
 fn scope(repo: &Repository, revisions: &[String]) -> Result<Scope> {

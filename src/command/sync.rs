@@ -9,6 +9,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Repository};
 use crate::notes;
 use crate::pretty;
+use crate::record::remap::Scope;
 use crate::record::sync::{Level, Plan, Synced, Syncer};
 
 /// Exchange conversations with a remote
@@ -60,7 +61,7 @@ pub fn run() -> ExitCode {
         report(&options, &remote, plan, &synced)?;
         if plan.pull != Level::None && !plan.is_dry_run {
             // What came may belong to commits that came earlier, by a squash on the server.
-            if let Err(error) = super::remap::after_change(&repo, &notes_ref) {
+            if let Err(error) = super::remap::after_change(&repo, &notes_ref, &Scope::Notes) {
                 cli::warning(&error.to_string());
             }
         }

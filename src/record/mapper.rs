@@ -139,10 +139,13 @@ impl<'a, 'r> Mapper<'a, 'r> {
         let (range, limit) = match scope {
             Scope::Range(range) => (range.clone(), usize::MAX),
             Scope::All => (everything, usize::MAX),
-            Scope::New if self.new_notes.is_none() => (everything, MAX_UNASKED),
-            Scope::New => {
+            Scope::New | Scope::Notes if self.new_notes.is_none() => (everything, MAX_UNASKED),
+            Scope::New | Scope::Notes => {
                 let new = Range { tips: self.heads.clone(), hidden: old_heads };
-                let mut candidates = self.without_records(&new, MAX_UNASKED, i64::MIN)?;
+                let mut candidates = match scope {
+                    Scope::Notes => Vec::new(),
+                    _ => self.without_records(&new, MAX_UNASKED, i64::MIN)?,
+                };
                 let fresh: Vec<ObjectId> = self.new_notes.iter().flatten().copied().collect();
                 if !candidates.is_empty() {
                     self.list_noted()?;

@@ -20,6 +20,9 @@ use crate::notes;
 pub enum Scope {
     /// Those that came since the last time, and not too many: for hooks.
     New,
+    /// Those for which a note is new that has come since the last time: after a sync. What is new on branches is left for
+    /// the next time that [`Scope::New`] is asked for.
+    Notes,
     /// All that a branch reaches, unless nothing has changed since the last time.
     All,
     /// Those of a range.
@@ -94,12 +97,14 @@ pub fn remap(
     let last: Done = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     let now = Done::now(repo, notes_ref)?;
     let is_range = matches!(scope, Scope::Range(_));
-    if !is_range && (now == last || now.notes.is_empty()) {
+    let is_after_sync = matches!(scope, Scope::Notes) && !last.notes.is_empty();
+    let is_known = now == last || (is_after_sync && now.notes == last.notes);
+    if !is_range && (is_known || now.notes.is_empty()) {
         return Ok(Remapped::default());
     }
     let own = (notes_ref != notes::DEFAULT_REF).then_some(notes_ref);
     let reader = Reader::new(repo, own);
-    let new_notes = if matches!(scope, Scope::New) { new_notes(repo, &last, &now)? } else { None };
+    let new_notes = if matches!(scope, Scope::New | Scope::Notes) { new_notes(repo, &last, &now)? } else { None };
     let heads = now.head_ids(repo);
     let mut mapper = Mapper::new(&reader, heads.clone(), new_notes, deadline);
     let mut candidates = mapper.candidates(scope, last.head_ids(repo))?;
@@ -133,7 +138,8 @@ pub fn remap(
     if !is_range {
         // Our own writing is not news; what others did meanwhile is.
         let notes = if mapper.taken.is_empty() { now.notes } else { Done::now(repo, notes_ref)?.notes };
-        let text = serde_json::to_vec(&Done { heads: now.heads, notes }).unwrap_or_default();
+        let heads = if is_after_sync { last.heads } else { now.heads };
+        let text = serde_json::to_vec(&Done { heads, notes }).unwrap_or_default();
         write_private(&file, &text)?;
     }
     Ok(remapped)
