@@ -5,7 +5,7 @@
 
 pub mod segment;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
@@ -315,13 +315,19 @@ impl<'r> Archive<'r> {
     /// If a tree cannot be read.
     pub fn added(&self, before: ObjectId, after: ObjectId) -> Result<Vec<(String, ObjectId)>> {
         let mut found = Vec::new();
+        // Each tree is read once: to look an entry up in it would be to unpack it again.
+        let by_name = |tree_id: Option<ObjectId>| -> Result<HashMap<String, ObjectId>> {
+            Ok(tree_id.map_or_else(|| Ok(Vec::new()), |tree_id| self.subtrees(tree_id))?.into_iter().collect())
+        };
+        let directories_before = by_name(Some(before))?;
         for (directory, after) in self.subtrees(after)? {
-            let before = self.subtree(before, &directory)?;
+            let before = directories_before.get(&directory).copied();
             if before == Some(after) {
                 continue;
             }
+            let sessions_before = by_name(before)?;
             for (session, after) in self.subtrees(after)? {
-                let before = before.map_or(Ok(None), |before| self.subtree(before, &session))?;
+                let before = sessions_before.get(&session).copied();
                 if before == Some(after) {
                     continue;
                 }
@@ -385,13 +391,6 @@ impl<'r> Archive<'r> {
             }
         }
         Ok(entries)
-    }
-
-    fn subtree(&self, tree_id: ObjectId, name: &str) -> Result<Option<ObjectId>> {
-        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
-        let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
-        let entry = tree.lookup_entry_by_path(name).map_err(fail)?;
-        Ok(entry.filter(|entry| entry.mode().is_tree()).map(|entry| entry.object_id()))
     }
 
     /// Returns the newest segment of a session, or `None` if the archive has none.
