@@ -22,6 +22,7 @@ pub use self::output::{Output, Screen};
 pub use self::printing::Printing;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
+use crate::notes;
 
 /// How a command ended, when it did not fail.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -103,6 +104,11 @@ pub fn repository() -> Result<Repository> {
 pub fn notes_ref(repo: &Repository, option: Option<&str>) -> Option<String> {
     let environment = || std::env::var("GIT_NOTES_REF").ok().filter(|name| !name.is_empty());
     option.map(str::to_owned).or_else(environment).or_else(|| configured_notes_ref(repo))
+}
+
+/// Returns the full name of the notes ref that a command works on; see [`notes_ref`].
+pub fn full_notes_ref(repo: &Repository, option: Option<&str>) -> String {
+    notes::expand_ref(notes_ref(repo, option).as_deref().unwrap_or(notes::DEFAULT_REF))
 }
 
 /// Returns the notes ref that `shiftlog.notesRef` names.

@@ -59,8 +59,7 @@ pub fn run() -> ExitCode {
         };
         let transcript = transcript(&options, agent)?;
         let session_id = session_id(&options, agent, &transcript)?;
-        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
-        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         let mut recorder = Recorder::new(&repo, &notes_ref);
         let key = SessionKey::new(agent.name(), session_id);
         let has_recorded = recorder.add(commit_id, Addition { key: key.clone(), transcript, since })?;

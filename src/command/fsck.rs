@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind};
 use crate::git::Repository;
-use crate::notes;
 use crate::pretty;
 use crate::record::fsck::{Checked, Problem, check};
 use crate::record::{Recorder, repair};
@@ -45,8 +44,7 @@ pub fn run() -> ExitCode {
             return Err(Error::new(Kind::Usage, format!("unknown porcelain version '{version}'")));
         }
         let repo = cli::repository()?;
-        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
-        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         if options.repair {
             let recorder = Recorder::new(&repo, &notes_ref);
             cli::tell(&repo, &recorder.finish());

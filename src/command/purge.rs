@@ -10,7 +10,6 @@ use serde_json::json;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
-use crate::notes;
 use crate::pretty;
 use crate::record::purge::{Plan, Purged, Target, carry_out, plan};
 use crate::record::{Recorder, State, redaction, sync};
@@ -70,8 +69,7 @@ pub(super) fn secrets(repo: &Repository, is_confirmed: bool) -> Result<Outcome> 
 }
 
 fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
-    let notes_ref = cli::notes_ref(repo, options.notes_ref.as_deref());
-    let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+    let notes_ref = cli::full_notes_ref(repo, options.notes_ref.as_deref());
     // HEAD may be elsewhere by the time of the answer.
     let named = options.commits.iter().map(|revision| repo.resolve(revision)).collect::<Result<Vec<ObjectId>>>()?;
     let wanted = target(repo, options, &named)?;

@@ -10,7 +10,6 @@ use serde_json::json;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Result};
 use crate::git::{ObjectId, Range, Repository};
-use crate::notes;
 use crate::record::HOOK_TIMEOUT_SECS;
 use crate::record::remap::{Carried, Remapped, Scope, remap};
 
@@ -43,8 +42,7 @@ pub fn run() -> ExitCode {
     cli::main(|options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
-        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
-        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.
         let deadline = Instant::now() + Duration::from_secs(24 * 60 * 60);

@@ -7,7 +7,6 @@ use clap::Parser;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Repository};
-use crate::notes;
 use crate::pretty;
 use crate::record::remap::Scope;
 use crate::record::sync::{Level, Plan, Synced, Syncer};
@@ -55,8 +54,7 @@ pub fn run() -> ExitCode {
         let (way, remote) = words(&options.words)?;
         let remote = remote.map_or_else(|| repo.default_remote(), Ok)?;
         let plan = plan(&repo, &options, way, &remote)?;
-        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
-        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         let synced = Syncer::new(&repo, &notes_ref, Asking::Allowed).sync(&remote, plan)?;
         report(&options, &remote, plan, &synced)?;
         if plan.pull != Level::None && !plan.is_dry_run {

@@ -10,7 +10,6 @@ use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind};
 use crate::git::sign::State;
 use crate::git::{Names, Order, Range};
-use crate::notes;
 use crate::pretty;
 use crate::record::verify::{Verified, verify};
 
@@ -42,8 +41,7 @@ pub struct Options {
 pub fn run() -> ExitCode {
     cli::main(|options: Options| {
         let repo = cli::repository()?;
-        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
-        let notes_ref = notes::expand_ref(notes_ref.as_deref().unwrap_or(notes::DEFAULT_REF));
+        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         let mut commit_ids = Vec::new();
         if options.revisions.is_empty() {
             commit_ids.push(repo.resolve("HEAD")?);

@@ -4,6 +4,7 @@
 //! Fetch and push are Git's own; a push holds only if the remote is where it was when we looked, so nobody's words are
 //! ever overwritten.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -228,16 +229,10 @@ impl<'r> Syncer<'r> {
         } else {
             format!("url-{:016x}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()))
         };
-        // Only what belongs to our own notes is read beside them.
-        let notes = if self.notes_ref == notes::DEFAULT_REF {
-            "notes".to_owned()
-        } else {
-            format!("notes-{:016x}", twox_hash::XxHash3_64::oneshot(self.notes_ref.as_bytes()))
-        };
         let (name, last) = match what {
-            What::Notes => (self.notes_ref.as_str(), notes.as_str()),
-            What::Sessions => (archive::REF, "sessions"),
-            What::Purged => (tombstone::REF, "purged"),
+            What::Notes => (self.notes_ref.as_str(), notes_name(&self.notes_ref)),
+            What::Sessions => (archive::REF, "sessions".into()),
+            What::Purged => (tombstone::REF, "purged".into()),
         };
         Shared { name: name.to_owned(), tracking: format!("refs/shiftlog/remotes/{directory}/{last}"), what }
     }
@@ -351,13 +346,23 @@ impl<'r> Syncer<'r> {
     }
 }
 
+/// Returns the last part of the name under which a remote's notes are kept. Only what belongs to our own notes is read
+/// beside them.
+fn notes_name(notes_ref: &str) -> Cow<'static, str> {
+    if notes_ref == notes::DEFAULT_REF {
+        "notes".into()
+    } else {
+        format!("notes-{:016x}", twox_hash::XxHash3_64::oneshot(notes_ref.as_bytes())).into()
+    }
+}
+
 /// Says whether a push to `remote` has anything new, as far as is known here, without asking the remote.
 ///
 /// # Errors
 ///
 /// If a ref cannot be read.
 pub fn has_news(repo: &Repository, notes_ref: &str, remote: &str, level: Level) -> Result<bool> {
-    let pairs = [(notes_ref, "notes", Level::Notes), (archive::REF, "sessions", Level::All)];
+    let pairs = [(notes_ref, notes_name(notes_ref), Level::Notes), (archive::REF, "sessions".into(), Level::All)];
     for (name, last, needed) in pairs {
         let tracking = format!("refs/shiftlog/remotes/{remote}/{last}");
         let ours = repo.tip(name)?.map(|tip| tip.commit_id);
