@@ -1,20 +1,29 @@
 //! The agents: where each one lives, what its hooks say, how its transcripts read.
 //!
-//! Read [`Agent`], then `claude`. A new agent is one file here and one line in [`ALL`]. An agent knows its own files
+//! Read [`Agent`], then `codex`. A new agent is one file here and one line in [`ALL`]. An agent knows its own files
 //! and the `transcript` room; it knows nothing of commits and notes.
 
 mod claude;
+mod codex;
+mod document;
+mod hooks;
+mod json;
 mod payload;
+mod place;
 mod settings;
+mod tool;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
-pub use self::settings::{Edited, Handler, add_hooks, has_hooks, remove_hooks};
+pub use self::settings::{Edited, add_hooks, has_hooks, remove_hooks};
+use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
-/// All agents that are known.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE];
+/// All agents that are known, in the order in which they are told to people.
+pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {
@@ -24,6 +33,11 @@ pub fn claude_at(root: &Path) -> impl Agent {
 /// Returns the agent called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Agent> {
     ALL.iter().copied().find(|agent| agent.name() == name)
+}
+
+/// Returns the agent that really runs a hook declared for the one called `name`: some run the hooks of others, too.
+pub fn caller(name: &str, payload: &Payload) -> Option<&'static dyn Agent> {
+    payload.dialect().and_then(find).or_else(|| find(name))
 }
 
 /// What a hook of an agent reports.
@@ -39,22 +53,78 @@ pub enum Event {
     Alive,
 }
 
+impl Event {
+    /// Returns what an agent's name for an event means; an unknown one counts as [`Event::Alive`].
+    pub fn of(name: &str) -> Self {
+        let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+        match plain.as_str() {
+            "sessionstart" | "agentspawn" | "taskstart" | "taskresume" => Event::SessionStart,
+            "posttooluse"
+            | "posttoolusefailure"
+            | "posttoolbatch"
+            | "aftertool"
+            | "aftershellexecution"
+            | "afterfileedit"
+            | "postruncommand"
+            | "postwritecode" => Event::AfterTool,
+            "sessionend" | "taskcancel" => Event::SessionEnd,
+            _ => Event::Alive,
+        }
+    }
+}
+
 /// A transcript found in the agent's own store.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Found {
     /// The session's id.
     pub session_id: String,
-    /// Where its transcript is.
+    /// Where its transcript is; see [`Agent::read`].
     pub transcript: PathBuf,
 }
 
+/// A session as it is recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    /// The session's id.
+    pub session_id: &'a str,
+    /// Its transcript as it is stored.
+    pub transcript: &'a [u8],
+    /// The transcripts of its sub-agents, by their own ids.
+    pub sub_agents: &'a [(String, Vec<u8>)],
+}
+
 /// What it takes to take a session up again.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Restoration {
-    /// The session's transcript where the agent looks for it, and then those of its sub-agents.
-    pub files: Vec<(PathBuf, Vec<u8>)>,
-    /// The program and its arguments, to be run in the directory that was asked for.
-    pub words: Vec<String>,
+    /// Files to write first: the session's transcript where the agent looks for it comes first.
+    pub files: Vec<(PathBuf, Content)>,
+    /// The programs to run then, one after the other, with their arguments; the last one is the agent. They run in the
+    /// directory that was asked for.
+    pub commands: Vec<Vec<String>>,
+}
+
+/// What a file that takes part in a restoration gets.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Content {
+    /// A transcript, which must not replace one that says more.
+    Transcript(Vec<u8>),
+    /// Something that is made from a transcript; one that is there stays.
+    Once(Vec<u8>),
+    /// An index of the agent's with our entry in it: replaces what is there.
+    Index(Vec<u8>),
+}
+
+/// Reads a transcript piece by piece, and remembers what later pieces depend on.
+pub trait Parser {
+    /// Reads the next records. Tolerates unknown records and damaged lines, which are left out. The messages'
+    /// [`Message::span`] counts from the beginning of `lines`, which are whole lines.
+    fn parse(&mut self, lines: &[u8]) -> Vec<Message>;
+}
+
+impl<F: FnMut(&[u8]) -> Vec<Message>> Parser for F {
+    fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
+        self(lines)
+    }
 }
 
 /// A coding agent.
@@ -68,44 +138,76 @@ pub trait Agent: Sync {
     /// Says whether the agent seems to be installed for this user.
     fn is_installed(&self) -> bool;
 
+    /// Returns a parser that is at the beginning of a transcript, or of a part of one that begins at a line start.
+    fn parser(&self) -> Box<dyn Parser>;
+
     /// Reads the records of a transcript, or of a part of one that begins at a line start.
-    ///
-    /// Tolerates unknown records and damaged lines, which are left out.
-    fn parse(&self, transcript: &[u8]) -> Vec<Message>;
+    fn parse(&self, transcript: &[u8]) -> Vec<Message> {
+        self.parser().parse(transcript)
+    }
 
     /// Returns the id of the session that a transcript belongs to, as its records tell it.
     fn session_id(&self, transcript: &[u8]) -> Option<String>;
 
-    /// Says what an event of the agent's hooks means; unknown events count as [`Event::Alive`].
-    fn event(&self, name: &str) -> Event;
+    /// Says whether the agent keeps a transcript in another form than a file of lines that only grows. Then it is
+    /// [`Agent::read`] that makes such lines of it.
+    fn is_rendered(&self, transcript: &Path) -> bool {
+        let _ = transcript;
+        false
+    }
+
+    /// Returns the bytes of such a file as lines: what was said first stays as it is while the session grows.
+    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
+        native
+    }
+
+    /// Returns a whole transcript as the agent had it: the opposite of [`Agent::lines`].
+    fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
+        Cow::Borrowed(transcript)
+    }
+
+    /// Reads a transcript as lines.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
+        let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
+        Ok(if self.is_rendered(transcript) { self.lines(bytes) } else { bytes })
+    }
 
     /// Returns the transcript of a session, if the agent's store has it. `directory` is where the agent ran.
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf>;
 
-    /// Returns the transcripts of sessions that ran in `directory` and were written since `seconds` (epoch).
+    /// Returns the transcripts of sessions that ran in `directory` or below it and were written since `seconds` (epoch).
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found>;
 
     /// Returns the transcripts of the sub-agents of a session, by the path of the session's own.
-    fn sub_agents(&self, transcript: &Path) -> Vec<Found>;
+    fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
+        let _ = transcript;
+        Vec::new()
+    }
 
-    /// Returns what takes a session up again in `directory`; sub-agents by their own ids. `None` if the agent has no way
-    /// to, or could not have given the session this id.
-    fn restoration(
-        &self,
-        session_id: &str,
-        directory: &Path,
-        transcript: &[u8],
-        sub_agents: &[(String, Vec<u8>)],
-    ) -> Option<Restoration>;
+    /// Returns what takes a session up again in `directory`; `None` if the agent could not have given it this id.
+    ///
+    /// # Errors
+    ///
+    /// If the agent has no way to: the message says what to do instead.
+    fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
+        let _ = (session, directory);
+        Err(Error::new(Kind::Unsupported, format!("{} takes up no session from outside", self.title())))
+    }
 
     /// Returns the id of the session that runs this process, from the environment the agent gives its children.
-    fn session_of_environment(&self) -> Option<String>;
+    fn session_of_environment(&self) -> Option<String> {
+        None
+    }
 
-    /// Returns the file that hooks are declared in, below the top of a working tree.
+    /// Returns the file that hooks are declared in, if the agent has any.
     ///
-    /// `is_shared` means the file that a team commits; otherwise it is private to the clone.
-    fn settings_file(&self, is_shared: bool) -> &'static str;
-
-    /// Returns the hooks that the agent should run.
-    fn handlers(&self) -> &'static [Handler];
+    /// `is_shared` means the file that a team commits; otherwise it is private to the clone, if there is such a one.
+    fn hook_file(&self, is_shared: bool) -> Option<HookFile> {
+        let _ = is_shared;
+        None
+    }
 }

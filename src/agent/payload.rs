@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::tool;
+
 /// A hook's payload: a JSON object whose keys differ in spelling from agent to agent.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
@@ -13,12 +15,24 @@ pub struct Payload {
 /// The keys for each meaning, in the order to try them; agents.md, section 1.1.
 const SESSION: &[&str] =
     &["session_id", "sessionId", "conversation_id", "thread_id", "thread-id", "trajectory_id", "taskId"];
-const TRANSCRIPT: &[&str] = &["transcript_path", "transcriptPath", "session_path"];
+const TRANSCRIPT: &[&str] = &["transcript_path", "transcriptPath", "agent_transcript_path", "session_path"];
 const EVENT: &[&str] = &["hook_event_name", "hookEventName", "hookName", "agent_action_name"];
 const CALL: &[&str] = &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "callID"];
-const TOOL: &[&str] = &["tool_name", "toolName", "tool"];
-const INPUT: &[&str] = &["tool_input", "toolInput", "toolArgs", "parameters", "args"];
-const RESPONSE: &[&str] = &["tool_response", "toolResponse", "tool_result", "toolResult", "error"];
+const INPUT: &[&str] = &["tool_input", "toolInput", "toolArgs", "parameters", "args", "tool_info"];
+const DIRECTORY: &[&str] = &["cwd", "workdir", "dir_path", "directory"];
+const RESPONSE: &[&str] = &[
+    "tool_response",
+    "toolResponse",
+    "tool_result",
+    "toolResult",
+    "tool_output",
+    "output",
+    "result",
+    "error",
+    "error_message",
+];
+/// Objects that some agents put everything about a tool call into.
+const ENVELOPES: &[&str] = &["postToolUse", "preToolUse"];
 
 impl Payload {
     /// Reads a payload; bytes that are no JSON object give an empty one.
@@ -31,7 +45,13 @@ impl Payload {
     }
 
     fn string(&self, keys: &[&str]) -> Option<&str> {
-        keys.iter().find_map(|key| self.value.get(key)?.as_str()).filter(|text| !text.is_empty())
+        keys.iter().find_map(|key| self.get(key)?.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// Returns a member, also where everything about a tool call is in an object of its own.
+    fn get(&self, key: &str) -> Option<&Value> {
+        let inside = || ENVELOPES.iter().find_map(|envelope| self.value.get(envelope)?.get(key));
+        self.value.get(key).or_else(inside)
     }
 
     /// Returns the id of the session.
@@ -41,14 +61,17 @@ impl Payload {
 
     /// Returns the path of the transcript; a leading `~` is expanded.
     pub fn transcript(&self) -> Option<PathBuf> {
-        self.string(TRANSCRIPT).map(expand_home)
+        let inside = || self.value.get("tool_info")?.get("transcript_path")?.as_str();
+        self.string(TRANSCRIPT).or_else(inside).filter(|path| !path.is_empty()).map(expand_home)
     }
 
     /// Returns the directory the agent works in.
     pub fn directory(&self) -> Option<PathBuf> {
         let roots = ["workspace_roots", "workspaceRoots"];
         let first_root = || roots.iter().find_map(|key| self.value.get(key)?.get(0)?.as_str());
-        self.string(&["cwd"]).or_else(first_root).map(expand_home)
+        let of_tool = || DIRECTORY.iter().find_map(|key| self.input()?.get(key)?.as_str());
+        let found = [self.string(&["cwd"]), of_tool(), first_root()];
+        found.into_iter().flatten().find(|path| !path.is_empty()).map(expand_home)
     }
 
     /// Returns the event's name, if the payload tells it.
@@ -61,24 +84,62 @@ impl Payload {
         self.string(CALL)
     }
 
-    /// Returns the name of the tool that just ran.
-    pub fn tool(&self) -> Option<&str> {
-        self.string(TOOL)
+    /// Returns the input of the tool that just ran.
+    fn input(&self) -> Option<&Value> {
+        INPUT.iter().find_map(|key| self.get(key))
+    }
+
+    /// Returns the command line that the tool ran, if the payload has one.
+    fn command(&self) -> Option<String> {
+        let at_top = || self.string(&["command", "cmd"]).map(str::to_owned);
+        match self.input() {
+            // Some agents give the input as JSON in a string.
+            Some(Value::String(text)) => tool::command_line(&serde_json::from_str(text).unwrap_or_default()),
+            Some(input) => tool::command_line(input),
+            None => None,
+        }
+        .or_else(at_top)
     }
 
     /// Says whether the command that the tool ran may have made a commit, by its words.
     pub fn may_commit(&self) -> bool {
         const WORDS: &[&str] = &["commit", "merge", "rebase", "cherry-pick", "revert", "pull", "am"];
-        let inputs = INPUT.iter().filter_map(|key| self.value.get(key));
-        let commands = inputs.flat_map(|input| ["command", "cmd"].iter().filter_map(|key| input.get(key)?.as_str()));
-        commands.into_iter().any(|command| {
+        self.command().is_some_and(|command| {
             command.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| WORDS.contains(&word))
         })
     }
 
+    /// Returns the name of the agent whose way of writing payloads this is, if it is unmistakable.
+    pub fn dialect(&self) -> Option<&'static str> {
+        let path = self.string(TRANSCRIPT).unwrap_or_default().replace('\\', "/");
+        let has = |key: &str| self.value.get(key).is_some();
+        let is_in = |part: &str| path.contains(part);
+        let result_has =
+            |key: &str| ["tool_result", "toolResult"].iter().any(|name| self.value[name].get(key).is_some());
+        let is_vscode_call = || self.call_id().is_some_and(|id| id.contains("__vscode-"));
+        let agents = [
+            ("cursor", has("cursor_version") || is_in("/.cursor/")),
+            ("vscode", is_in("GitHub.copilot-chat") || is_in("/workspaceStorage/") || is_vscode_call()),
+            (
+                "copilot",
+                is_in("/.copilot/session-state/")
+                    || result_has("result_type")
+                    || result_has("resultType")
+                    || has("toolArgs"),
+            ),
+            ("codex", is_in("/.codex/") || (has("turn_id") && has("model"))),
+            ("droid", is_in("/.factory/")),
+            ("antigravity", is_in("antigravity")),
+            ("gemini", is_in("/.gemini/tmp/")),
+            ("windsurf", is_in("/.windsurf/") || has("agent_action_name")),
+            ("claude", is_in("/.claude/projects/")),
+        ];
+        agents.into_iter().find_map(|(name, is_it)| is_it.then_some(name))
+    }
+
     /// Says whether what the tool answered mentions `word`.
     pub fn response_mentions(&self, word: &str) -> bool {
-        RESPONSE.iter().filter_map(|key| self.value.get(key)).any(|response| mentions(response, word, 16))
+        RESPONSE.iter().filter_map(|key| self.get(key)).any(|response| mentions(response, word, 16))
     }
 }
 

@@ -1,27 +1,22 @@
-//! Hooks in settings files of Claude Code's shape: `hooks.<event>[].{matcher,hooks[]}`.
+//! Hooks in settings files of JSON: events, each with a list of hooks or of groups of hooks.
 //!
 //! Files are edited in place: comments, order, unknown events and handlers stay. An entry is ours if its command
 //! names our hook program, or a command of the earlier tools of this name.
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
-use jsonc_parser::json;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
+use serde_json::Value;
 
+use super::hooks::{Handler, Layout};
 use crate::error::{Error, Result};
-
-/// A hook that an agent should run.
-#[derive(Clone, Copy, Debug)]
-pub struct Handler {
-    /// The agent's name for the event.
-    pub event: &'static str,
-    /// Which tools it is for, if the event has tools.
-    pub matcher: Option<&'static str>,
-    /// How long the agent waits for it.
-    pub timeout_secs: u32,
-}
 
 /// The text of a settings file after an edit.
 pub type Edited = String;
+
+/// The members that can hold events, in the files of all agents.
+const MEMBERS: &[&str] = &["hooks", "shiftlog"];
+/// The members of a hook that can hold its command line.
+const COMMANDS: &[&str] = &["command", "bash", "powershell"];
 
 /// Returns `text` with one entry of ours per handler; entries of ours that were there are replaced.
 ///
@@ -30,71 +25,107 @@ pub type Edited = String;
 /// # Errors
 ///
 /// If the text does not parse, or has something else where hooks belong; the message has line and column.
-pub fn add_hooks(text: &str, handlers: &[Handler], command: impl Fn(&str) -> String) -> Result<Edited> {
-    let wanted = |handler: &Handler| {
-        let (command, timeout_secs) = (command(handler.event), handler.timeout_secs);
-        let entry = json!({ "type": "command", "command": command, "timeout": timeout_secs });
-        match handler.matcher {
-            Some(matcher) => json!({ "matcher": matcher, "hooks": [entry] }),
-            None => json!({ "hooks": [entry] }),
-        }
-    };
+pub fn add_hooks(
+    text: &str,
+    layout: &Layout,
+    handlers: &[Handler],
+    command: impl Fn(&str) -> String,
+) -> Result<Edited> {
     if has_exactly(text, handlers, &command) {
         return Ok(text.to_owned());
     }
     let root = parse(if text.trim().is_empty() { "{\n}\n" } else { text })?;
     let top = root.object_value().ok_or_else(|| misplaced("the file", "an object"))?;
-    remove_ours(&top)?;
-    let hooks = top.object_value_or_create("hooks").ok_or_else(|| misplaced("'hooks'", "an object"))?;
+    remove_ours(&top);
+    if let Some(version) = layout.version.filter(|_| top.get("version").is_none()) {
+        top.insert(0, "version", CstInputValue::Number(version.to_string()));
+    }
+    let hooks = match layout.member {
+        Some(member) => {
+            top.object_value_or_create(member).ok_or_else(|| misplaced(&format!("'{member}'"), "an object"))?
+        }
+        None => top,
+    };
     for handler in handlers {
         let groups = hooks.array_value_or_create(handler.event);
-        let groups = groups.ok_or_else(|| misplaced(&format!("'hooks.{}'", handler.event), "an array"))?;
+        let groups = groups.ok_or_else(|| misplaced(&format!("'{}'", handler.event), "an array"))?;
         groups.ensure_multiline();
-        let group: CstInputValue = wanted(handler);
-        groups.append(group);
+        groups.append(entry(layout, handler, command(handler.event)));
     }
     Ok(root.to_string())
+}
+
+fn entry(layout: &Layout, handler: &Handler, command: String) -> CstInputValue {
+    let text = |text: &str| CstInputValue::String(text.to_owned());
+    let member = |name: &str, value| (name.to_owned(), value);
+    let mut hook = Vec::new();
+    if !layout.is_flat {
+        hook.push(member("type", text("command")));
+    }
+    if layout.is_named {
+        hook.push(member("name", text(&format!("shiftlog-{}", handler.event))));
+    }
+    hook.push(member("command", CstInputValue::String(command)));
+    if let Some(is_millis) = layout.is_millis {
+        let timeout = u64::from(handler.timeout_secs) * if is_millis { 1000 } else { 1 };
+        hook.push(member("timeout", CstInputValue::Number(timeout.to_string())));
+    }
+    let matcher = handler.matcher.map(|matcher| member("matcher", text(matcher)));
+    if layout.is_flat {
+        hook.extend(matcher);
+        return CstInputValue::Object(hook);
+    }
+    let hooks = member("hooks", CstInputValue::Array(vec![CstInputValue::Object(hook)]));
+    CstInputValue::Object(matcher.into_iter().chain([hooks]).collect())
 }
 
 /// Returns `text` without our entries, and without what became empty because of that.
 ///
 /// # Errors
 ///
-/// As [`add_hooks`].
+/// If the text does not parse.
 pub fn remove_hooks(text: &str) -> Result<Edited> {
     let root = parse(text)?;
     if let Some(top) = root.object_value() {
-        remove_ours(&top)?;
+        remove_ours(&top);
     }
     Ok(root.to_string())
 }
 
 /// Says whether `text` has an entry of ours for each handler.
 pub fn has_hooks(text: &str, handlers: &[Handler]) -> bool {
-    let Ok(value) = read(text) else { return false };
-    handlers.iter().all(|handler| commands(&value, handler.event).iter().any(|command| is_ours(command)))
+    let ours = ours(text);
+    handlers.iter().all(|handler| ours.iter().any(|(event, _)| event == handler.event))
 }
 
 /// Says whether the entries of ours are just the wanted ones already.
 fn has_exactly(text: &str, handlers: &[Handler], command: impl Fn(&str) -> String) -> bool {
-    let Ok(value) = read(text) else { return false };
-    let events = value.get("hooks").and_then(|hooks| hooks.as_object()).into_iter().flatten();
-    let ours: Vec<(String, String)> = events
-        .flat_map(|(event, _)| commands(&value, event).into_iter().map(|command| (event.clone(), command)))
-        .filter(|(_, command)| is_ours(command))
-        .collect();
+    let ours = ours(text);
     let wanted = handlers.iter().map(|handler| (handler.event.to_owned(), command(handler.event)));
     ours.len() == handlers.len() && wanted.into_iter().all(|entry| ours.contains(&entry))
 }
 
-fn read(text: &str) -> Result<serde_json::Value> {
-    Ok(parse(text)?.to_serde_value().unwrap_or_default())
+/// Returns the events and the command lines of our entries.
+fn ours(text: &str) -> Vec<(String, String)> {
+    let Ok(value) = read(text) else { return Vec::new() };
+    let places = MEMBERS.iter().filter_map(|member| value.get(member)).chain([&value]);
+    let events = places.filter_map(Value::as_object).flatten();
+    let found = events.flat_map(|(event, list)| commands(list).map(move |command| (event.clone(), command.to_owned())));
+    found.filter(|(_, command)| is_ours(command)).collect()
 }
 
-fn commands(value: &serde_json::Value, event: &str) -> Vec<String> {
-    let groups = value.get("hooks").and_then(|hooks| hooks.get(event)?.as_array()).into_iter().flatten();
-    let handlers = groups.filter_map(|group| group.get("hooks")?.as_array()).flatten();
-    handlers.filter_map(|handler| handler.get("command")?.as_str().map(str::to_owned)).collect()
+/// Returns the command lines in the list of an event.
+fn commands(list: &Value) -> impl Iterator<Item = &str> {
+    let elements = list.as_array().into_iter().flatten();
+    let hooks = elements.flat_map(|each| match each.get("hooks").and_then(Value::as_array) {
+        Some(hooks) => hooks.iter().collect(),
+        None => vec![each],
+    });
+    hooks.filter_map(|hook| COMMANDS.iter().find_map(|key| hook.get(key)?.as_str()))
+}
+
+fn read(text: &str) -> Result<Value> {
+    Ok(parse(text)?.to_serde_value().unwrap_or_default())
 }
 
 fn parse(text: &str) -> Result<CstRootNode> {
@@ -123,37 +154,57 @@ fn is_ours(command: &str) -> bool {
     })
 }
 
-fn remove_ours(top: &CstObject) -> Result<()> {
-    let Some(hooks) = top.get("hooks") else { return Ok(()) };
-    let Some(events) = hooks.object_value() else { return Err(misplaced("'hooks'", "an object")) };
-    let mut has_removed = false;
-    for event in events.properties() {
-        let Some(groups) = event.array_value() else { continue };
-        let mut has_emptied = false;
-        for group in groups.elements() {
-            let Some(handlers) = group.as_object().and_then(|group| group.array_value("hooks")) else { continue };
-            let ours: Vec<CstNode> = handlers.elements().into_iter().filter(is_our_handler).collect();
-            let is_group_ours = !ours.is_empty() && ours.len() == handlers.elements().len();
-            has_removed |= !ours.is_empty();
-            if is_group_ours {
-                group.remove();
-                has_emptied = true;
-            } else {
-                ours.into_iter().for_each(CstNode::remove);
-            }
-        }
-        if has_emptied && groups.elements().is_empty() {
-            event.remove();
+fn remove_ours(top: &CstObject) {
+    for member in MEMBERS {
+        let Some(hooks) = top.get(member) else { continue };
+        let Some(events) = hooks.object_value() else { continue };
+        if remove_from(&events) && events.properties().is_empty() {
+            hooks.remove();
         }
     }
-    if has_removed && events.properties().is_empty() {
-        hooks.remove();
-    }
-    Ok(())
+    remove_from(top);
 }
 
-fn is_our_handler(handler: &CstNode) -> bool {
-    let command = handler.as_object().and_then(|handler| handler.get("command"));
-    let command = command.and_then(|property| property.value()).and_then(|value| value.as_string_lit());
-    command.and_then(|literal| literal.decoded_value().ok()).is_some_and(|command| is_ours(&command))
+/// Takes our entries out of all events, and says whether there were any.
+fn remove_from(events: &CstObject) -> bool {
+    let mut has_removed = false;
+    for event in events.properties() {
+        let Some(list) = event.array_value() else { continue };
+        if remove_from_list(&list) {
+            has_removed = true;
+            if list.elements().is_empty() {
+                event.remove();
+            }
+        }
+    }
+    has_removed
+}
+
+fn remove_from_list(list: &CstArray) -> bool {
+    let mut has_removed = false;
+    for element in list.elements() {
+        let hooks = element.as_object().and_then(|group| group.array_value("hooks"));
+        let Some(hooks) = hooks else {
+            if is_our_hook(&element) {
+                element.remove();
+                has_removed = true;
+            }
+            continue;
+        };
+        let ours: Vec<CstNode> = hooks.elements().into_iter().filter(is_our_hook).collect();
+        has_removed |= !ours.is_empty();
+        // A group that was empty before is somebody's.
+        if !ours.is_empty() && ours.len() == hooks.elements().len() {
+            element.remove();
+        } else {
+            ours.into_iter().for_each(CstNode::remove);
+        }
+    }
+    has_removed
+}
+
+fn is_our_hook(hook: &CstNode) -> bool {
+    let Some(hook) = hook.as_object() else { return false };
+    let values = COMMANDS.iter().filter_map(|key| hook.get(key)?.value()?.as_string_lit()?.decoded_value().ok());
+    values.into_iter().any(|command| is_ours(&command))
 }

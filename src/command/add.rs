@@ -90,7 +90,7 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<Vec<u8>> {
         }
         (None, None) => return Err(Error::new(Kind::Usage, "one of --transcript and --session is needed")),
     };
-    std::fs::read(&path).map_err(|error| Error::io("read", &path, error))
+    agent.read(&path)
 }
 
 fn session_id(options: &Options, agent: &dyn Agent, transcript: &[u8]) -> Result<String> {

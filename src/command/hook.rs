@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use crate::agent::{self, Agent, Payload};
+use crate::agent::{self, Payload};
 use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, locate};
@@ -41,10 +41,7 @@ pub fn run() -> ExitCode {
         ["git", "post-merge", ..] => after_merge(&here),
         ["git", "pre-push", remote, ..] => before_push(&here, remote),
         ["git", "push-now", remote, ..] => push_now(&here, remote),
-        [name, event, ..] => match agent::find(name) {
-            Some(agent) => agent_event(agent, event, &here),
-            None => Ok(()),
-        },
+        [name, event, ..] => agent_event(name, event, &here),
         _ => Ok(()),
     };
     if let Err(error) = outcome
@@ -147,10 +144,11 @@ fn push_now(here: &Path, remote: &str) -> Result<()> {
     Ok(())
 }
 
-fn agent_event(agent: &dyn Agent, event: &str, here: &Path) -> Result<()> {
+fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
     let mut input = Vec::new();
     let _ = std::io::stdin().take(MAX_PAYLOAD_BYTES).read_to_end(&mut input);
     let payload = Payload::parse(&input);
+    let Some(agent) = agent::caller(name, &payload) else { return Ok(()) };
     let directory: PathBuf = payload.directory().filter(|dir| dir.is_dir()).unwrap_or_else(|| here.to_owned());
     let repo = match Repository::open(&directory) {
         Ok(repo) => repo,

@@ -52,7 +52,7 @@ enum Place {
 
 /// Runs the command.
 pub fn run() -> ExitCode {
-    let mut words = None;
+    let mut commands = None;
     let code = cli::main(|options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
@@ -83,12 +83,12 @@ pub fn run() -> ExitCode {
             }
         }
         restore.carry_out()?;
-        words = Some((restore.words, directory));
+        commands = Some((restore.commands, directory));
         Ok(Outcome::Done)
     });
     // Only now, that nothing of ours is held any more.
-    match words {
-        Some((words, directory)) => cli::finish(start(&words, &directory)),
+    match commands {
+        Some((commands, directory)) => cli::finish(start(&commands, &directory)),
         None => code,
     }
 }
@@ -141,25 +141,31 @@ fn print(place: &Place, commit_id: ObjectId, directory: &Path, restore: &Restore
             Step::Keep(path) => format!("keep {}\n", path.display()),
         };
     }
-    text += &format!("run {} in {shown}\n", restore.words.join(" "));
+    for words in &restore.commands {
+        text += &format!("run {} in {shown}\n", words.join(" "));
+    }
     std::io::stdout().write_all(pretty::text(&text).as_bytes()).map_err(Error::output)
 }
 
-/// Starts the agent and returns how it ended.
-fn start(words: &[String], directory: &Path) -> Result<Outcome> {
-    let (program, args) = words.split_first().ok_or_else(|| Error::other("there is nothing to start"))?;
-    // A hook or an alias may have told Git where it is; the agent finds out for itself.
-    let mut command = Command::new(program);
-    command.args(args).current_dir(directory);
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_INDEX_FILE", "GIT_COMMON_DIR"] {
-        command.env_remove(name);
+/// Runs what puts the session in place and then the agent, and returns how that ended.
+fn start(commands: &[Vec<String>], directory: &Path) -> Result<Outcome> {
+    for words in commands {
+        let (program, args) = words.split_first().ok_or_else(|| Error::other("there is nothing to start"))?;
+        // A hook or an alias may have told Git where it is; the agent finds out for itself.
+        let mut command = Command::new(program);
+        command.args(args).current_dir(directory);
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_INDEX_FILE", "GIT_COMMON_DIR"] {
+            command.env_remove(name);
+        }
+        let status = command.status().map_err(|error| {
+            let words = words.join(" ");
+            Error::other(format!("cannot start '{program}'"))
+                .because(error)
+                .hint(format!("the session is in place: cd {} && {words}", directory.display()))
+        })?;
+        if !status.success() {
+            return Ok(Outcome::No);
+        }
     }
-    let status = command.status().map_err(|error| {
-        Error::other(format!("cannot start '{program}'")).because(error).hint(format!(
-            "the session is in place: cd {} && {}",
-            directory.display(),
-            words.join(" ")
-        ))
-    })?;
-    Ok(if status.success() { Outcome::Done } else { Outcome::No })
+    Ok(Outcome::Done)
 }

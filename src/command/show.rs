@@ -1,9 +1,11 @@
 //! `git shiftlog show`: the conversation of a commit.
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, date};
@@ -132,7 +134,7 @@ fn print(
     };
     screen.write(|out, style| {
         if options.raw {
-            return conversations.iter().try_for_each(|conversation| out.write_all(&conversation.bytes));
+            return conversations.iter().try_for_each(|conversation| out.write_all(&raw(conversation, options.full)));
         }
         if options.json {
             let end = options.printing.end();
@@ -145,4 +147,12 @@ fn print(
         pretty::write_commit(out, &commit, style)?;
         conversations.iter().try_for_each(|conversation| pretty::write_conversation(out, conversation, depth, style))
     })
+}
+
+/// Returns the transcript: as the agent had it if it is whole, else as it is stored.
+fn raw(conversation: &Conversation, is_whole: bool) -> Cow<'_, [u8]> {
+    match agent::find(&conversation.summary.key.agent).filter(|_| is_whole) {
+        Some(agent) => agent.native(&conversation.bytes),
+        None => Cow::Borrowed(&conversation.bytes),
+    }
 }

@@ -135,18 +135,22 @@ impl<'a> Reading<'a> {
         progress: &Progress,
         transcript: &Path,
     ) -> Result<Self> {
-        match File::open(transcript) {
-            Ok(file) => {
-                let mut reading = Self::of_source(agent, key, redaction, Box::new(file))?;
+        let source: Result<Box<dyn ReadSeek>> = if agent.is_rendered(transcript) {
+            agent.read(transcript).map(|lines| Box::new(Cursor::new(lines)) as _)
+        } else {
+            let opened = File::open(transcript).map(|file| Box::new(file) as _);
+            opened.map_err(|error| Error::io("read the transcript", transcript, error))
+        };
+        match source {
+            Ok(source) => {
+                let mut reading = Self::of_source(agent, key, redaction, source)?;
                 if !reading.resume(progress)? {
                     reading.compare(archive, progress)?;
                 }
                 Ok(reading)
             }
             Err(error) => {
-                let Some(stored) = parse_id(progress.stored.segment.as_deref()) else {
-                    return Err(Error::io("read the transcript", transcript, error));
-                };
+                let stored = parse_id(progress.stored.segment.as_deref()).ok_or(error)?;
                 let bytes = archive.transcript(stored).bytes();
                 Self::of_bytes(archive, agent, key, redaction, progress, bytes)
             }
@@ -335,13 +339,14 @@ impl<'a> Reading<'a> {
     /// If reading fails.
     pub fn survey(&mut self, from: u64, to: u64) -> Result<Survey> {
         let mut survey = Survey { until: from, ..Survey::default() };
+        let mut parser = self.agent.parser();
         while survey.until < to {
             let piece = self.piece(survey.until, to, PIECE_BYTES)?;
             if piece.lines.is_empty() {
                 break;
             }
             for part in in_parts(piece.redacted()) {
-                let messages = self.agent.parse(&piece.redacted()[part.clone()]);
+                let messages = parser.parse(&piece.redacted()[part.clone()]);
                 survey.tally.add(&messages);
                 for message in &messages {
                     survey.answers.extend(message.parts.iter().filter_map(|each| match each {

@@ -195,7 +195,7 @@ impl Recorder<'_> {
             return Ok(());
         };
         let key = SessionKey::new(agent.name(), session_id);
-        let event = agent.event(payload.event().unwrap_or(name));
+        let event = Event::of(payload.event().unwrap_or(name));
         let mut sessions = self.state.sessions();
         let before = sessions.clone();
         let position = sessions.iter().position(|live| live.key() == key).unwrap_or_else(|| {

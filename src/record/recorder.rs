@@ -120,12 +120,13 @@ impl<'r> Recorder<'r> {
     /// If the transcript cannot be read.
     pub(super) fn news(&mut self, live: &mut Live) -> Result<Option<Stretch<'static>>> {
         // Most sessions that are known have nothing new; their files are not even opened.
-        let recorded = live.progress.recorded.raw.filter(|recorded| *recorded > 0);
+        let agent = known_agent(&live.agent)?;
+        let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !agent.is_rendered(&live.transcript));
         if recorded.is_some_and(|recorded| live.transcript.metadata().is_ok_and(|file| file.len() == recorded)) {
             return Ok(None);
         }
         let key = live.key();
-        self.unrecorded(key, known_agent(&live.agent)?, &live.transcript, &mut live.progress)
+        self.unrecorded(key, agent, &live.transcript, &mut live.progress)
     }
 
     fn unrecorded(
@@ -395,8 +396,10 @@ impl<'r> Recorder<'r> {
         }
         let (Some(until), Some(commit_id)) = (until, self.repo.parse_id(&commit)) else { return Ok(news) };
         let Some(mut stretch) = news else { return Ok(None) };
-        // What has been archived since cannot be cut in the middle of a segment; it goes with the commit.
-        let until = until.max(stretch.reading.kept());
+        // What has been archived since cannot be cut in the middle of a segment; it goes with the commit. A transcript
+        // that ends with something about the whole stays in one piece.
+        let is_whole = known_agent(&live.agent)?.is_rendered(&live.transcript);
+        let until = if is_whole { stretch.until } else { until.max(stretch.reading.kept()) };
         stretch.commit_ids.push(commit_id);
         stretch.commit_ids.extend(self.amended_since(commit_id, &stretch.key, stretch.since.segment.as_deref()));
         if stretch.until > until {

@@ -11,7 +11,7 @@ use super::tombstone::Tombstones;
 use super::{Note, Reader, Record, redaction};
 use crate::agent;
 use crate::archive::{Archive, Header, hex};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Asking, ObjectId, Repository};
 use crate::notes;
@@ -135,7 +135,7 @@ fn rebuild(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Result<b
     let Some(agent) = agent::find(&session.agent) else { return Ok(false) };
     let here = repo.worktree().unwrap_or(repo.git_dir());
     let Some(path) = agent.transcript(&session.id, here) else { return Ok(false) };
-    let bytes = std::fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+    let bytes = agent.read(&path)?;
     let redactor = redaction::redactor(repo)?;
     let (stored, _) = redactor.redact(&bytes[..complete_lines(&bytes)]);
     let records = records_of(repo, notes_ref, session)?;

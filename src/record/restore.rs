@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Conversation, Reader, redaction};
-use crate::agent::{self, Restoration};
+use crate::agent::{self, Agent, Content, Recorded, Restoration};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::transcript::{SessionKey, complete_lines};
@@ -26,8 +26,8 @@ pub struct Restore {
     pub key: SessionKey,
     /// What to do first.
     pub steps: Vec<Step>,
-    /// The program and its arguments.
-    pub words: Vec<String>,
+    /// The programs to run and their arguments; the last one is the agent.
+    pub commands: Vec<Vec<String>>,
 }
 
 impl Restore {
@@ -76,10 +76,10 @@ impl Restore {
             (each.summary.key.agent == key.agent && each.problems.is_empty()).then(|| (id, each.bytes.clone()))
         };
         let sub_agents: Vec<(String, Vec<u8>)> = conversations.iter().filter_map(of_sub_agent).collect();
-        let restoration = agent.restoration(&key.id, directory, &chosen.bytes, &sub_agents).ok_or_else(cannot)?;
-        let Restoration { files, words } = restoration;
-        let steps = files.into_iter().map(|(path, bytes)| step(reader, path, bytes, is_forced));
-        Ok(Restore { key, steps: steps.collect::<Result<_>>()?, words })
+        let session = Recorded { session_id: &key.id, transcript: &chosen.bytes, sub_agents: &sub_agents };
+        let Restoration { files, commands } = agent.restoration(session, directory)?.ok_or_else(cannot)?;
+        let steps = files.into_iter().map(|(path, content)| step(reader, agent, path, content, is_forced));
+        Ok(Restore { key, steps: steps.collect::<Result<_>>()?, commands })
     }
 
     /// Writes the files. Those of others in the way have been looked at by [`Restore::plan`].
@@ -97,23 +97,53 @@ impl Restore {
     }
 }
 
-/// Compares what we have with what is there. The agent's own file still has what was redacted before it was stored.
-fn step(reader: &Reader<'_>, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> Result<Step> {
+/// Decides about a file by what is there.
+fn step(reader: &Reader<'_>, agent: &dyn Agent, path: PathBuf, content: Content, is_forced: bool) -> Result<Step> {
     let there = match std::fs::read(&path) {
         Ok(there) => there,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Step::Write(path, bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let (Content::Transcript(bytes) | Content::Once(bytes) | Content::Index(bytes)) = content;
+            return Ok(Step::Write(path, bytes));
+        }
         Err(error) => return Err(Error::io("read", &path, error)),
     };
+    match content {
+        Content::Index(bytes) if bytes != there => Ok(Step::Write(path, bytes)),
+        Content::Once(bytes) if is_forced => Ok(Step::Write(path, bytes)),
+        Content::Index(_) | Content::Once(_) => Ok(Step::Keep(path)),
+        Content::Transcript(bytes) => transcript_step(reader, agent, path, &there, bytes, is_forced),
+    }
+}
+
+/// Compares a transcript that we have with what is there. The agent's own file still has what was redacted before it was
+/// stored.
+fn transcript_step(
+    reader: &Reader<'_>,
+    agent: &dyn Agent,
+    path: PathBuf,
+    there: &[u8],
+    bytes: Vec<u8>,
+    is_forced: bool,
+) -> Result<Step> {
     let redactor = redaction::redactor(reader.repo())?;
-    let (lines, unfinished) = there.split_at(complete_lines(&there));
-    let (clean, dealt) = redactor.redact(lines);
-    if there.starts_with(&bytes) || clean.starts_with(&bytes) {
+    let has_more = if agent.is_rendered(&path) {
+        // What comes last in such lines is about the whole, and changes with it.
+        let lines = agent.read(&path)?;
+        let ours = agent.lines(bytes.clone());
+        let head = &ours[..complete_lines(ours.strip_suffix(b"\n").unwrap_or(&ours))];
+        there == bytes || redactor.redact(&lines).0.starts_with(head)
+    } else {
+        there.starts_with(&bytes) || redactor.redact(&there[..complete_lines(there)]).0.starts_with(&bytes)
+    };
+    if has_more {
         return Ok(Step::Keep(path));
     }
+    let (lines, unfinished) = there.split_at(complete_lines(there));
+    let (clean, dealt) = redactor.redact(lines);
     // A line that is not finished yet counts too, and so does what a redactor would wait with.
     let is_beginning =
         dealt == lines.len() && bytes.strip_prefix(&clean[..]).is_some_and(|rest| rest.starts_with(unfinished));
-    if bytes.starts_with(&there) || is_beginning || is_forced {
+    if bytes.starts_with(there) || is_beginning || is_forced {
         return Ok(Step::Write(path, bytes));
     }
     Err(Error::other(format!("'{}' is another transcript than the one recorded", path.display()))

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::process::Process;
+use crate::agent;
 use crate::error::{Error, Result};
 use crate::transcript::SessionKey;
 
@@ -103,7 +104,8 @@ impl Live {
             && self.open.is_none()
             && is_recorded(&self.progress)
             && self.sub_agents.values().all(is_recorded)
-            && self.transcript.metadata().is_ok_and(|file| Some(file.len()) == self.progress.stored.raw)
+            && (self.transcript.metadata().is_ok_and(|file| Some(file.len()) == self.progress.stored.raw)
+                || agent::find(&self.agent).is_some_and(|agent| agent.is_rendered(&self.transcript)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::{GIT_HOOKS, HOOK_PROGRAM, hook, hooks_dir, uses_config_hooks};
-use crate::agent;
+use crate::agent::{self, HookFile, Shape};
 use crate::error::Result;
 use crate::git::Repository;
 use crate::notes;
@@ -49,17 +49,20 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
         };
         findings.push(Finding::new(format!("Git hook {event}"), problem));
     }
+    let before = findings.len();
     for agent in agent::ALL {
         let Some(worktree) = repo.worktree() else { continue };
-        let texts = [false, true]
-            .map(|shared| std::fs::read_to_string(worktree.join(agent.settings_file(shared))).unwrap_or_default());
-        let is_set_up = texts.iter().any(|text| agent::has_hooks(text, agent.handlers()));
+        let files: Vec<HookFile> = [false, true].into_iter().filter_map(|shared| agent.hook_file(shared)).collect();
+        let read = |file: &HookFile| std::fs::read_to_string(worktree.join(file.path)).unwrap_or_default();
+        let texts: Vec<String> = files.iter().map(read).collect();
+        let is_set_up = files.iter().zip(&texts).any(|(file, text)| match file.shape {
+            Shape::Json(_) => agent::has_hooks(text, file.handlers),
+            Shape::Own(..) => text.contains(HOOK_PROGRAM),
+        });
         let fix = format!("git shiftlog init --agent={}", agent.name());
         let problem = match (is_set_up, agent.is_installed()) {
-            (false, false) => {
-                findings.push(Finding::new(format!("{}: not on this machine", agent.title()), None));
-                continue;
-            }
+            (false, false) => continue,
+            (false, true) if files.is_empty() => None,
             (false, true) => Some(("its hooks are not set up", fix.as_str())),
             (true, _) => {
                 let is_broken = texts.iter().any(|text| missing_program(text));
@@ -67,6 +70,9 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
             }
         };
         findings.push(Finding::new(agent.title(), problem));
+    }
+    if findings.len() == before && repo.worktree().is_some() {
+        findings.push(Finding::new("no agent is on this machine", None));
     }
     let follows = repo.config_strings("notes.rewriteRef").iter().any(|name| {
         name == notes::DEFAULT_REF || name.strip_suffix('*').is_some_and(|head| notes::DEFAULT_REF.starts_with(head))

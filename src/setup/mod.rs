@@ -14,12 +14,14 @@ mod toml;
 
 use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice as _;
+
 pub use self::check::{Finding, check};
 pub use self::client::Declared;
 use self::client::{CLIENTS, Client};
 pub use self::plan::Plan;
 use self::plan::{FileKind, Step};
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, Commands, HookFile, Shape};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
 
@@ -97,7 +99,7 @@ pub fn remove(repo: &Repository) -> Result<Plan> {
             "exclude" => FileKind::Exclude,
             name if GIT_HOOKS.contains(&name) => FileKind::Hook,
             _ if CLIENTS.iter().any(|client| path.ends_with(client.file)) => FileKind::Client,
-            _ => FileKind::Settings,
+            _ => hook_files().find(|file| path.ends_with(file.path)).map_or(FileKind::Settings, |file| kind_of(&file)),
         };
         if !files.iter().any(|(known, _)| *known == path) {
             files.push((path, kind));
@@ -115,13 +117,23 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
     let hooks = hooks_dir(repo)?;
     let mut files: Vec<(PathBuf, FileKind)> = GIT_HOOKS.iter().map(|name| (hooks.join(name), FileKind::Hook)).collect();
     if let Some(worktree) = repo.worktree() {
-        for agent in agent::ALL {
-            files.extend([false, true].map(|shared| (worktree.join(agent.settings_file(shared)), FileKind::Settings)));
-        }
+        files.extend(hook_files().map(|file| (worktree.join(file.path), kind_of(&file))));
         files.extend(CLIENTS.iter().map(|client| (worktree.join(client.file), FileKind::Client)));
     }
     files.push((repo.common_dir().join("info/exclude"), FileKind::Exclude));
     Ok(files)
+}
+
+/// Returns the files in which the agents' hooks are declared.
+fn hook_files() -> impl Iterator<Item = HookFile> {
+    agent::ALL.iter().flat_map(|agent| [false, true].into_iter().filter_map(|is_shared| agent.hook_file(is_shared)))
+}
+
+fn kind_of(file: &HookFile) -> FileKind {
+    match file.shape {
+        Shape::Json(_) => FileKind::Settings,
+        Shape::Own(_, is_executable) => FileKind::Own { is_executable },
+    }
 }
 
 /// Returns the absolute path of our hook program, which is beside the program that runs now.
@@ -144,7 +156,6 @@ fn guarded(program: &Path, is_bare_name: bool, args: &str) -> String {
 
 /// Returns the directory that Git takes hooks from, absolute.
 fn hooks_dir(repo: &Repository) -> Result<PathBuf> {
-    use bstr::ByteSlice as _;
     let output = git(["rev-parse", "--git-path", "hooks"]).repository(repo).capture()?;
     let dir = output.trim_end().to_path_lossy().into_owned();
     Ok(repo.worktree().unwrap_or(repo.git_dir()).join(dir))
@@ -226,21 +237,47 @@ fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: 
         plan.remark(format!("a bare repository has no place for the settings of {}", agent.title()));
         return Ok(());
     };
-    let file = agent.settings_file(is_shared);
-    let path = worktree.join(file);
-    let text = plan.current_text(&path)?;
-    let command = |event: &str| guarded(program, is_shared, &format!("{} {event}", agent.name()));
-    let after = agent::add_hooks(&text, agent.handlers(), command)
-        .map_err(|error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error))?;
-    plan.edit(path, FileKind::Settings, after.into_bytes())?;
-    if is_shared { Ok(()) } else { plan_exclude(repo, plan, file) }
+    let Some(file) = agent.hook_file(is_shared) else {
+        plan.remark(format!("{} has no hooks; its sessions are looked for when a commit is made", agent.title()));
+        return Ok(());
+    };
+    let path = worktree.join(file.path);
+    // What is committed must name no path of this machine.
+    let is_committed = is_shared || is_tracked(repo, file.path);
+    let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", agent.name()));
+    let there = plan.planned(&path)?;
+    let after = match file.shape {
+        Shape::Json(layout) => {
+            let cannot =
+                |error: Error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error);
+            let text = std::str::from_utf8(there.as_deref().unwrap_or_default())
+                .map_err(|_| cannot(Error::other("it is not UTF-8")))?;
+            agent::add_hooks(text, &layout, file.handlers, shell).map_err(cannot)?
+        }
+        Shape::Own(..) if there.as_ref().is_some_and(|there| !there.contains_str(HOOK_PROGRAM)) => {
+            plan.remark(format!("'{}' is not ours and is left alone", path.display()));
+            return Ok(());
+        }
+        Shape::Own(text, _) => {
+            let program = program.to_string_lossy();
+            text(&Commands { program: if is_committed { HOOK_PROGRAM } else { &program }, shell: &shell })
+        }
+    };
+    if let Some(remark) = file.remark.filter(|_| there.as_deref() != Some(after.as_bytes())) {
+        plan.remark(remark.to_owned());
+    }
+    plan.edit(path, kind_of(&file), after.into_bytes())?;
+    if is_committed { Ok(()) } else { plan_exclude(repo, plan, file.path) }
+}
+
+fn is_tracked(repo: &Repository, file: &str) -> bool {
+    git(["ls-files", "--error-unmatch", "--", file]).repository(repo).capture().is_ok()
 }
 
 /// Keeps a file that names a path of this machine out of what is committed, unless it is tracked or hidden already.
 fn plan_exclude(repo: &Repository, plan: &mut Plan, file: &str) -> Result<()> {
     let is_hidden = || git(["check-ignore", "--quiet", "--no-index", file]).repository(repo).capture().is_ok();
-    let is_tracked = || git(["ls-files", "--error-unmatch", "--", file]).repository(repo).capture().is_ok();
-    if is_hidden() || is_tracked() {
+    if is_hidden() || is_tracked(repo, file) {
         return Ok(());
     }
     let exclude = repo.common_dir().join("info/exclude");
@@ -291,7 +328,6 @@ fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portabl
 }
 
 fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
-    use bstr::ByteSlice as _;
     let value = if share == Share::All { "all" } else { "notes" };
     plan.set_config(repo, "shiftlog.push", value, true);
     let remotes = git(["remote"]).repository(repo).capture().unwrap_or_default();

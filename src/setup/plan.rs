@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::installed::{EditedFile, Installed, Original};
-use super::{client, file, hook};
+use super::{client, file, hook, toml};
 use crate::agent;
 use crate::error::{Error, Result};
 use crate::git::Repository;
@@ -15,6 +15,11 @@ pub enum FileKind {
     Hook,
     /// Settings of an agent.
     Settings,
+    /// A file that is ours alone, for an agent.
+    Own {
+        /// Whether the agent runs it.
+        is_executable: bool,
+    },
     /// The file in which a client declares MCP servers.
     Client,
     /// `info/exclude`.
@@ -135,6 +140,8 @@ impl Plan {
     /// Plans that a file shall have these bytes.
     pub(super) fn edit(&mut self, path: PathBuf, kind: FileKind, after: Vec<u8>) -> Result<()> {
         let there = file::read(&path)?;
+        // Another step may have planned something else for it: what is said last holds.
+        self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
         if there.as_deref() == Some(&after[..]) {
             return Ok(());
         }
@@ -151,7 +158,6 @@ impl Plan {
                 }
             },
         };
-        self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
         self.steps.push(Step::Write { path, before, after, kind, is_restore: false });
         Ok(())
     }
@@ -242,7 +248,8 @@ impl Plan {
     fn take(&mut self, repo: &Repository, step: &Step) -> Result<()> {
         match step {
             Step::Write { path, before, after, kind, is_restore } => {
-                let made = file::write(path, after, *kind == FileKind::Hook)?;
+                let is_executable = matches!(kind, FileKind::Hook | FileKind::Own { is_executable: true });
+                let made = file::write(path, after, is_executable)?;
                 if *is_restore {
                     self.installed.files.retain(|file| file.path != *path);
                     return Ok(());
@@ -283,13 +290,17 @@ fn stripped(kind: FileKind, bytes: &[u8]) -> Result<Vec<u8>> {
     match kind {
         FileKind::Hook => Ok(hook::remove_block(bytes)),
         FileKind::Exclude => Ok(file::remove_exclude(bytes)),
+        // As the user has made it since, it is theirs.
+        FileKind::Own { .. } => Ok(bytes.to_vec()),
         FileKind::Settings | FileKind::Client => {
             let text = std::str::from_utf8(bytes).map_err(|_| Error::other("it is not UTF-8"))?;
             if text.trim().is_empty() {
                 return Ok(bytes.to_vec());
             }
-            let stripped = if kind == FileKind::Client { client::remove(text) } else { agent::remove_hooks(text) };
-            stripped.map(String::into_bytes)
+            // Some agents have hooks and servers in one file.
+            let text = client::remove(text)?;
+            let stripped = if toml::is_toml(&text) { text } else { agent::remove_hooks(&text)? };
+            Ok(stripped.into_bytes())
         }
     }
 }
@@ -299,8 +310,11 @@ fn has_our_part(kind: FileKind, bytes: &[u8]) -> bool {
     match kind {
         FileKind::Hook => hook::has_block(bytes),
         FileKind::Exclude => file::remove_exclude(bytes) != bytes,
-        FileKind::Settings => bstr::ByteSlice::contains_str(bytes, super::HOOK_PROGRAM),
-        FileKind::Client => std::str::from_utf8(bytes).is_ok_and(client::has_entry),
+        FileKind::Own { .. } => bstr::ByteSlice::contains_str(bytes, super::HOOK_PROGRAM),
+        FileKind::Settings | FileKind::Client => {
+            bstr::ByteSlice::contains_str(bytes, super::HOOK_PROGRAM)
+                || std::str::from_utf8(bytes).is_ok_and(client::has_entry)
+        }
     }
 }
 
@@ -309,6 +323,7 @@ fn is_blank(kind: FileKind, bytes: &[u8]) -> bool {
     match kind {
         FileKind::Hook => hook::is_bare(bytes),
         FileKind::Exclude => bytes.trim_ascii().is_empty(),
+        FileKind::Own { .. } => false,
         FileKind::Settings | FileKind::Client => {
             bytes.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'}'))
         }

@@ -46,6 +46,21 @@ pub struct Message {
 }
 
 impl Message {
+    /// Returns a message that says nothing yet and stands at `span`.
+    pub fn new(role: Role, span: Range<usize>) -> Self {
+        Message {
+            role,
+            parts: Vec::new(),
+            time: None,
+            model: None,
+            answer_id: None,
+            usage: None,
+            span,
+            is_abandoned: false,
+            is_sidechain: false,
+        }
+    }
+
     /// Says whether this is a prompt: words of the person, not a tool's answer.
     pub fn is_prompt(&self) -> bool {
         self.role == Role::User

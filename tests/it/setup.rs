@@ -331,7 +331,9 @@ fn sharing_adds_refspecs_that_never_force_our_own_refs() {
 #[test]
 fn an_unknown_agent_is_an_error_that_names_the_known() {
     let ran = Scratch::new().shiftlog("init", ["--agent=hal"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (129, "error: unknown agent 'hal'\nhint: known agents: claude\n"));
+    let known: Vec<&str> = shiftlog::agent::ALL.iter().map(|agent| agent.name()).collect();
+    let expected = format!("error: unknown agent 'hal'\nhint: known agents: {}\n", known.join(", "));
+    assert_eq!((ran.code, ran.stderr), (129, expected));
 }
 
 #[test]

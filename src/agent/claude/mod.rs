@@ -5,10 +5,11 @@
 mod records;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
-use super::{Agent, Event, Found, Handler, Restoration};
-use crate::transcript::Message;
+use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::place::{self, home, is_plain_id};
+use super::{Agent, Content, Found, Parser, Recorded, Restoration};
+use crate::error::Result;
 
 /// Claude Code, with its own files where it keeps them, or in another place.
 pub struct Claude {
@@ -25,8 +26,7 @@ impl Claude {
     }
 
     fn root(&self) -> Option<PathBuf> {
-        let configured = || std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        self.root.clone().or_else(configured).or_else(|| home().map(|home| home.join(".claude")))
+        self.root.clone().or_else(|| place::root("CLAUDE_CONFIG_DIR", ".claude"))
     }
 }
 
@@ -51,28 +51,16 @@ impl Agent for Claude {
     }
 
     fn is_installed(&self) -> bool {
-        let on_path = |dir: &Path| dir.join("claude").is_file();
-        let home = home();
-        self.root().is_some_and(|root| root.is_dir())
-            || std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| on_path(&dir)))
-            || home.is_some_and(|home| on_path(&home.join(".local/bin")) || on_path(&home.join(".claude/local")))
+        let older = || home().is_some_and(|home| home.join(".claude/local/claude").is_file());
+        self.root().is_some_and(|root| root.is_dir()) || place::has_program("claude") || older()
     }
 
-    fn parse(&self, transcript: &[u8]) -> Vec<Message> {
-        records::parse(transcript)
+    fn parser(&self) -> Box<dyn Parser> {
+        Box::new(records::parse)
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {
         records::session_id(transcript)
-    }
-
-    fn event(&self, name: &str) -> Event {
-        match name {
-            "SessionStart" => Event::SessionStart,
-            "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" => Event::AfterTool,
-            "SessionEnd" => Event::SessionEnd,
-            _ => Event::Alive,
-        }
     }
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
@@ -92,20 +80,13 @@ impl Agent for Claude {
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
         let Some(root) = self.root() else { return Vec::new() };
         let folder = root.join("projects").join(project_name(directory));
-        let since = UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-        let written_since = |path: &Path| {
-            path.metadata().and_then(|metadata| metadata.modified()).is_ok_and(|modified| modified >= since)
-        };
-        let resolved = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         // Directories whose names differ only in punctuation share a folder; the records tell them apart.
-        let is_from_here = |path: &Path| {
-            records::first_string(path, "cwd").is_none_or(|cwd| {
-                let cwd = Path::new(&cwd);
-                cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()).starts_with(&resolved)
-            })
-        };
-        let mut found = jsonl_files(&folder);
-        found.retain(|found| !found.session_id.starts_with("agent-") && written_since(&found.transcript));
+        let is_from_here =
+            |path: &Path| records::first_string(path, "cwd").is_none_or(|cwd| place::is_below(&cwd, directory));
+        let mut found = place::sessions(&folder, "jsonl");
+        found.retain(|found| {
+            !found.session_id.starts_with("agent-") && place::is_written_since(&found.transcript, seconds)
+        });
         found.retain(|found| is_from_here(&found.transcript));
         found
     }
@@ -114,9 +95,9 @@ impl Agent for Claude {
         let Some(session_id) = transcript.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else {
             return Vec::new();
         };
-        let mut found = jsonl_files(&transcript.with_extension("").join("subagents"));
+        let mut found = place::sessions(&transcript.with_extension("").join("subagents"), "jsonl");
         // Older releases put them beside the session's file; then only their records tell whose they are.
-        let siblings = transcript.parent().map(jsonl_files).unwrap_or_default();
+        let siblings = transcript.parent().map(|folder| place::sessions(folder, "jsonl")).unwrap_or_default();
         found.extend(siblings.into_iter().filter(|sibling| {
             let is_agent = sibling.session_id.starts_with("agent-");
             is_agent && records::first_string(&sibling.transcript, "sessionId").is_some_and(|id| id == session_id)
@@ -129,66 +110,29 @@ impl Agent for Claude {
         found
     }
 
-    fn restoration(
-        &self,
-        session_id: &str,
-        directory: &Path,
-        transcript: &[u8],
-        sub_agents: &[(String, Vec<u8>)],
-    ) -> Option<Restoration> {
-        let folder = self.root()?.join("projects").join(project_name(directory));
+    fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
+        let Recorded { session_id, transcript, sub_agents } = session;
         let is_named_well = is_plain_id(session_id) && sub_agents.iter().all(|(id, _)| is_plain_id(id));
-        if !is_named_well {
-            return None;
-        }
+        let Some(root) = self.root().filter(|_| is_named_well) else { return Ok(None) };
+        let folder = root.join("projects").join(project_name(directory));
         // It refuses a session whose records say that they are from elsewhere.
-        let moved = |text: &[u8]| records::moved(text, directory);
+        let moved = |text: &[u8]| Content::Transcript(records::moved(text, directory));
         let mut files = vec![(folder.join(format!("{session_id}.jsonl")), moved(transcript))];
         for (id, text) in sub_agents {
             files.push((folder.join(session_id).join(format!("subagents/agent-{id}.jsonl")), moved(text)));
         }
         let words = ["claude", "--resume", session_id].map(str::to_owned).to_vec();
-        Some(Restoration { files, words })
+        Ok(Some(Restoration { files, commands: vec![words] }))
     }
 
     fn session_of_environment(&self) -> Option<String> {
         std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| is_plain_id(id))
     }
 
-    fn settings_file(&self, is_shared: bool) -> &'static str {
-        if is_shared { ".claude/settings.json" } else { ".claude/settings.local.json" }
+    fn hook_file(&self, is_shared: bool) -> Option<HookFile> {
+        let path = if is_shared { ".claude/settings.json" } else { ".claude/settings.local.json" };
+        Some(HookFile { path, shape: Shape::Json(Layout::GROUPS), handlers: HANDLERS, remark: None })
     }
-
-    fn handlers(&self) -> &'static [Handler] {
-        HANDLERS
-    }
-}
-
-fn home() -> Option<PathBuf> {
-    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
-}
-
-/// Says whether a session id can be a file name and an argument as it stands.
-fn is_plain_id(id: &str) -> bool {
-    // It becomes a file name and an argument.
-    !id.is_empty()
-        && !id.starts_with('-')
-        && id.len() <= 128
-        && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
-}
-
-fn jsonl_files(folder: &Path) -> Vec<Found> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<Found> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
-        .filter_map(|path| {
-            let session_id = path.file_stem()?.to_str()?.to_owned();
-            Some(Found { session_id, transcript: path })
-        })
-        .collect();
-    found.sort_by(|a, b| a.session_id.cmp(&b.session_id));
-    found
 }
 
 /// Returns the name of the folder that holds the transcripts of sessions in `directory`.

@@ -1,13 +1,14 @@
 //! The records of a Claude Code transcript: one JSON object a line, in the order they were written.
 
 use std::collections::HashMap;
-use std::io::Read as _;
 use std::path::Path;
 
 use bstr::ByteSlice as _;
 use serde_json_borrow::Value;
 
-use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolCall, ToolResult};
+use crate::agent::json::{self, field, flag, string};
+use crate::agent::tool;
+use crate::transcript::{Message, Part, Role, Tokens, ToolCall, ToolResult};
 
 /// What Claude Code wraps around words that nobody typed; such text is left out of prompts.
 const NOISE: &[&str] = &[
@@ -36,11 +37,8 @@ pub fn parse(transcript: &[u8]) -> Vec<Message> {
         return messages;
     }
     let mut nodes = Vec::new();
-    let mut start = 0;
-    for line in transcript.split_inclusive(|byte| *byte == b'\n') {
-        let span = start..start + line.len();
-        start = span.end;
-        nodes.extend(read_line(line, |record| node(record, span)));
+    for (span, line) in json::lines(transcript) {
+        nodes.extend(json::read_line(line, |record| node(record, span)));
     }
     mark_abandoned(&mut nodes);
     nodes.into_iter().map(|node| node.message).collect()
@@ -59,59 +57,19 @@ fn parse_web_export(transcript: &[u8]) -> Option<Vec<Message>> {
 
 /// Returns the session that a transcript's records name.
 pub fn session_id(transcript: &[u8]) -> Option<String> {
-    first_in(&transcript[..transcript.len().min(1 << 20)], "sessionId")
+    json::find(&transcript[..transcript.len().min(1 << 20)], |record| string(record, "sessionId"))
 }
 
 /// Returns the first value that the records at the beginning of a file have for a key.
 pub fn first_string(path: &Path, key: &str) -> Option<String> {
-    let mut head = Vec::new();
-    std::fs::File::open(path).ok()?.take(64 * 1024).read_to_end(&mut head).ok()?;
-    first_in(&head, key)
-}
-
-fn first_in(head: &[u8], key: &str) -> Option<String> {
-    head.split(|byte| *byte == b'\n').find_map(|line| read_line(line, |record| string(record, key)))
-}
-
-/// Reads a line as JSON and returns what `read` makes of it. Strings without escapes are not copied for that.
-fn read_line<T>(line: &[u8], read: impl FnOnce(&Value<'_>) -> Option<T>) -> Option<T> {
-    let line = line.trim_ascii();
-    let line = line.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(line);
-    if line.is_empty() {
-        return None;
-    }
-    if let Ok(record) = serde_json::from_slice(line) {
-        return read(&record);
-    }
-    let text = String::from_utf8_lossy(line);
-    serde_json::from_str(&text).ok().and_then(|record| read(&record))
-}
-
-fn field<'v>(record: &'v Value<'v>, key: &str) -> Option<&'v Value<'v>> {
-    record.as_object()?.get(key)
-}
-
-fn string(record: &Value<'_>, key: &str) -> Option<String> {
-    field(record, key)?.as_str().map(str::to_owned)
-}
-
-fn flag(record: &Value<'_>, key: &str) -> bool {
-    field(record, key).and_then(Value::as_bool).unwrap_or(false)
+    json::find_in_file(path, |record| string(record, key))
 }
 
 fn node(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Node> {
     let inner = field(record, "message").unwrap_or(&Value::Null);
-    let mut message = Message {
-        role: Role::System,
-        parts: Vec::new(),
-        time: string(record, "timestamp").and_then(|text| Some(text.parse::<jiff::Timestamp>().ok()?.as_second())),
-        model: None,
-        answer_id: None,
-        usage: None,
-        span,
-        is_abandoned: false,
-        is_sidechain: flag(record, "isSidechain"),
-    };
+    let mut message = Message::new(Role::System, span);
+    message.time = json::time(record, "timestamp");
+    message.is_sidechain = flag(record, "isSidechain");
     match field(record, "type").and_then(Value::as_str)? {
         "user" => read_user(record, inner, &mut message),
         "assistant" => {
@@ -176,7 +134,7 @@ fn without_noise(text: &str) -> String {
 }
 
 fn usage(usage: &Value<'_>) -> Tokens {
-    let number = |key: &str| field(usage, key).and_then(Value::as_u64).unwrap_or(0);
+    let number = |key: &str| json::number(usage, key);
     Tokens {
         input: number("input_tokens"),
         output: number("output_tokens"),
@@ -232,24 +190,8 @@ fn plain_text(content: &Value<'_>) -> String {
 }
 
 fn tool_call(block: &Value<'_>) -> ToolCall {
-    let name = string(block, "name").unwrap_or_default();
     let input = field(block, "input").unwrap_or(&Value::Null);
-    let command = string(input, "command").filter(|_| matches!(name.as_str(), "Bash" | "PowerShell"));
-    let path = string(input, "file_path").or_else(|| string(input, "notebook_path"));
-    let edit = |old: Option<String>, new: Option<String>| {
-        path.iter().map(|path| Edit { path: path.clone(), old: old.clone(), new: new.clone() }).collect::<Vec<_>>()
-    };
-    let edits = match name.as_str() {
-        "Write" => edit(None, string(input, "content")),
-        "Edit" => edit(string(input, "old_string"), string(input, "new_string")),
-        "MultiEdit" => {
-            let changes = field(input, "edits").and_then(Value::as_array).into_iter().flatten();
-            changes.flat_map(|change| edit(string(change, "old_string"), string(change, "new_string"))).collect()
-        }
-        "NotebookEdit" => edit(None, string(input, "new_source")),
-        _ => Vec::new(),
-    };
-    ToolCall { call_id: string(block, "id").unwrap_or_default(), name, input: input.into(), command, edits }
+    tool::call(string(block, "id").unwrap_or_default(), json::text(block, "name").unwrap_or_default(), input.into())
 }
 
 /// Marks what was taken back: when a prompt continues from an earlier point, what first came after that point.

@@ -1,0 +1,89 @@
+//! Reading records of JSON, one a line, as leniently as agents write them.
+
+use std::io::Read as _;
+use std::ops::Range;
+use std::path::Path;
+
+use serde_json_borrow::Value;
+
+/// How much of a file is read where only its beginning matters.
+const HEAD_BYTES: u64 = 256 * 1024;
+
+/// Reads a line as JSON and returns what `read` makes of it. Strings without escapes are not copied for that.
+pub fn read_line<T>(line: &[u8], read: impl FnOnce(&Value<'_>) -> Option<T>) -> Option<T> {
+    let line = line.trim_ascii();
+    let line = line.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(line);
+    if line.is_empty() {
+        return None;
+    }
+    if let Ok(record) = serde_json::from_slice(line) {
+        return read(&record);
+    }
+    let text = String::from_utf8_lossy(line);
+    serde_json::from_str(&text).ok().and_then(|record| read(&record))
+}
+
+/// Returns the lines of a text with their places in it.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = (Range<usize>, &[u8])> {
+    let mut start = 0;
+    text.split_inclusive(|byte| *byte == b'\n').map(move |line| {
+        let span = start..start + line.len();
+        start = span.end;
+        (span, line)
+    })
+}
+
+/// Returns the first thing that `read` finds in the records of a text.
+pub fn find<T>(text: &[u8], mut read: impl FnMut(&Value<'_>) -> Option<T>) -> Option<T> {
+    text.split(|byte| *byte == b'\n').find_map(|line| read_line(line, &mut read))
+}
+
+/// Returns the first thing that `read` finds in the records at the beginning of a file.
+pub fn find_in_file<T>(path: &Path, read: impl FnMut(&Value<'_>) -> Option<T>) -> Option<T> {
+    let mut head = Vec::new();
+    std::fs::File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    find(&head, read)
+}
+
+/// Returns a member of an object.
+pub fn field<'v>(record: &'v Value<'v>, key: &str) -> Option<&'v Value<'v>> {
+    record.as_object()?.get(key)
+}
+
+/// Returns what several keys lead to, one inside the other.
+pub fn at<'v>(record: &'v Value<'v>, keys: &[&str]) -> Option<&'v Value<'v>> {
+    keys.iter().try_fold(record, |value, key| field(value, key))
+}
+
+/// Returns a member that is text.
+pub fn string(record: &Value<'_>, key: &str) -> Option<String> {
+    text(record, key).map(str::to_owned)
+}
+
+/// Returns a member that is text, without a copy.
+pub fn text<'v>(record: &'v Value<'v>, key: &str) -> Option<&'v str> {
+    field(record, key)?.as_str()
+}
+
+/// Returns a member that is a number of things; a negative one counts as none.
+pub fn number(record: &Value<'_>, key: &str) -> u64 {
+    field(record, key).and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// Says whether a member is `true`.
+pub fn flag(record: &Value<'_>, key: &str) -> bool {
+    field(record, key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// Returns the elements of a member that is an array.
+pub fn list<'v>(record: &'v Value<'v>, key: &str) -> &'v [Value<'v>] {
+    field(record, key).and_then(Value::as_array).unwrap_or_default()
+}
+
+/// Returns a member that is a time, in seconds since the epoch: RFC 3339, or milliseconds as a number.
+pub fn time(record: &Value<'_>, key: &str) -> Option<i64> {
+    match field(record, key)? {
+        Value::Str(text) => Some(text.parse::<jiff::Timestamp>().ok()?.as_second()),
+        number => number.as_i64().or_else(|| number.as_f64().map(|number| number as i64)).map(|millis| millis / 1000),
+    }
+}
