@@ -9,7 +9,7 @@ use shiftlog::transcript::{Message, Part, Tally};
 
 use crate::support::Scratch;
 
-fn fixtures() -> Option<PathBuf> {
+pub fn fixtures() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures");
     if path.is_dir() {
         return Some(path);

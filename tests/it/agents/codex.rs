@@ -1,0 +1,166 @@
+//! Codex: rollouts in every form they have had, hooks that wait for approval, and resume by file name.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{come_back, fake_program, files_below, fixture, run_hook, survive_payloads, told};
+use crate::support::Scratch;
+
+const ID: &str = "019ed11e-aeff-7173-9228-5b048d95c933";
+
+fn rollouts() -> Option<Vec<PathBuf>> {
+    let names = |path: &PathBuf| path.file_name().is_some_and(|name| name != "session_index.jsonl");
+    let of_rollout = |path: &PathBuf| path.to_str().is_some_and(|path| path.contains(".jsonl"));
+    let found = files_below(&fixture("codex")?);
+    Some(found.into_iter().filter(|path| names(path) && of_rollout(path)).collect())
+}
+
+#[test]
+fn every_rollout_parses_and_comes_back() {
+    let Some(paths) = rollouts() else { return };
+    assert_eq!(paths.len(), 7, "{paths:?}");
+    let expected = snapbox::file!["../../data/codex-fixtures.txt"];
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("codex", &paths), expected);
+    come_back("codex", &paths);
+}
+
+#[test]
+fn every_payload_is_survived() {
+    survive_payloads("codex", "codex/written/hooks", |file| file.split(['-', '.']).next().unwrap().to_owned());
+}
+
+/// A rollout that grows as Codex writes it.
+struct Thread<'s> {
+    scratch: &'s Scratch,
+    path: PathBuf,
+}
+
+impl<'s> Thread<'s> {
+    fn new(scratch: &'s Scratch, id: &str) -> Self {
+        let day = scratch.home().join(".codex/sessions/2026/06/16");
+        fs::create_dir_all(&day).unwrap();
+        let thread = Thread { scratch, path: day.join(format!("rollout-2026-06-16T11-48-29-{id}.jsonl")) };
+        thread.write("session_meta", json!({ "id": id, "timestamp": "2026-06-16T15:48:29.567Z", "cwd": scratch.top }));
+        thread.write("turn_context", json!({ "model": "gpt-5.1-codex" }));
+        thread
+    }
+
+    fn write(&self, kind: &str, payload: Value) {
+        let line = json!({ "timestamp": "2026-06-16T15:48:30.000Z", "type": kind, "payload": payload });
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path).unwrap();
+        writeln!(file, "{line}").unwrap();
+    }
+
+    fn prompt(&self, words: &str) {
+        self.write("response_item", json!({ "type": "message", "role": "user", "content": [{ "text": words }] }));
+        self.write("event_msg", json!({ "type": "user_message", "message": words }));
+    }
+
+    /// Edits a file and commits it in a tool call; what comes behind the commit may fail.
+    fn commits(&self, call: &str, file: &str, rest: &str) {
+        let patch = format!("*** Begin Patch\n*** Add File: {file}\n+{call}\n*** End Patch\n");
+        self.write(
+            "response_item",
+            json!({ "type": "custom_tool_call", "call_id": format!("{call}p"),
+            "name": "apply_patch", "input": patch }),
+        );
+        self.scratch.write(file, &format!("{call}\n"));
+        self.scratch.git(["add", file]).ok();
+        self.scratch.git(["commit", "-q", "-m", call]).ok();
+        let arguments = json!({ "cmd": format!("git commit -qm {call}{rest}") }).to_string();
+        self.write(
+            "response_item",
+            json!({ "type": "function_call", "name": "exec_command", "call_id": call,
+            "arguments": arguments }),
+        );
+        let output = format!("Process exited with code {}\nOutput:\n", u8::from(!rest.is_empty()));
+        self.write("response_item", json!({ "type": "function_call_output", "call_id": call, "output": output }));
+        self.hook(
+            "PostToolUse",
+            json!({ "tool_name": "Bash", "tool_use_id": call,
+            "tool_input": { "command": format!("git commit -qm {call}{rest}") }, "tool_response": output }),
+        );
+    }
+
+    fn hook(&self, event: &str, more: Value) {
+        let mut payload = json!({ "session_id": ID, "turn_id": "t1", "transcript_path": self.path,
+            "cwd": self.scratch.top, "hook_event_name": event, "model": "gpt-5.1-codex" });
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        run_hook(self.scratch, ".codex/hooks.json", event, &payload);
+    }
+}
+
+#[test]
+fn a_day_with_codex_is_recorded_and_its_thread_goes_on() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=codex", "-q"]).ok();
+    let thread = Thread::new(&scratch, ID);
+    thread.hook("SessionStart", json!({ "source": "startup" }));
+    thread.prompt("add a");
+    thread.hook("UserPromptSubmit", json!({ "prompt": "add a" }));
+    thread.commits("one", "a.txt", " && false");
+    thread.hook("Stop", json!({}));
+    thread.prompt("add b");
+    thread.hook("UserPromptSubmit", json!({ "prompt": "add b" }));
+    thread.commits("two", "b.txt", "");
+    thread.write("event_msg", json!({ "type": "agent_message", "message": "Done" }));
+    thread.hook("Stop", json!({}));
+    thread.hook("SessionEnd", json!({ "reason": "other" }));
+    let (first, second) = (scratch.record("HEAD~1"), scratch.record("HEAD"));
+    assert_eq!([&first["prompt"], &second["prompt"]], ["add a", "add b"]);
+    assert_eq!([&first["agent"], &first["model"], &first["session"]], ["codex", "gpt-5.1-codex", ID]);
+    assert!(scratch.raw("HEAD~1", &[]).contains("exited with code 1"), "the result of the call is with its commit");
+
+    let text = fs::read(&thread.path).unwrap();
+    let stored = scratch.raw("HEAD", &["--full"]).into_bytes();
+    assert!(text.starts_with(&stored), "byte for byte");
+    fs::remove_dir_all(scratch.home().join(".codex")).unwrap();
+    fake_program(&scratch, "codex", "cp \"$HOME\"/.codex/sessions/*/*/*/rollout-*-\"$2\".jsonl \"$HOME/found\"\n");
+    let printed = scratch.shiftlog("resume", ["--print"]).ok();
+    assert!(printed.ends_with(&format!("run codex resume {ID} in {}\n", scratch.top.display())), "{printed}");
+    assert!(!scratch.home().join(".codex").exists(), "--print writes nothing");
+    scratch.shiftlog("resume", Vec::<&str>::new()).ok();
+    assert_eq!(fs::read(scratch.home().join("found")).unwrap(), stored);
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_thread_without_approved_hooks_is_found_when_a_commit_is_made() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=codex", "-q"]).ok();
+    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y/%m/%d").to_string();
+    let thread = Thread::new(&scratch, ID);
+    let day = scratch.home().join(".codex/sessions").join(today);
+    fs::create_dir_all(&day).unwrap();
+    let path = day.join(thread.path.file_name().unwrap());
+    fs::rename(&thread.path, &path).unwrap();
+    let thread = Thread { scratch: &scratch, path };
+    thread.prompt("add a");
+    let patch = "*** Begin Patch\n*** Add File: a.txt\n+one\n*** End Patch\n";
+    thread.write(
+        "response_item",
+        json!({ "type": "custom_tool_call", "call_id": "p", "name": "apply_patch", "input": patch }),
+    );
+    scratch.commit("a.txt", "one\n", "add a");
+    assert_eq!(scratch.record("HEAD")["session"], ID);
+    scratch.commit("c.txt", "by hand\n", "nothing new was said");
+    assert_eq!(scratch.records("HEAD").len(), 0);
+}
+
+#[test]
+fn a_hostile_thread_id_is_no_file_name() {
+    let scratch = Scratch::new();
+    let file = scratch.root().join("said");
+    fs::write(&file, "{\"type\":\"session_meta\",\"payload\":{\"id\":\"x\",\"timestamp\":\"2026-06-16T15:48:29Z\"}}\n")
+        .unwrap();
+    for id in ["../../x", "-rf", "a/b", "a\u{1b}[31m"] {
+        let file = file.to_str().unwrap();
+        scratch.shiftlog("add", ["-q", "--agent=codex", "--transcript", file, "--session", id]).ok();
+        let ran = scratch.shiftlog("resume", ["--session", id]);
+        assert!(ran.code != 0 && ran.stdout.is_empty(), "{id}: {ran:?}");
+        assert_eq!(files_below(&scratch.home().join(".codex")), Vec::<PathBuf>::new(), "{id}");
+    }
+}
