@@ -5,6 +5,7 @@
 
 mod claude;
 mod codex;
+mod custom;
 mod document;
 mod hooks;
 mod json;
@@ -15,7 +16,9 @@ mod tool;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+pub use self::custom::Definition;
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_hooks};
@@ -30,9 +33,26 @@ pub fn claude_at(root: &Path) -> impl Agent {
     claude::Claude::at(root)
 }
 
+/// The agents that the user has described.
+static DEFINED: OnceLock<Vec<&'static dyn Agent>> = OnceLock::new();
+
+/// Makes agents known that the user has described. Only the first call of a process counts; a name that is in [`ALL`]
+/// stays what it is.
+pub fn define(definitions: impl FnOnce() -> Vec<Definition>) {
+    DEFINED.get_or_init(|| {
+        let made = definitions().into_iter().filter_map(custom::Custom::new);
+        made.map(|agent| agent as &'static dyn Agent).collect()
+    });
+}
+
+/// Returns all agents that are known: those of [`ALL`], then those that the user has described.
+pub fn all() -> impl Iterator<Item = &'static dyn Agent> {
+    ALL.iter().copied().chain(DEFINED.get().into_iter().flatten().copied())
+}
+
 /// Returns the agent called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Agent> {
-    ALL.iter().copied().find(|agent| agent.name() == name)
+    all().find(|agent| agent.name() == name)
 }
 
 /// Returns the agent that really runs a hook declared for the one called `name`: some run the hooks of others, too.

@@ -23,6 +23,7 @@ pub use self::printing::Printing;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::notes;
+use crate::record::agents;
 
 /// How a command ended, when it did not fail.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -94,7 +95,9 @@ pub fn or_no(outcome: Result<()>) -> Result<Outcome> {
 pub fn repository() -> Result<Repository> {
     let directory =
         std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
-    Repository::open(&directory)
+    let repo = Repository::open(&directory)?;
+    agents::define(&repo);
+    Ok(repo)
 }
 
 /// Returns the notes ref for reading and writing by hand: the option, then `GIT_NOTES_REF`, then `shiftlog.notesRef`.

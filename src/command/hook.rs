@@ -13,7 +13,7 @@ use crate::git::{Repository, locate};
 use crate::notes;
 use crate::record::remap::Scope;
 use crate::record::sync::{self, Level};
-use crate::record::{Recorder, State, hook};
+use crate::record::{Recorder, State, agents, hook};
 
 /// The most bytes of a payload that are read; tools can answer a lot.
 const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
@@ -52,6 +52,12 @@ pub fn run() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+fn open(directory: &Path) -> Result<Repository> {
+    let repo = Repository::open(directory)?;
+    agents::define(&repo);
+    Ok(repo)
+}
+
 fn notes_ref(repo: &Repository) -> String {
     notes::expand_ref(cli::configured_notes_ref(repo).as_deref().unwrap_or(notes::DEFAULT_REF))
 }
@@ -60,7 +66,7 @@ fn after_commit(here: &Path) -> Result<()> {
     if locate(here).is_none_or(|location| hook::is_idle(&location)) {
         return Ok(());
     }
-    let repo = Repository::open(here)?;
+    let repo = open(here)?;
     let mut recorder = Recorder::new(&repo, &notes_ref(&repo));
     let outcome = recorder.after_commit();
     cli::tell(&repo, &recorder.finish());
@@ -70,7 +76,7 @@ fn after_commit(here: &Path) -> Result<()> {
 fn after_rewrite(here: &Path, command: &str) -> Result<()> {
     let mut input = String::new();
     let _ = std::io::stdin().take(MAX_PAYLOAD_BYTES).read_to_string(&mut input);
-    let repo = Repository::open(here)?;
+    let repo = open(here)?;
     let pairs: Vec<_> = input
         .lines()
         .filter_map(|line| {
@@ -92,7 +98,7 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
 
 /// Carries records to commits that came with a merge or a pull and make the change of one that has them.
 fn after_merge(here: &Path) -> Result<()> {
-    let repo = Repository::open(here)?;
+    let repo = open(here)?;
     let remapped = super::remap::after_change(&repo, &notes_ref(&repo), &Scope::New)?;
     let state = State::new(&repo.common_dir());
     for carried in &remapped.carried {
@@ -103,7 +109,7 @@ fn after_merge(here: &Path) -> Result<()> {
 
 /// Starts a push of ours beside the user's, which does not wait for it and does not learn how it ends.
 fn before_push(here: &Path, remote: &str) -> Result<()> {
-    let repo = Repository::open(here)?;
+    let repo = open(here)?;
     let level = Level::of(&repo, remote)?;
     if level == Level::None || is_dry_push() || !sync::has_news(&repo, &notes_ref(&repo), remote, level)? {
         return Ok(());
@@ -139,7 +145,7 @@ fn is_dry_push() -> bool {
 }
 
 fn push_now(here: &Path, remote: &str) -> Result<()> {
-    let repo = Repository::open(here)?;
+    let repo = open(here)?;
     sync::push_quietly(&repo, &notes_ref(&repo), remote);
     Ok(())
 }
@@ -148,14 +154,15 @@ fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
     let mut input = Vec::new();
     let _ = std::io::stdin().take(MAX_PAYLOAD_BYTES).read_to_end(&mut input);
     let payload = Payload::parse(&input);
-    let Some(agent) = agent::caller(name, &payload) else { return Ok(()) };
     let directory: PathBuf = payload.directory().filter(|dir| dir.is_dir()).unwrap_or_else(|| here.to_owned());
-    let repo = match Repository::open(&directory) {
+    let repo = match open(&directory) {
         Ok(repo) => repo,
         // An agent outside a repository is no failure.
         Err(error) if error.kind() == Kind::Missing => return Ok(()),
         Err(error) => return Err(error),
     };
+    // The repository may describe agents.
+    let Some(agent) = agent::caller(name, &payload) else { return Ok(()) };
     let mut recorder = Recorder::new(&repo, &notes_ref(&repo));
     let outcome = recorder.agent_event(agent, event, &payload);
     if let Err(error) = &outcome {

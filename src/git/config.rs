@@ -45,6 +45,18 @@ impl Repository {
         values.iter().map(|value| value.to_str_lossy().into_owned()).collect()
     }
 
+    /// Returns the names of the subsections of a section, each once.
+    pub fn config_subsections(&self, section: &str) -> Vec<String> {
+        let snapshot = self.gix().config_snapshot();
+        let sections = snapshot.plumbing().sections_by_name(section).into_iter().flatten();
+        let names =
+            sections.filter_map(|section| Some(section.header().subsection_name()?.to_str_lossy().into_owned()));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
     /// Returns a boolean config value, by Git's rules for `yes`, `on`, `1` and their opposites.
     pub fn config_bool(&self, key: &str) -> Option<bool> {
         self.gix().config_snapshot().boolean(key)

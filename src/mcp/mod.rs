@@ -127,10 +127,12 @@ impl Context<'_> {
             Some(directory) => directory.clone(),
             None => std::env::current_dir().map_err(|_| "the server's working directory is gone; start it again")?,
         };
-        Repository::open(&here).map_err(|error| match error.kind() {
+        let repo = Repository::open(&here).map_err(|error| match error.kind() {
             Kind::Missing => "not in a git repository; start the server in one, or with --repo=<directory>".to_owned(),
             _ => format!("{error}; run 'git shiftlog doctor' there"),
-        })
+        })?;
+        crate::record::agents::define(&repo);
+        Ok(repo)
     }
 
     fn reader<'r>(&self, repo: &'r Repository) -> Reader<'r> {

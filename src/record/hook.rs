@@ -27,14 +27,16 @@ const MAX_MOVES: usize = 200;
 
 /// Says, without opening the repository, whether a commit has no session to look at.
 pub fn is_idle(location: &Location) -> bool {
-    super::State::new(&location.common_dir).is_idle() && recent(location.worktree.as_deref()).is_empty()
+    super::State::new(&location.common_dir).is_idle()
+        && recent(location.worktree.as_deref()).is_empty()
+        && !super::agents::may_be_defined(location)
 }
 
 /// Returns transcripts that agents wrote lately in a worktree.
 fn recent(worktree: Option<&std::path::Path>) -> Vec<(&'static dyn Agent, agent::Found)> {
     let Some(worktree) = worktree else { return Vec::new() };
     let since = Time::now().seconds - RECENT_SECS;
-    agent::ALL.iter().flat_map(|agent| agent.recent(worktree, since).into_iter().map(|found| (*agent, found))).collect()
+    agent::all().flat_map(|agent| agent.recent(worktree, since).into_iter().map(move |found| (agent, found))).collect()
 }
 
 impl Recorder<'_> {
@@ -353,8 +355,7 @@ fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
 /// Returns the sessions that must have run the commit whose hook this process is: the agent says so in the
 /// environment, or its process is above ours.
 fn runners(sessions: &[Live]) -> Vec<SessionKey> {
-    let named =
-        agent::ALL.iter().filter_map(|agent| Some(SessionKey::new(agent.name(), agent.session_of_environment()?)));
+    let named = agent::all().filter_map(|agent| Some(SessionKey::new(agent.name(), agent.session_of_environment()?)));
     let named: Vec<SessionKey> = named.collect();
     if !named.is_empty() {
         return named;

@@ -3,6 +3,7 @@
 //! Read [`Record`] first, then [`Recorder`] for writing and [`Reader`] for reading. The stored form is described in
 //! gitshiftlog-format(5).
 
+pub mod agents;
 mod branches;
 mod capture;
 mod changes;

@@ -50,7 +50,7 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
         findings.push(Finding::new(format!("Git hook {event}"), problem));
     }
     let before = findings.len();
-    for agent in agent::ALL {
+    for agent in agent::all() {
         let Some(worktree) = repo.worktree() else { continue };
         let files: Vec<HookFile> = [false, true].into_iter().filter_map(|shared| agent.hook_file(shared)).collect();
         let read = |file: &HookFile| std::fs::read_to_string(worktree.join(file.path)).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! What each agent's file in the `agent` room promises: its transcripts read, its hooks record, its sessions go on.
 
 mod codex;
+mod custom;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
