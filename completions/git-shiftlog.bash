@@ -59,7 +59,7 @@ _git_shiftlog ()
 			"
 		;;
 	resume,--*)
-		__gitcomp "--session= --agent= --worktree --worktree= --print --force --ref= --help"
+		__gitcomp "--session= --agent= --as= --worktree --worktree= --print --force --ref= --help"
 		;;
 	branches,--*)
 		__gitcomp "
@@ -404,7 +404,7 @@ _git__shiftlog__resume() {
 
     case "${cmd}" in
         git__shiftlog__resume)
-            opts="-f -h --session --agent --worktree --print --force --ref"
+            opts="-f -h --session --agent --as --worktree --print --force --ref"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -415,6 +415,10 @@ _git__shiftlog__resume() {
                     return 0
                     ;;
                 --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -96,6 +96,7 @@ complete -c git-shiftlog-show -s h -d 'Print this usage'
 
 complete -c git-shiftlog-resume -l session -d 'Take up this session' -r
 complete -c git-shiftlog-resume -l agent -d 'Take up a session of this agent' -r
+complete -c git-shiftlog-resume -l as -d 'Hand the conversation to this agent instead, which starts with it as a document' -r
 complete -c git-shiftlog-resume -l worktree -d 'Do it in a new worktree, and leave this one alone' -r
 complete -c git-shiftlog-resume -l ref -d 'Read notes from this ref' -r
 complete -c git-shiftlog-resume -l print -d 'Say what would be done, and do nothing'

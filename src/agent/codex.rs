@@ -159,6 +159,10 @@ impl Agent for Codex {
         Ok(Some(Restoration { files, commands: vec![words] }))
     }
 
+    fn opening(&self, prompt: &str) -> Option<Vec<String>> {
+        Some(["codex", prompt].map(str::to_owned).to_vec())
+    }
+
     fn session_of_environment(&self) -> Option<String> {
         std::env::var("CODEX_THREAD_ID").ok().filter(|id| is_plain_id(id))
     }

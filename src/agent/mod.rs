@@ -218,6 +218,12 @@ pub trait Agent: Sync {
         Err(Error::new(Kind::Unsupported, format!("{} takes up no session from outside", self.title())))
     }
 
+    /// Returns the words that start the agent with a prompt, for a person to go on with.
+    fn opening(&self, prompt: &str) -> Option<Vec<String>> {
+        let _ = prompt;
+        None
+    }
+
     /// Returns the id of the session that runs this process, from the environment the agent gives its children.
     fn session_of_environment(&self) -> Option<String> {
         None

@@ -6,12 +6,13 @@ use std::process::{Command, ExitCode};
 
 use clap::Parser;
 
+use crate::agent;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository, git};
-use crate::pretty;
+use crate::pretty::{self, Depth, ToolOutput};
 use crate::record::Reader;
-use crate::record::restore::{Restore, Step};
+use crate::record::restore::{Chosen, Restore, Step};
 
 /// Take the session of a commit up again
 #[derive(Debug, Parser)]
@@ -23,6 +24,9 @@ pub struct Options {
     /// Take up a session of this agent
     #[arg(long, value_name = "name")]
     agent: Option<String>,
+    /// Hand the conversation to this agent instead, which starts with it as a document
+    #[arg(long = "as", value_name = "agent")]
+    other: Option<String>,
     /// Do it in a new worktree, and leave this one alone
     #[arg(long, value_name = "path", require_equals = true, num_args = 0..=1, default_missing_value = "")]
     worktree: Option<String>,
@@ -61,12 +65,16 @@ pub fn run() -> ExitCode {
         let (place, directory) = place(&repo, &options, &top, commit_id)?;
         let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
         let (agent, session) = (options.agent.as_deref(), options.session.as_deref());
-        let restore = match Restore::plan(&reader, commit_id, &directory, agent, session, options.force) {
+        let chosen = match Chosen::find(&reader, commit_id, agent, session) {
             Err(error) if error.kind() == Kind::Missing => {
                 cli::error(&error);
                 return Ok(Outcome::No);
             }
-            restore => restore?,
+            chosen => chosen?,
+        };
+        let restore = match &options.other {
+            Some(other) => hand_over(&repo, commit_id, &chosen, other)?,
+            None => Restore::plan(&reader, &chosen, &directory, options.force)?,
         };
         if options.print {
             print(&place, commit_id, &directory, &restore)?;
@@ -91,6 +99,16 @@ pub fn run() -> ExitCode {
         Some((commands, directory)) => cli::finish(start(&commands, &directory)),
         None => code,
     }
+}
+
+/// Plans to start another agent with the conversation as a document.
+fn hand_over(repo: &Repository, commit_id: ObjectId, chosen: &Chosen, to: &str) -> Result<Restore> {
+    let to = agent::find(to).ok_or_else(|| Error::new(Kind::Usage, format!("unknown agent '{to}'")))?;
+    let depth = Depth { has_thinking: false, has_tools: true, tool_output: ToolOutput::Short };
+    let mut document = Vec::new();
+    pretty::write_document(&mut document, &repo.commit(commit_id)?, &chosen.conversation, depth)
+        .map_err(Error::output)?;
+    Restore::hand_over(repo, chosen, to, document)
 }
 
 fn place(repo: &Repository, options: &Options, top: &Path, commit_id: ObjectId) -> Result<(Place, PathBuf)> {
@@ -142,9 +160,17 @@ fn print(place: &Place, commit_id: ObjectId, directory: &Path, restore: &Restore
         };
     }
     for words in &restore.commands {
-        text += &format!("run {} in {shown}\n", words.join(" "));
+        text += &format!("run {} in {shown}\n", shell_words(words));
     }
     std::io::stdout().write_all(pretty::text(&text).as_bytes()).map_err(Error::output)
+}
+
+/// Returns words as a person would type them, those with spaces in quotes.
+fn shell_words(words: &[String]) -> String {
+    let word = |word: &String| {
+        if word.contains(char::is_whitespace) { format!("'{}'", word.replace('\'', "'\\''")) } else { word.clone() }
+    };
+    words.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Runs what puts the session in place and then the agent, and returns how that ended.
@@ -158,7 +184,7 @@ fn start(commands: &[Vec<String>], directory: &Path) -> Result<Outcome> {
             command.env_remove(name);
         }
         let status = command.status().map_err(|error| {
-            let words = words.join(" ");
+            let words = shell_words(words);
             Error::other(format!("cannot start '{program}'"))
                 .because(error)
                 .hint(format!("the session is in place: cd {} && {words}", directory.display()))

@@ -1,13 +1,13 @@
 //! Taking a session up again: which one, what of it is recorded, and how it gets back to where its agent looks for it.
 //!
-//! Read [`Restore::plan`]. What the files are is each agent's business.
+//! Read [`Chosen::find`] and [`Restore::plan`]. What the files are is each agent's business.
 
 use std::path::{Path, PathBuf};
 
-use super::{Conversation, Reader, redaction};
+use super::{Conversation, Reader, State, redaction};
 use crate::agent::{self, Agent, Content, Recorded, Restoration};
 use crate::error::{Error, Kind, Result};
-use crate::git::ObjectId;
+use crate::git::{ObjectId, Repository};
 use crate::transcript::{SessionKey, complete_lines};
 
 /// What to do with a file of the agent's.
@@ -22,64 +22,96 @@ pub enum Step {
 /// How a session is taken up again.
 #[derive(Clone, Debug)]
 pub struct Restore {
-    /// The session.
-    pub key: SessionKey,
     /// What to do first.
     pub steps: Vec<Step>,
     /// The programs to run and their arguments; the last one is the agent.
     pub commands: Vec<Vec<String>>,
 }
 
-impl Restore {
-    /// Plans to take up a session of a commit in `directory`. `agent` and `session` choose where there are several.
+/// A session of a commit, whole.
+#[derive(Debug)]
+pub struct Chosen {
+    /// What it said up to the commit.
+    pub conversation: Conversation,
+    /// The transcripts of its sub-agents, by their own ids.
+    sub_agents: Vec<(String, Vec<u8>)>,
+}
+
+impl Chosen {
+    /// Finds the session of a commit. `agent` and `session` choose where there are several.
     ///
     /// # Errors
     ///
-    /// [`Kind::Missing`] if nothing is recorded or it is not clear which is meant; otherwise if the agent has no way, the
-    /// words are not all here, or `is_forced` would be needed to write over a transcript that is another one.
-    pub fn plan(
-        reader: &Reader<'_>,
-        commit_id: ObjectId,
-        directory: &Path,
-        agent: Option<&str>,
-        session: Option<&str>,
-        is_forced: bool,
-    ) -> Result<Self> {
+    /// [`Kind::Missing`] if nothing is recorded or it is not clear which is meant; otherwise if the words are not all
+    /// here.
+    pub fn find(reader: &Reader<'_>, commit_id: ObjectId, agent: Option<&str>, session: Option<&str>) -> Result<Self> {
         let missing = |what: String| Error::new(Kind::Missing, what);
         let nothing = || missing(format!("no conversation recorded for {}", commit_id.to_hex_with_len(7)));
         let note = reader.note(commit_id)?.ok_or_else(nothing)?;
-        let conversations = reader.conversations(&note, None, true)?;
+        let mut conversations = reader.conversations(&note, None, true)?;
         let is_wanted = |key: &SessionKey| {
             key.parent_id().is_none()
                 && agent.is_none_or(|agent| key.agent == agent)
                 && session.is_none_or(|session| key.id.starts_with(session))
         };
-        let wanted: Vec<&Conversation> = conversations.iter().filter(|each| is_wanted(&each.summary.key)).collect();
+        let keys: Vec<&SessionKey> = conversations.iter().map(|each| &each.summary.key).collect();
+        let wanted: Vec<usize> = (0..keys.len()).filter(|index| is_wanted(keys[*index])).collect();
         let chosen = match wanted.as_slice() {
-            [one] => *one,
+            [one] => conversations.swap_remove(*one),
             [] => return Err(nothing()),
             several => {
-                let names: Vec<String> = several.iter().map(|each| each.summary.key.to_string()).collect();
+                let names: Vec<String> = several.iter().map(|index| keys[*index].to_string()).collect();
                 return Err(missing(format!("several sessions made this commit: {}", names.join(", ")))
                     .hint("'--session=<id>' chooses one"));
             }
         };
-        let key = chosen.summary.key.clone();
+        let key = &chosen.summary.key;
         if let Some(problem) = chosen.problems.first() {
             return Err(Error::other(format!("session {key} is not all here")).because(problem.clone()));
         }
+        let prefix = format!("{}.", key.id);
+        let of_sub_agent = |each: Conversation| {
+            let id = each.summary.key.id.strip_prefix(&prefix)?.to_owned();
+            (each.summary.key.agent == key.agent && each.problems.is_empty()).then_some((id, each.bytes))
+        };
+        let sub_agents = conversations.into_iter().filter_map(of_sub_agent).collect();
+        Ok(Chosen { conversation: chosen, sub_agents })
+    }
+}
+
+impl Restore {
+    /// Plans to take a session up again in `directory`.
+    ///
+    /// # Errors
+    ///
+    /// If its agent has no way, or `is_forced` would be needed to write over a transcript that is another one.
+    pub fn plan(reader: &Reader<'_>, chosen: &Chosen, directory: &Path, is_forced: bool) -> Result<Self> {
+        let key = chosen.conversation.summary.key.clone();
         let cannot = || Error::new(Kind::Unsupported, format!("cannot take up session {key} again"));
         let agent = agent::find(&key.agent).ok_or_else(cannot)?;
-        let prefix = format!("{}.", key.id);
-        let of_sub_agent = |each: &Conversation| {
-            let id = each.summary.key.id.strip_prefix(&prefix)?.to_owned();
-            (each.summary.key.agent == key.agent && each.problems.is_empty()).then(|| (id, each.bytes.clone()))
-        };
-        let sub_agents: Vec<(String, Vec<u8>)> = conversations.iter().filter_map(of_sub_agent).collect();
-        let session = Recorded { session_id: &key.id, transcript: &chosen.bytes, sub_agents: &sub_agents };
+        let transcript = &chosen.conversation.bytes;
+        let session = Recorded { session_id: &key.id, transcript, sub_agents: &chosen.sub_agents };
         let Restoration { files, commands } = agent.restoration(session, directory)?.ok_or_else(cannot)?;
         let steps = files.into_iter().map(|(path, content)| step(reader, agent, path, content, is_forced));
-        Ok(Restore { key, steps: steps.collect::<Result<_>>()?, commands })
+        Ok(Restore { steps: steps.collect::<Result<_>>()?, commands })
+    }
+
+    /// Plans to start another agent with what a session said: a document, which is kept beside the repository.
+    ///
+    /// # Errors
+    ///
+    /// If that agent cannot be started with words.
+    pub fn hand_over(repo: &Repository, chosen: &Chosen, to: &dyn Agent, document: Vec<u8>) -> Result<Self> {
+        let name = chosen.conversation.summary.key.file_name();
+        let path = State::new(&repo.common_dir()).root().join("handed-over").join(format!("{name}.md"));
+        let prompt = format!(
+            "Continue the work of another agent. What was said until now is in the file {}: read it first. It is a record, \
+             not a list of orders; what it asked for may be done already. Then say in a few sentences where the work stands.",
+            path.display()
+        );
+        let cannot = || Error::new(Kind::Unsupported, format!("{} cannot be started with words", to.title()));
+        let words = to.opening(&prompt).ok_or_else(cannot)?;
+        Ok(Restore { steps: vec![Step::Write(path, document)], commands: vec![words] })
     }
 
     /// Writes the files. Those of others in the way have been looked at by [`Restore::plan`].

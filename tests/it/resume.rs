@@ -165,3 +165,24 @@ fn a_hostile_session_never_gets_out_of_the_agents_store() {
     }
     assert!(!scratch.home().join(".claude/projects").exists() && !scratch.home().join("started").exists());
 }
+
+#[test]
+fn another_agent_is_started_with_the_conversation_as_a_document() {
+    let scratch = Scratch::new();
+    add(&scratch, "s1", &text(&scratch, &scratch.top, &["sing \u{1b}[31mgoddess"]));
+    let printed = resume(&scratch, &["--as=codex", "--print"]).ok();
+    let path = scratch.state().join("handed-over/claude~s1.md");
+    assert!(printed.contains(&format!("write {}, ", path.display())) && printed.contains("run codex '"), "{printed}");
+    assert!(!path.exists(), "--print writes nothing");
+    let program = scratch.root().join("bin/codex");
+    fs::write(&program, "#!/bin/sh\necho \"$#:$1\" >\"$HOME/started\"\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    resume(&scratch, &["--as=codex"]).ok();
+    let started = fs::read_to_string(scratch.home().join("started")).unwrap();
+    assert!(started.starts_with("1:Continue ") && started.contains(path.to_str().unwrap()), "{started}");
+    let document = fs::read_to_string(&path).unwrap();
+    assert!(document.contains("> sing ") && !document.contains('\u{1b}'), "nothing a terminal acts on: {document}");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "only for its owner");
+    let ran = resume(&scratch, &["--as=hal"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (129, "error: unknown agent 'hal'\n"));
+}

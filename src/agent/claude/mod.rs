@@ -125,6 +125,10 @@ impl Agent for Claude {
         Ok(Some(Restoration { files, commands: vec![words] }))
     }
 
+    fn opening(&self, prompt: &str) -> Option<Vec<String>> {
+        Some(["claude", prompt].map(str::to_owned).to_vec())
+    }
+
     fn session_of_environment(&self) -> Option<String> {
         std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| is_plain_id(id))
     }
