@@ -580,3 +580,37 @@ fn notes_of_another_ref_stay_apart() {
     team.assert_said(&a, "HEAD", &["public"]);
     assert!(!team.git(&a, &["notes", "--ref=shiftlog", "show"]).ok().contains("private"));
 }
+
+#[test]
+fn what_a_server_leaves_out_is_noticed_and_fetched_the_next_time() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    let mut tips = Vec::new();
+    for words in ["first", "second"] {
+        team.says(&a, "HEAD", words);
+        team.shiftlog(&a, "sync", &["-q"]).ok();
+        if words == "first" {
+            team.shiftlog(&b, "sync", &["-q"]).ok();
+        }
+        tips.push(team.git(&b, &["for-each-ref", "refs/shiftlog", "refs/notes"]).ok());
+    }
+    let liar = team.scratch.root().join("bin/liar");
+    let blobless = "git rev-list --objects --stdin | cut -d' ' -f1 | git cat-file --batch-check | grep -v ' blob ' |\n\
+                    cut -d' ' -f1 | git pack-objects --stdout -q\n";
+    fs::write(&liar, format!("#!/bin/sh\n{blobless}")).unwrap();
+    fs::set_permissions(&liar, fs::Permissions::from_mode(0o755)).unwrap();
+    // Git takes this from a command line and from nowhere in the repository.
+    let server = format!("git -c uploadpack.packObjectsHook={} upload-pack", liar.display());
+    team.git(&b, &["config", "remote.origin.uploadpack", &server]).ok();
+    let ran = team.shiftlog(&b, "sync", &["pull"]);
+    assert_eq!(ran.code, 128, "{ran:?}");
+    assert_eq!(
+        team.git(&b, &["for-each-ref", "refs/shiftlog", "refs/notes"]).ok(),
+        tips[0],
+        "no ref names what is not here"
+    );
+    team.git(&b, &["config", "--unset", "remote.origin.uploadpack"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.assert_said(&b, "HEAD", &["first", "second"]);
+    team.assert_sound(&b);
+}
