@@ -3,6 +3,7 @@
 //! Read [`Reader::note`] and [`Reader::conversation`]. Notes are looked for under our own ref, under what was fetched
 //! from others, and under the ref of an earlier tool; they count as one.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::tombstone::Tombstones;
@@ -12,6 +13,7 @@ use crate::archive::{Archive, Contents, Piece};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
+use crate::redact::Redactor;
 use crate::transcript::{Message, SessionKey, Tokens};
 
 /// The ref of an earlier tool, read but never written.
@@ -296,6 +298,21 @@ impl<'r> Reader<'r> {
         // A transcript of an agent that this version does not know is still shown raw.
         let messages = agent::find(&summary.key.agent).map_or_else(Vec::new, |agent| agent.parse(&bytes));
         Conversation { summary, bytes, messages, problems }
+    }
+}
+
+impl Conversation {
+    /// Takes out secrets that another tool has stored, and messages in which nothing is said: what is left is counted.
+    pub fn redact(&mut self, redactor: &Redactor) {
+        let (redacted, dealt) = redactor.redact(&self.bytes);
+        // A key that has no end cannot wait here; it is left out.
+        if matches!(redacted, Cow::Owned(_)) || dealt < self.bytes.len() {
+            let bytes = redacted.into_owned();
+            let agent = agent::find(&self.summary.key.agent);
+            self.messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes));
+            self.bytes = bytes;
+        }
+        self.messages.retain(|message| !message.parts.is_empty());
     }
 }
 
