@@ -46,6 +46,8 @@ pub struct Summary {
     pub time: String,
     /// The first prompt of the increment, shortened.
     pub prompt: Option<String>,
+    /// What the conversation comes to, if somebody had it summarised.
+    pub summary: Option<String>,
     /// How many prompts the increment has.
     pub turns: u64,
     /// How many prompts and texts of the assistant the increment has.
@@ -349,6 +351,7 @@ impl Summary {
                 model: record.model.clone(),
                 time: record.time.clone(),
                 prompt: record.prompt.clone(),
+                summary: record.summary.clone(),
                 turns: record.turns,
                 messages: record.messages,
                 tokens: record.tokens,
@@ -358,6 +361,7 @@ impl Summary {
                 model: earlier.model.clone(),
                 time: earlier.timestamp.clone(),
                 prompt: None,
+                summary: None,
                 turns: earlier.turns(),
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),
