@@ -20,4 +20,5 @@ mod setup;
 mod sharing;
 mod signing;
 mod storage;
+mod summarising;
 mod support;
