@@ -4,7 +4,7 @@
 
 _git_shiftlog ()
 {
-	local commands="init log list show resume branches get keys mcp add sync remap fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show summarise tldr resume branches get keys mcp add sync remap fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -43,6 +43,9 @@ _git_shiftlog ()
 	add,--transcript=*)
 		_filedir 2>/dev/null
 		;;
+	summarise,--agent=*|tldr,--agent=*)
+		__gitcomp "claude codex gemini copilot cursor droid opencode amp" "" "${cur##--agent=}"
+		;;
 	init,--*)
 		__gitcomp "--agent= --shared --share --share= --mcp --mcp= --portable --dry-run --quiet --help"
 		;;
@@ -57,6 +60,9 @@ _git_shiftlog ()
 			--full --session= --raw --json --format= --no-thinking --no-tools --tool-output=
 			--date= --ref= --color --color= --help
 			"
+		;;
+	summarise,--*|tldr,--*)
+		__gitcomp "--focus= --agent= --model= --save --force --timeout= --json --ref= --help"
 		;;
 	resume,--*)
 		__gitcomp "--session= --agent= --as= --worktree --worktree= --print --force --ref= --help"
@@ -126,7 +132,7 @@ _git_shiftlog ()
 	log,*|list,*)
 		__git_complete_revlist_file
 		;;
-	show,*|add,*)
+	show,*|summarise,*|tldr,*|add,*)
 		__git_complete_refs
 		;;
 	esac
@@ -377,6 +383,73 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__show -o nosort -o bashdefault -o default git-shiftlog-show
 else
     complete -F _git__shiftlog__show -o bashdefault -o default git-shiftlog-show
+fi
+
+_git__shiftlog__summarise() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__summarise"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__summarise)
+            opts="-f -h --focus --agent --model --save --force --timeout --json --ref"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --focus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__summarise -o nosort -o bashdefault -o default git-shiftlog-summarise
+else
+    complete -F _git__shiftlog__summarise -o bashdefault -o default git-shiftlog-summarise
 fi
 
 _git__shiftlog__resume() {

@@ -24,6 +24,8 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a init -d 'Set up recor
 complete -c git -f -n __fish_git_shiftlog_needs_command -a log -d 'List commits that have a conversation'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a list -d 'List commits that have a conversation'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a show -d 'Show the conversation of a commit'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a summarise -d 'Have an agent summarise the conversation of a commit'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a tldr -d 'Have an agent summarise the conversation of a commit'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a resume -d 'Take the session of a commit up again'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
@@ -39,7 +41,7 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a purge -d 'Remove conv
 complete -c git -f -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and prove that it records'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a deinit -d 'Take back what init did'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a install-docs -d 'Install manual pages and completions'
-complete -c git -f -n '__fish_git_shiftlog_uses log list show add' -a '(git for-each-ref --format="%(refname:short)" 2>/dev/null)'
+complete -c git -f -n '__fish_git_shiftlog_uses log list show summarise tldr add' -a '(git for-each-ref --format="%(refname:short)" 2>/dev/null)'
 
 # What follows is generated from the definitions of the options; a test compares them.
 
@@ -93,6 +95,16 @@ complete -c git-shiftlog-show -l no-thinking -d 'Leave out what the model though
 complete -c git-shiftlog-show -l no-tools -d 'Leave out tool calls'
 complete -c git-shiftlog-show -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-show -s h -d 'Print this usage'
+
+complete -c git-shiftlog-summarise -l focus -d 'Say what to look at above all' -r
+complete -c git-shiftlog-summarise -l agent -d 'Ask this agent; the conversation goes to its provider' -r
+complete -c git-shiftlog-summarise -l model -d 'Let the agent use this model' -r
+complete -c git-shiftlog-summarise -l timeout -d 'Wait this long for an answer (default: 120)' -r
+complete -c git-shiftlog-summarise -l ref -d 'Read notes from this ref, and save to it' -r
+complete -c git-shiftlog-summarise -l save -d 'Keep the summary in the record of the conversation'
+complete -c git-shiftlog-summarise -s f -l force -d 'Ask also where a summary is saved'
+complete -c git-shiftlog-summarise -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-summarise -s h -d 'Print this usage'
 
 complete -c git-shiftlog-resume -l session -d 'Take up this session' -r
 complete -c git-shiftlog-resume -l agent -d 'Take up a session of this agent' -r

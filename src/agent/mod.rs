@@ -3,6 +3,7 @@
 //! Read [`Agent`], then `codex`. A new agent is one file here and one line in [`ALL`]. An agent knows its own files
 //! and the `transcript` room; it knows nothing of commits and notes.
 
+pub mod ask;
 mod claude;
 mod codex;
 mod custom;

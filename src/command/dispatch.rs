@@ -10,7 +10,8 @@ use crate::error::{Error, Kind, Result};
 use crate::git::git;
 
 /// Other words for commands.
-const ALIASES: &[(&str, &str)] = &[("list", "log"), ("mcp-server", "mcp")];
+const ALIASES: &[(&str, &str)] =
+    &[("list", "log"), ("mcp-server", "mcp"), ("summarize", "summarise"), ("tldr", "summarise")];
 
 /// Runs `git-shiftlog [<command> [<args>]]`.
 pub fn run() -> ExitCode {
@@ -37,7 +38,12 @@ pub fn run() -> ExitCode {
 
 fn page_name(name: &OsStr) -> String {
     let name = name.to_string_lossy();
-    if name.starts_with("git") { name.into_owned() } else { format!("git-shiftlog-{name}") }
+    if name.starts_with("git") { name.into_owned() } else { format!("git-shiftlog-{}", command_name(&name)) }
+}
+
+/// Returns what a command is called that goes by another word too.
+fn command_name(word: &str) -> &str {
+    ALIASES.iter().find(|(alias, _)| *alias == word).map_or(word, |(_, name)| name)
 }
 
 fn print_usage() -> Result<()> {
@@ -53,7 +59,7 @@ fn print_usage() -> Result<()> {
 
 /// Runs the program of a command in place of this one.
 fn execute(name: &str, args: Vec<OsString>) -> ExitCode {
-    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+    let name = command_name(name);
     let Some(program) = find(&format!("git-shiftlog-{name}")) else {
         let message = format!("'{name}' is not a git shiftlog command; see 'git shiftlog -h'");
         let error = Error::other(message);
@@ -129,5 +135,6 @@ mod tests {
         assert_eq!(nearest("brnches"), Some("branches"));
         assert_eq!(nearest("doc"), Some("doctor"));
         assert_eq!(nearest("frobnicate"), None);
+        assert_eq!(page_name(OsStr::new("tldr")), "git-shiftlog-summarise");
     }
 }

@@ -18,6 +18,7 @@ pub mod remap;
 pub mod resume;
 pub mod scan;
 pub mod show;
+pub mod summarise;
 pub mod sync;
 pub mod verify;
 
@@ -38,6 +39,11 @@ pub const ALL: &[Listed] = &[
     Listed { name: "init", summary: "Set up recording in this repository", options: init::Options::command },
     Listed { name: "log", summary: "List commits that have a conversation", options: log::Options::command },
     Listed { name: "show", summary: "Show the conversation of a commit", options: show::Options::command },
+    Listed {
+        name: "summarise",
+        summary: "Have an agent summarise the conversation of a commit",
+        options: summarise::Options::command,
+    },
     Listed { name: "resume", summary: "Take the session of a commit up again", options: resume::Options::command },
     Listed { name: "branches", summary: "List branches with their conversations", options: branches::Options::command },
     Listed { name: "get", summary: "Read one recorded value by its path", options: get::Options::command },

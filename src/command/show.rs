@@ -74,7 +74,7 @@ pub fn run() -> ExitCode {
         let mut lacks_words = false;
         let mut screen = None;
         for revision in &options.revisions {
-            let conversations = match find(&repo, &reader, &options, revision) {
+            let conversations = match find(&reader, revision, options.session.as_deref(), options.full) {
                 Ok(found) => found,
                 Err(error) if error.kind() == Kind::Missing => {
                     cli::error(&error);
@@ -99,14 +99,24 @@ pub fn run() -> ExitCode {
     })
 }
 
-fn find(repo: &Repository, reader: &Reader<'_>, options: &Options, revision: &str) -> Result<Vec<Conversation>> {
-    let commit_id = repo.resolve(revision).map_err(|error| match error.kind() {
+/// Finds the conversations of a commit.
+///
+/// # Errors
+///
+/// [`Kind::Missing`] if none is recorded; another kind if there is no such commit.
+pub(super) fn find(
+    reader: &Reader<'_>,
+    revision: &str,
+    session: Option<&str>,
+    is_full: bool,
+) -> Result<Vec<Conversation>> {
+    let commit_id = reader.repo().resolve(revision).map_err(|error| match error.kind() {
         Kind::Missing => Error::other(error.to_string()),
         _ => error,
     })?;
     let nothing = || Error::new(Kind::Missing, format!("no conversation recorded for {revision}"));
     let note = reader.note(commit_id)?.ok_or_else(nothing)?;
-    let conversations = reader.conversations(&note, options.session.as_deref(), options.full)?;
+    let conversations = reader.conversations(&note, session, is_full)?;
     if conversations.is_empty() { Err(nothing()) } else { Ok(conversations) }
 }
 

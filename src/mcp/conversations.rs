@@ -1,6 +1,5 @@
 //! What the tools do: list, read and search conversations, through the same room as `log`, `show` and `branches`.
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use bstr::ByteSlice as _;
@@ -9,13 +8,11 @@ use serde_json::{Map, Value, json};
 
 use super::tools::Answer;
 use super::{Context, Refusal};
-use crate::agent;
 use crate::error::{Error, Kind};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Range, Repository};
 use crate::pretty::{self, Depth, ToolOutput};
 use crate::record::{Conversation, Listed, Query, Reader, redaction};
-use crate::redact::Redactor;
 use crate::transcript::{Message, Part, Role};
 
 /// The most bytes that a list answers with; clients cut what is longer.
@@ -211,23 +208,10 @@ pub(super) fn read(
     })?;
     let mut conversation = found.into_iter().next().ok_or_else(nothing)?;
     let redactor = redaction::redactor(repo).map_err(|error| refusal(&error))?;
-    prepare(&mut conversation, &redactor);
+    conversation.redact(&redactor);
     let is_message = |message: &&Message| message.role != Role::System && !message.text().is_empty();
     let message_count = conversation.messages.iter().filter(is_message).count();
     Ok(Read { conversation, message_count, sessions })
-}
-
-/// Takes out secrets that another tool has stored, and messages in which nothing is said: what is left is counted.
-fn prepare(conversation: &mut Conversation, redactor: &Redactor) {
-    let (redacted, dealt) = redactor.redact(&conversation.bytes);
-    // A key that has no end cannot wait here; it is left out.
-    if matches!(redacted, Cow::Owned(_)) || dealt < conversation.bytes.len() {
-        let bytes = redacted.into_owned();
-        let agent = agent::find(&conversation.summary.key.agent);
-        conversation.messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes));
-        conversation.bytes = bytes;
-    }
-    conversation.messages.retain(|message| !message.parts.is_empty());
 }
 
 /// Some entries of a transcript.
@@ -386,7 +370,7 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
         let Some(note) = reader.note(id)? else { return Ok(ControlFlow::Continue(())) };
         for mut conversation in reader.conversations(&note, None, false)? {
             context.go_on()?;
-            prepare(&mut conversation, &redactor);
+            conversation.redact(&redactor);
             let is_wanted = wanted.agent.as_ref().is_none_or(|agent| *agent == conversation.summary.key.agent);
             for (at, message) in conversation.messages.iter().enumerate().filter(|_| is_wanted) {
                 let Some((role, excerpt)) = found_in(message, &pattern) else { continue };

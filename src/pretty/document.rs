@@ -53,6 +53,9 @@ fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation)
     for problem in &conversation.problems {
         writeln!(out, "- problem: {}", sanitize::line(problem))?;
     }
+    if let Some(text) = &summary.summary {
+        writeln!(out, "\n**Summary:** {}", sanitize::text(text))?;
+    }
     Ok(())
 }
 

@@ -27,7 +27,7 @@ const SHORT: &[&str] = &[
 ];
 /// Our own placeholders.
 const NAMED: &[&str] =
-    &["agent", "model", "session", "messages", "turns", "prompt", "time", "tokens:input", "tokens:output"];
+    &["agent", "model", "session", "messages", "turns", "prompt", "summary", "time", "tokens:input", "tokens:output"];
 
 impl Format {
     /// Takes a format apart. `format:` puts line ends between commits, `tformat:` and anything else after each.
@@ -151,6 +151,7 @@ fn own(name: &str, summaries: &[Summary]) -> String {
         "(tokens:input)" => tokens(|summary| summary.tokens.map(|tokens| tokens.input)),
         "(tokens:output)" => tokens(|summary| summary.tokens.map(|tokens| tokens.output)),
         "(prompt)" => summaries.iter().find_map(|summary| summary.prompt.clone()).unwrap_or_default(),
+        "(summary)" => summaries.iter().find_map(|summary| summary.summary.clone()).unwrap_or_default(),
         other => format!("%{other}"),
     }
 }

@@ -64,6 +64,11 @@ pub fn write_conversation(
     style: &Style,
 ) -> io::Result<()> {
     write_head(out, conversation, style)?;
+    if let Some(summary) = &conversation.summary.summary {
+        writeln!(out)?;
+        let text = sanitize::text(summary);
+        markdown::styled(&text, style).lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+    }
     for problem in &conversation.problems {
         writeln!(out, "{}", style.paint(&style.old, &format!("[{}]", sanitize::line(problem))))?;
     }
@@ -215,7 +220,7 @@ fn shortened_line(line: &str, max_chars: usize) -> String {
     }
 }
 
-/// Writes one line for a commit: its abbreviated id, date, agents, messages, and the prompt or the subject.
+/// Writes one line for a commit: its abbreviated id, date, agents, messages, and the summary, the prompt or the subject.
 ///
 /// # Errors
 ///
@@ -229,9 +234,9 @@ pub fn write_listed(out: &mut dyn Write, listed: &Listed, abbreviated: &str, sty
     }
     let agents = sanitize::line(&agents.join(","));
     let messages: u64 = main_sessions(&listed.summaries).map(|summary| summary.messages).fold(0, u64::saturating_add);
-    let prompt = listed.summaries.iter().find_map(|summary| summary.prompt.as_deref());
-    let what = match prompt {
-        Some(prompt) => sanitize::line(prompt),
+    let prompt = || listed.summaries.iter().find_map(|summary| summary.prompt.as_deref());
+    let what = match listed.summaries.iter().find_map(|summary| summary.summary.as_deref()).or_else(prompt) {
+        Some(words) => sanitize::line(words),
         None => sanitize::line(&listed.commit.subject().to_str_lossy()),
     };
     let id = style.paint(&style.commit, abbreviated);

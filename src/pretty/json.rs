@@ -35,6 +35,9 @@ fn summary(summary: &Summary) -> Map<String, Value> {
     object.insert("model".into(), summary.model.clone().into());
     object.insert("time".into(), summary.time.clone().into());
     object.insert("prompt".into(), summary.prompt.clone().into());
+    if let Some(text) = &summary.summary {
+        object.insert("summary".into(), text.clone().into());
+    }
     object.insert("turns".into(), summary.turns.into());
     object.insert("messages".into(), summary.messages.into());
     object.insert("tokens".into(), serde_json::to_value(summary.tokens).unwrap_or_default());

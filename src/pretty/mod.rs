@@ -10,6 +10,7 @@ mod human;
 mod json;
 mod markdown;
 mod porcelain;
+mod question;
 mod sanitize;
 
 pub use self::document::{document_head, document_message, write_document};
@@ -17,6 +18,7 @@ pub use self::format::Format;
 pub use self::human::{Depth, ToolOutput, write_commit, write_conversation, write_listed};
 pub use self::json::{branch_object, commit_object, conversation_object, listed_object, message_object};
 pub use self::porcelain::write_porcelain;
+pub use self::question::summary_question;
 pub use self::sanitize::{json, line, text};
 
 use crate::git::date;

@@ -23,6 +23,7 @@ pub mod remap;
 pub mod repair;
 pub mod restore;
 mod state;
+mod summary;
 pub mod sync;
 mod tombstone;
 pub mod verify;
@@ -37,6 +38,7 @@ pub use self::note::{Note, Unit};
 pub use self::read::{Conversation, Reader, Summary};
 pub use self::recorder::{Addition, HOOK_TIMEOUT_SECS, Recorder, Report};
 pub use self::state::State;
+pub use self::summary::{save_summary, saved_summary};
 pub use self::walk::{Listed, Query};
 use crate::transcript::{SessionKey, Tokens};
 
@@ -61,6 +63,12 @@ pub struct Record {
     /// The first prompt of the increment, cut at 200 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// What the conversation comes to, in a few sentences, if somebody had it summarised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// When it was summarised; RFC 3339 in UTC.
+    #[serde(default, rename = "summaryTime", skip_serializing_if = "Option::is_none")]
+    pub summary_time: Option<String>,
     /// How many prompts the increment has.
     #[serde(default)]
     pub turns: u64,
@@ -120,17 +128,38 @@ impl Record {
         self.is_same_stretch(other) || (self.joined(other).is_some() && self.bytes >= other.bytes)
     }
 
+    /// Returns what decides between two summaries: the newer stands.
+    fn summary_rank(&self) -> Option<(Option<&str>, &str)> {
+        self.summary.as_deref().map(|summary| (self.summary_time.as_deref(), summary))
+    }
+
+    fn without_summary(&self) -> Record {
+        Record { summary: None, summary_time: None, ..self.clone() }
+    }
+
     /// Returns one record for both if they are about one stretch, or if one continues the other; else `None`.
     ///
-    /// Of two that begin at the same segment the longer stands: the shorter was extended.
+    /// Of two summaries the newer stands, whichever of the records has it: it says nothing about which record stands, or
+    /// clones that meet the same records in another order would not agree.
     fn joined(&self, other: &Record) -> Option<Record> {
+        let newest = if other.summary_rank() > self.summary_rank() { other } else { self };
+        let (summary, summary_time) = (newest.summary.clone(), newest.summary_time.clone());
+        let stretch = self.joined_stretch(other)?;
+        Some(Record { summary, summary_time, ..stretch })
+    }
+
+    /// Returns one record for both, whatever their summaries.
+    ///
+    /// Of two that begin at the same segment the longer stands: the shorter was extended.
+    fn joined_stretch(&self, other: &Record) -> Option<Record> {
         if !self.is_same_session(other) {
             return None;
         }
         if self.since == other.since {
             // Whichever is asked first must not matter, or two clones that join the same notes would never agree.
             let rank = |record: &Record| (record.bytes, record.time.clone(), record.prompt.is_some());
-            let is_more = rank(other) > rank(self) || (rank(other) == rank(self) && other.to_line() > self.to_line());
+            let line = |record: &Record| record.without_summary().to_line();
+            let is_more = rank(other) > rank(self) || (rank(other) == rank(self) && line(other) > line(self));
             return Some(if is_more { other.clone() } else { self.clone() });
         }
         let (first, second) = if other.since.as_deref() == Some(&self.through) {

@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_record_is_written_as_the_format_page_says() {
-        let line = r#"{"shiftlog":1,"agent":"claude","session":"s","model":"m","time":"2026-11-20T13:49:00Z","prompt":"p","turns":3,"messages":12,"tokens":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4},"since":null,"through":"ab","bytes":5,"sha256":"00","later":{"x":1}}"#;
+        let line = r#"{"shiftlog":1,"agent":"claude","session":"s","model":"m","time":"2026-11-20T13:49:00Z","prompt":"p","summary":"s","summaryTime":"2026-11-21T09:00:00Z","turns":3,"messages":12,"tokens":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4},"since":null,"through":"ab","bytes":5,"sha256":"00","later":{"x":1}}"#;
         assert_eq!(Record::parse(line.as_bytes()).expect("a record").to_line(), line, "unknown keys are kept");
     }
 
@@ -203,6 +203,42 @@ mod tests {
             assert_eq!(records.len(), 1, "{order:?}");
             assert_eq!((records[0].since.as_deref(), records[0].through.as_str()), (None, "c"));
             assert_eq!((records[0].messages, records[0].bytes), (6, 30));
+        }
+    }
+
+    #[test]
+    fn the_newest_summary_stands_in_any_order_and_union_comes_to_rest() {
+        let summarised = |record: Record, summary: &str, day: u8| Record {
+            summary: Some(summary.into()),
+            summary_time: Some(format!("2026-11-{day}T09:00:00Z")),
+            ..record
+        };
+        let (short, long) = (record("s", None, "a", 10), record("s", None, "b", 12));
+        let records = [
+            short.clone(),
+            summarised(short, "old", 20),
+            long.clone(),
+            summarised(long, "new", 21),
+            record("s", None, "a", 10),
+        ];
+        for first in 0..records.len() {
+            for step in 1..records.len() {
+                let order: Vec<Record> =
+                    (0..records.len()).map(|index| records[(first + index * step) % records.len()].clone()).collect();
+                let (left, right) = (note(&order[..3]), note(&order[3..]));
+                for (mut ours, theirs) in [(left.clone(), right.clone()), (right, left)] {
+                    ours.merge(&theirs);
+                    assert_eq!(ours.records().collect::<Vec<_>>(), [&records[3]], "{first} {step}");
+                    ours.merge(&theirs);
+                    assert_eq!(ours.records().collect::<Vec<_>>(), [&records[3]], "nothing is new any more");
+                }
+            }
+        }
+        let continued = [summarised(record("s", None, "a", 10), "first", 21), record("s", Some("a"), "b", 20)];
+        for order in [[0, 1], [1, 0]] {
+            let joined = note(&order.map(|index: usize| continued[index].clone()));
+            let summaries: Vec<_> = joined.records().map(|record| record.summary.as_deref()).collect();
+            assert_eq!(summaries, [Some("first")], "{order:?}");
         }
     }
 

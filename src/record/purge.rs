@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::state::{Mark, Progress, write_private};
 use super::tombstone::{self, Became, Tombstones};
-use super::{Earlier, Note, State, Unit, pending, sync};
+use super::{Earlier, Note, Record, State, Unit, pending, sync};
 use crate::agent;
 use crate::archive::{self, Archive, Header, hex};
 use crate::error::{Error, Result};
@@ -181,15 +181,17 @@ impl Plan {
     fn changed_note(&self, repo: &Repository, commit_id: ObjectId, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut note = Note::parse(bytes);
         let mut has_changed = false;
-        let prompts: HashMap<(SessionKey, String), Option<String>> =
-            note.records().map(|record| ((record.key(), record.time.clone()), record.prompt.clone())).collect();
+        let before: HashMap<(SessionKey, String), Record> =
+            note.records().map(|record| ((record.key(), record.time.clone()), record.clone())).collect();
         if self.marks.apply(repo, &mut note) {
             has_changed = true;
-            // Here it is known what the prompt was, and what of it may stay.
+            // Here it is known what the prompt and the summary were, and what of them may stay.
             note.map_records(|mut record| {
-                let prompt = prompts.get(&(record.key(), record.time.clone())).cloned().flatten();
-                if record.prompt.is_none() && self.redactor.is_some() {
-                    record.prompt = prompt;
+                let before = before.get(&(record.key(), record.time.clone()));
+                if let Some(before) = before.filter(|_| record.prompt.is_none() && self.redactor.is_some()) {
+                    record.prompt.clone_from(&before.prompt);
+                    record.summary.clone_from(&before.summary);
+                    record.summary_time.clone_from(&before.summary_time);
                 }
                 Some(record)
             });

@@ -3,6 +3,7 @@
 //! Read [`Reader::note`] and [`Reader::conversation`]. Notes are looked for under our own ref, under what was fetched
 //! from others, and under the ref of an earlier tool; they count as one.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::tombstone::Tombstones;
@@ -12,6 +13,7 @@ use crate::archive::{Archive, Contents, Piece};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
+use crate::redact::Redactor;
 use crate::transcript::{Message, SessionKey, Tokens};
 
 /// The ref of an earlier tool, read but never written.
@@ -44,6 +46,8 @@ pub struct Summary {
     pub time: String,
     /// The first prompt of the increment, shortened.
     pub prompt: Option<String>,
+    /// What the conversation comes to, if somebody had it summarised.
+    pub summary: Option<String>,
     /// How many prompts the increment has.
     pub turns: u64,
     /// How many prompts and texts of the assistant the increment has.
@@ -299,6 +303,21 @@ impl<'r> Reader<'r> {
     }
 }
 
+impl Conversation {
+    /// Takes out secrets that another tool has stored, and messages in which nothing is said: what is left is counted.
+    pub fn redact(&mut self, redactor: &Redactor) {
+        let (redacted, dealt) = redactor.redact(&self.bytes);
+        // A key that has no end cannot wait here; it is left out.
+        if matches!(redacted, Cow::Owned(_)) || dealt < self.bytes.len() {
+            let bytes = redacted.into_owned();
+            let agent = agent::find(&self.summary.key.agent);
+            self.messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes));
+            self.bytes = bytes;
+        }
+        self.messages.retain(|message| !message.parts.is_empty());
+    }
+}
+
 /// Says whether our own notes descend from what was fetched to `name`: then all of it has been joined to ours, and what
 /// has been removed since is not to be read from there. Looks back only so far; a ref that is read in vain does no harm.
 fn is_merged(repo: &Repository, name: &str) -> bool {
@@ -332,6 +351,7 @@ impl Summary {
                 model: record.model.clone(),
                 time: record.time.clone(),
                 prompt: record.prompt.clone(),
+                summary: record.summary.clone(),
                 turns: record.turns,
                 messages: record.messages,
                 tokens: record.tokens,
@@ -341,6 +361,7 @@ impl Summary {
                 model: earlier.model.clone(),
                 time: earlier.timestamp.clone(),
                 prompt: None,
+                summary: None,
                 turns: earlier.turns(),
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),

@@ -215,6 +215,8 @@ impl<'r> Recorder<'r> {
             model: tally.model.clone(),
             time: Time::now().to_rfc3339(),
             prompt: tally.prompt.as_deref().and_then(short_prompt),
+            summary: None,
+            summary_time: None,
             turns: tally.turns,
             messages: tally.messages,
             tokens: tally.tokens(),

@@ -110,8 +110,8 @@ impl Tombstones {
         if let Some(through) = became(&record.through) {
             record.through = through.became?;
             (record.bytes, record.sha256) = (through.bytes, through.sha256);
-            // It may repeat what was removed; whoever removed it has kept the rest of it.
-            record.prompt = None;
+            // They may repeat what was removed; whoever removed it has kept the rest of them.
+            (record.prompt, record.summary, record.summary_time) = (None, None, None);
         }
         (record.since.as_deref() != Some(&*record.through)).then_some(record)
     }

@@ -21,4 +21,5 @@ mod setup;
 mod sharing;
 mod signing;
 mod storage;
+mod summarising;
 mod support;

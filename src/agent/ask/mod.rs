@@ -1,0 +1,247 @@
+//! Asking an agent one question, headlessly: how it is started so that nothing comes of it but an answer, and how the
+//! answer reads.
+//!
+//! Read [`Ask::answer`]. A new agent is one entry in [`ALL`]. The words are chosen so that the agent runs no hooks and no
+//! tools and keeps no session, as far as it can be told to; where its flags end, an empty directory and an environment
+//! without Git's variables remain.
+
+mod process;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+
+/// The longest question on standard input, in bytes.
+const MAX_INPUT_BYTES: usize = 200_000;
+/// The longest question that is an argument: one argument has at most 128 KiB on Linux.
+const MAX_ARGUMENT_BYTES: usize = 100 << 10;
+
+/// How an agent is asked.
+#[derive(Debug)]
+pub struct Ask {
+    /// The agent's name, as in records.
+    pub name: &'static str,
+    program: &'static str,
+    words: &'static [&'static str],
+    /// The option that chooses a model.
+    model_option: Option<&'static str>,
+    /// Whether the question is read from standard input; otherwise it is the word after `words`.
+    is_on_stdin: bool,
+    /// Where the answer is in a JSON object; `None` if it is printed as it is.
+    answer_key: Option<&'static str>,
+    environment: &'static [(&'static str, &'static str)],
+}
+
+/// An agent that is asked by words alone.
+const PLAIN: Ask = Ask {
+    name: "",
+    program: "",
+    words: &[],
+    model_option: Some("--model"),
+    is_on_stdin: true,
+    answer_key: None,
+    environment: &[],
+};
+
+/// All agents that can be asked.
+pub const ALL: &[Ask] = &[
+    Ask {
+        name: "claude",
+        program: "claude",
+        words: &[
+            "-p",
+            "--output-format",
+            "json",
+            "--setting-sources",
+            "",
+            "--strict-mcp-config",
+            "--tools",
+            "",
+            "--no-session-persistence",
+        ],
+        answer_key: Some("result"),
+        ..PLAIN
+    },
+    Ask {
+        name: "codex",
+        program: "codex",
+        words: &["exec", "--sandbox", "read-only", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config", "-"],
+        ..PLAIN
+    },
+    Ask {
+        name: "gemini",
+        program: "gemini",
+        words: &["-o", "json", "-p", "Do what the text above asks for."],
+        answer_key: Some("response"),
+        ..PLAIN
+    },
+    Ask { name: "copilot", program: "copilot", words: &["-s", "--no-ask-user", "-p"], is_on_stdin: false, ..PLAIN },
+    Ask {
+        name: "cursor",
+        program: "cursor-agent",
+        words: &["--output-format", "text", "--mode", "ask", "--trust", "-p"],
+        is_on_stdin: false,
+        ..PLAIN
+    },
+    Ask { name: "droid", program: "droid", words: &["exec", "-o", "text"], is_on_stdin: false, ..PLAIN },
+    Ask {
+        name: "opencode",
+        program: "opencode",
+        words: &["run", "--title", "git shiftlog summarise"],
+        environment: &[("OPENCODE_CONFIG_CONTENT", r#"{"permission":{"*":"deny"}}"#)],
+        ..PLAIN
+    },
+    Ask { name: "amp", program: "amp", words: &["-x"], model_option: None, ..PLAIN },
+];
+
+/// Returns how the agent called `name` is asked.
+pub fn find(name: &str) -> Option<&'static Ask> {
+    ALL.iter().find(|ask| ask.name == name)
+}
+
+impl Ask {
+    /// Says whether the agent's program is on `PATH`.
+    pub fn is_installed(&self) -> bool {
+        self.find_program().is_some()
+    }
+
+    /// Returns how long a question may be, in bytes.
+    pub fn max_question_bytes(&self) -> usize {
+        if self.is_on_stdin { MAX_INPUT_BYTES } else { MAX_ARGUMENT_BYTES }
+    }
+
+    /// Asks the agent and returns what it answers, without a code fence around it: text that nobody has looked at.
+    ///
+    /// The agent and all that it has started end after `limit`, and when this process does. Its hooks find
+    /// `SHIFTLOG_HOOK=off`.
+    ///
+    /// # Errors
+    ///
+    /// If the agent is not installed, fails, says nothing, or needs longer; the reason is what it said last.
+    pub fn answer(&self, question: &str, model: Option<&str>, limit: Duration) -> Result<String> {
+        let failed = |reason: String| Error::other(format!("cannot ask {}", self.name)).because(reason);
+        let program = self.find_program().ok_or_else(|| failed(format!("'{}' is not on PATH", self.program)))?;
+        let words = self.words(question, model).map_err(failed)?;
+        let input = if self.is_on_stdin { question } else { "" };
+        let ended = process::run(&program, &words, self.environment, input, limit).map_err(failed)?;
+        match self.parse(&ended.stdout) {
+            Ok(answer) if ended.status.success() => Ok(answer),
+            Err(reason) if ended.status.success() => Err(failed(reason)),
+            answer => {
+                let last = ended.stderr.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
+                // Some tell what went wrong where the answer should be.
+                let reason =
+                    last.or_else(|| answer.err()).unwrap_or_else(|| format!("it failed with {}", ended.status));
+                Err(failed(reason))
+            }
+        }
+    }
+
+    /// Returns the arguments; a question on standard input is none of them.
+    fn words(&self, question: &str, model: Option<&str>) -> Result<Vec<String>, String> {
+        let model = match (model, self.model_option) {
+            (Some(model), Some(option)) => vec![option.to_owned(), model.to_owned()],
+            (Some(_), None) => return Err("it cannot be told which model to use".to_owned()),
+            (None, _) => Vec::new(),
+        };
+        let question = (!self.is_on_stdin).then(|| question.to_owned());
+        let mut words: Vec<String> = self.words.iter().map(|word| (*word).to_owned()).collect();
+        // What must stand last is an operand or takes the question; the model goes before it.
+        let at = if words.first().is_some_and(|word| !word.starts_with('-')) { 1 } else { 0 };
+        words.splice(at..at, model);
+        words.extend(question);
+        Ok(words)
+    }
+
+    /// Finds the program; where `PATH` names a directory from the current one, that is not meant: the agent runs elsewhere.
+    fn find_program(&self) -> Option<PathBuf> {
+        let name = format!("{}{}", self.program, std::env::consts::EXE_SUFFIX);
+        let path = std::env::var_os("PATH")?;
+        let mut candidates =
+            std::env::split_paths(&path).filter(|directory| directory.is_absolute()).map(|dir| dir.join(&name));
+        candidates.find(|program| is_executable(program))
+    }
+
+    /// Returns the answer that is in what an agent printed.
+    fn parse(&self, printed: &str) -> Result<String, String> {
+        let answer = match self.answer_key {
+            None => printed.to_owned(),
+            Some(key) => {
+                // Some print a line of news first.
+                let start = if printed.starts_with('{') { 0 } else { printed.find("\n{").map_or(0, |at| at + 1) };
+                let mut values = serde_json::Deserializer::from_str(&printed[start..]).into_iter::<Value>();
+                let Some(Ok(object)) = values.next() else { return Err("its answer is no JSON".to_owned()) };
+                let answer = object.get(key).and_then(Value::as_str).unwrap_or_default();
+                if let Some(reason) = object.pointer("/error/message").and_then(Value::as_str) {
+                    return Err(reason.to_owned());
+                }
+                if object.get("is_error").and_then(Value::as_bool) == Some(true) {
+                    return Err(answer.to_owned());
+                }
+                answer.to_owned()
+            }
+        };
+        let answer = without_fence(answer.trim()).trim();
+        if answer.is_empty() { Err("it gave no answer".to_owned()) } else { Ok(answer.to_owned()) }
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    let Ok(metadata) = path.metadata() else { return false };
+    #[cfg(unix)]
+    let has_bit = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let has_bit = true;
+    metadata.is_file() && has_bit
+}
+
+/// Returns what is in a code fence, if all of a text is in one.
+fn without_fence(text: &str) -> &str {
+    let inner =
+        text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")).and_then(|rest| rest.split_once('\n'));
+    match inner {
+        Some((_, inner)) if !inner.contains("```") => inner,
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_agent_is_told_its_model_and_gets_the_question_where_it_reads_it() {
+        let words = |name: &str| find(name).expect("an agent").words("Q", Some("m")).map(|words| words.join(" "));
+        let claude = "--model m -p --output-format json --setting-sources  --strict-mcp-config --tools  \
+                      --no-session-persistence";
+        assert_eq!(words("claude").as_deref(), Ok(claude));
+        let codex = "exec --model m --sandbox read-only --skip-git-repo-check --ephemeral --ignore-user-config -";
+        assert_eq!(words("codex").as_deref(), Ok(codex));
+        assert_eq!(words("copilot").as_deref(), Ok("--model m -s --no-ask-user -p Q"));
+        assert_eq!(words("droid").as_deref(), Ok("exec --model m -o text Q"));
+        assert_eq!(words("opencode").as_deref(), Ok("run --model m --title git shiftlog summarise"));
+        assert!(words("amp").is_err());
+        assert!(
+            ALL.iter()
+                .all(|ask| ask.words("Q", None).is_ok_and(|words| words.contains(&"Q".into()) != ask.is_on_stdin))
+        );
+    }
+
+    #[test]
+    fn an_answer_is_found_in_what_each_agent_prints() {
+        let parse = |name: &str, printed: &str| find(name).expect("an agent").parse(printed);
+        let said = |text: &str| Ok(text.to_owned());
+        assert_eq!(parse("claude", "{\"result\":\"It backs off.\\n\",\"is_error\":false}\n"), said("It backs off."));
+        assert_eq!(parse("claude", "{\"result\":\"Not logged in\",\"is_error\":true}"), Err("Not logged in".into()));
+        assert_eq!(parse("gemini", "News.\n{\n \"response\": \"It backs off.\"\n}\nmore"), said("It backs off."));
+        assert_eq!(parse("gemini", "{\"error\":{\"message\":\"no quota\"}}"), Err("no quota".into()));
+        assert_eq!(parse("gemini", "It backs off."), Err("its answer is no JSON".into()));
+        assert_eq!(parse("codex", "```text\nIt backs off.\n```\n"), said("It backs off."));
+        let two = "```a\nx\n```\nand\n```b\ny\n```";
+        assert_eq!(parse("codex", two), said(two), "a fence around a part stays");
+        assert_eq!(parse("codex", " \n"), Err("it gave no answer".into()));
+    }
+}

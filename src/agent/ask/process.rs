@@ -1,0 +1,148 @@
+//! Running an agent on its own: an empty directory, an environment without Git's variables, an end at a given time.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The longest answer, in bytes.
+const MAX_ANSWER_BYTES: u64 = 1 << 20;
+/// The most that an agent may tell beside it.
+const MAX_STDERR_BYTES: u64 = 64 << 20;
+/// How long an agent has to clean up when its time is over.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// What agents tell their children. Whoever is asked is no part of the session that asks.
+const SESSION_VARIABLES: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "CURSOR_AGENT",
+    "OPENCODE",
+    "AGENT_THREAD_ID",
+];
+
+/// How an agent ended, and what it printed.
+pub struct Ended {
+    pub status: ExitStatus,
+    pub stdout: String,
+    /// The end of it.
+    pub stderr: String,
+}
+
+/// Runs an agent until it ends, at most for `limit`. Says why it was ended, or could not be run.
+pub fn run(
+    program: &Path,
+    words: &[String],
+    environment: &[(&str, &str)],
+    input: &str,
+    limit: Duration,
+) -> Result<Ended, String> {
+    let failed = |error: io::Error| error.to_string();
+    let directory = tempfile::tempdir().map_err(failed)?;
+    let mut command = command(program, words, directory.path());
+    // What is in a file is there at once: no process that has inherited it can keep us waiting for its end.
+    let (mut stdin, mut stdout, mut stderr) = files().map_err(failed)?;
+    stdin.write_all(input.as_bytes()).and_then(|()| stdin.rewind()).map_err(failed)?;
+    command.envs(environment.iter().copied()).stdin(stdin);
+    command.stdout(stdout.try_clone().map_err(failed)?).stderr(stderr.try_clone().map_err(failed)?);
+    let status = wait(command.spawn().map_err(failed)?, limit, &stdout, &stderr)?;
+    let told = stderr.metadata().map_or(0, |metadata| metadata.len());
+    let stderr = text(&mut stderr, told.saturating_sub(MAX_ANSWER_BYTES));
+    Ok(Ended { status, stdout: text(&mut stdout, 0), stderr })
+}
+
+fn files() -> io::Result<(File, File, File)> {
+    Ok((tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?))
+}
+
+fn command(program: &Path, words: &[String], directory: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.args(words).current_dir(directory).env("PWD", directory).env_remove("OLDPWD");
+    let is_gits = |name: &std::ffi::OsString| name.to_string_lossy().starts_with("GIT_");
+    for name in std::env::vars_os().map(|(name, _)| name).filter(is_gits) {
+        command.env_remove(name);
+    }
+    SESSION_VARIABLES.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    command.env("SHIFTLOG_HOOK", "off");
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+}
+
+/// Returns what stands in a file from `start` on, at most as much as an answer may have.
+fn text(file: &mut File, start: u64) -> String {
+    let mut bytes = Vec::new();
+    let _ = file.seek(SeekFrom::Start(start)).and_then(|_| file.take(MAX_ANSWER_BYTES).read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Waits until a child ends; ends it when the time is over, or it says too much.
+fn wait(mut child: Child, limit: Duration, stdout: &File, stderr: &File) -> Result<ExitStatus, String> {
+    let guard = Guard::over(&child);
+    let deadline = Instant::now() + limit;
+    let is_over = |file: &File, max: u64| file.metadata().is_ok_and(|metadata| metadata.len() > max);
+    // What fills a disk gets no time for it.
+    let mut grace = Duration::ZERO;
+    let reason = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Err(error) => break error.to_string(),
+            Ok(None) if Instant::now() >= deadline => {
+                grace = GRACE;
+                break format!("no answer within {} seconds", limit.as_secs());
+            }
+            Ok(None) if is_over(stdout, MAX_ANSWER_BYTES) || is_over(stderr, MAX_STDERR_BYTES) => {
+                break "it says too much".to_owned();
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    end(&mut child, grace);
+    drop(guard);
+    Err(reason)
+}
+
+/// Ends a child that has not been waited for, with all that it has started.
+fn end(child: &mut Child, grace: Duration) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        use rustix::process::{Signal, kill_process_group};
+        let _ = kill_process_group(group, Signal::TERM);
+        std::thread::sleep(grace);
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Ends an agent when this process is gone before it is: Ctrl-C reaches our own process group, and the agent has another.
+struct Guard(Option<Child>);
+
+impl Guard {
+    fn over(agent: &Child) -> Self {
+        if cfg!(not(unix)) {
+            return Guard(None);
+        }
+        // It reads a word from us when all is well, and the end of its input when we are no more.
+        let mut command = Command::new("sh");
+        command.args(["-c", "read -r done || kill -s TERM -- \"-$1\"", "sh", &agent.id().to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        Guard(command.spawn().ok())
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(mut guard) = self.0.take() {
+            let _ = guard.stdin.take().map(|mut stdin| stdin.write_all(b"done\n"));
+            let _ = guard.wait();
+        }
+    }
+}

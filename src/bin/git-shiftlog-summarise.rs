@@ -1,0 +1,5 @@
+//! `git shiftlog summarise`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::summarise::run()
+}

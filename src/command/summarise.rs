@@ -1,0 +1,179 @@
+//! `git shiftlog summarise`: an agent says what the conversation of a commit comes to.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use bstr::ByteSlice as _;
+use clap::Parser;
+
+use crate::agent::ask::{self, Ask};
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Kind, Result};
+use crate::git::{Commit, Repository};
+use crate::pretty;
+use crate::record::{Conversation, Reader, redaction, save_summary, saved_summary};
+
+/// How long saving may take while other processes keep moving the ref.
+const SAVE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Have an agent summarise the conversation of a commit
+///
+/// The conversation is sent to the provider of the agent that is asked.
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-summarise", override_usage = "git shiftlog summarise [<options>] [<commit>...]")]
+pub struct Options {
+    /// Say what to look at above all
+    #[arg(long, value_name = "words")]
+    focus: Option<String>,
+    /// Ask this agent; the conversation goes to its provider
+    #[arg(long, value_name = "name")]
+    agent: Option<String>,
+    /// Let the agent use this model
+    #[arg(long, value_name = "name")]
+    model: Option<String>,
+    /// Keep the summary in the record of the conversation
+    #[arg(long)]
+    save: bool,
+    /// Ask also where a summary is saved
+    #[arg(short = 'f', long)]
+    force: bool,
+    /// Wait this long for an answer (default: 120)
+    #[arg(long, value_name = "seconds", default_value_t = 120, hide_default_value = true,
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Read notes from this ref, and save to it
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// Commits; HEAD by default
+    #[arg(value_name = "commit")]
+    revisions: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|mut options: Options| {
+        let repo = cli::repository()?;
+        super::add::store_pending(&repo);
+        if options.revisions.is_empty() {
+            options.revisions.push("HEAD".into());
+        }
+        // Nobody is asked before all that was typed is known to be right.
+        options.revisions.iter().try_for_each(|revision| repo.resolve(revision).map(drop))?;
+        let mut outcome = Outcome::Done;
+        let mut has_printed = false;
+        for revision in &options.revisions {
+            match summarise(&repo, &options, revision, &mut has_printed) {
+                // Where the others would fare no better, there is no need to try.
+                Err(error) if matches!(error.kind(), Kind::Usage | Kind::Unsupported | Kind::ReaderGone) => {
+                    return Err(error);
+                }
+                Err(error) => {
+                    cli::error(&error);
+                    outcome = Outcome::No;
+                }
+                Ok(()) => {}
+            }
+        }
+        Ok(outcome)
+    })
+}
+
+/// Prints the summary of a commit: the one that is saved, or what an agent says now.
+fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: &mut bool) -> Result<()> {
+    let reader = reader(repo, options);
+    let conversations = super::show::find(&reader, revision, None, false)?;
+    let commit = repo.commit(repo.resolve(revision)?)?;
+    let saved = saved_summary(&reader, commit.commit_id)?;
+    if let Some(saved) = saved.filter(|_| !options.force) {
+        if options.focus.is_some() {
+            cli::hint(Some(repo), "this summary was saved earlier; '--force' asks anew");
+        }
+        return print(repo, options, &commit, &saved, true, has_printed);
+    }
+    let ask = choose(repo, options, &conversations)?;
+    let question = question(repo, options, ask, revision, &commit, conversations)?;
+    let answer = ask.answer(&question, options.model.as_deref(), Duration::from_secs(options.timeout))?;
+    let text = pretty::text(&answer).trim().to_owned();
+    let saved = if options.save { save(repo, options, &commit, &text).map(|()| true) } else { Ok(false) };
+    // What cannot be saved can still be read.
+    print(repo, options, &commit, &text, matches!(saved, Ok(true)), has_printed)?;
+    saved.map(drop)
+}
+
+fn reader<'r>(repo: &'r Repository, options: &Options) -> Reader<'r> {
+    Reader::new(repo, cli::notes_ref(repo, options.notes_ref.as_deref()).as_deref())
+}
+
+/// Chooses the agent: the option, then the config, then who had the conversation, then any that is there.
+fn choose(repo: &Repository, options: &Options, conversations: &[Conversation]) -> Result<&'static Ask> {
+    let known = || ask::ALL.iter().map(|ask| ask.name).collect::<Vec<_>>().join(", ");
+    let named = options.agent.clone().or_else(|| repo.config_string("shiftlog.summariseAgent"));
+    if let Some(name) = named {
+        let unknown =
+            || Error::new(Kind::Usage, format!("cannot ask agent '{name}'")).hint(format!("known: {}", known()));
+        return ask::find(&name).ok_or_else(unknown);
+    }
+    let of_session = conversations.iter().filter_map(|each| ask::find(&each.summary.key.agent));
+    let none =
+        || Error::new(Kind::Unsupported, "no agent that can be asked is installed").hint(format!("known: {}", known()));
+    of_session.chain(ask::ALL).find(|ask| ask.is_installed()).ok_or_else(none)
+}
+
+/// Returns what the agent is asked, without the secrets that another tool may have stored.
+fn question(
+    repo: &Repository,
+    options: &Options,
+    ask: &Ask,
+    revision: &str,
+    commit: &Commit,
+    mut conversations: Vec<Conversation>,
+) -> Result<String> {
+    let redactor = redaction::redactor(repo)?;
+    conversations.iter_mut().for_each(|conversation| conversation.redact(&redactor));
+    let problems = conversations.iter().flat_map(|conversation| &conversation.problems);
+    if conversations.iter().all(|conversation| conversation.messages.is_empty()) {
+        let nothing = Error::other(format!("there are no words to summarise for {revision}"));
+        return Err(problems.take(1).fold(nothing, |error, problem| error.because(problem.clone())));
+    }
+    problems.for_each(|problem| cli::warning(problem));
+    let paths = repo.changed_paths(commit)?;
+    let focus = options.focus.as_deref();
+    Ok(pretty::summary_question(commit, &paths, &conversations, focus, ask.max_question_bytes()))
+}
+
+fn save(repo: &Repository, options: &Options, commit: &Commit, text: &str) -> Result<()> {
+    // It took a while: what is recorded now need not be what was read.
+    let reader = reader(repo, options);
+    let notes_ref = cli::full_notes_ref(repo, options.notes_ref.as_deref());
+    save_summary(&reader, &notes_ref, commit.commit_id, text, Instant::now() + SAVE_TIMEOUT)
+}
+
+fn print(
+    repo: &Repository,
+    options: &Options,
+    commit: &Commit,
+    summary: &str,
+    is_saved: bool,
+    has_printed: &mut bool,
+) -> Result<()> {
+    let summary = pretty::text(summary);
+    let mut text = String::new();
+    if options.json {
+        let mut object = pretty::commit_object(commit);
+        object["summary"] = summary.into();
+        object["saved"] = is_saved.into();
+        text = format!("{}\n", pretty::json(&object));
+    } else {
+        if options.revisions.len() > 1 {
+            let subject = pretty::line(&commit.subject().to_str_lossy());
+            let gap = if std::mem::replace(has_printed, true) { "\n" } else { "" };
+            text = format!("{gap}{} {subject}\n\n", repo.abbreviate(commit.commit_id));
+        }
+        text += &format!("{summary}\n");
+    }
+    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)
+}
