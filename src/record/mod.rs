@@ -3,12 +3,16 @@
 //! Read [`Record`] first, then [`Recorder`] for writing and [`Reader`] for reading. The stored form is described in
 //! gitshiftlog-format(5).
 
+pub mod attribute;
 mod branches;
+mod candidates;
 mod capture;
 mod changes;
 mod earlier;
+mod evidence;
 pub mod fsck;
 pub mod hook;
+pub mod import;
 mod link;
 mod mapper;
 mod note;
@@ -24,6 +28,7 @@ pub mod restore;
 mod state;
 pub mod sync;
 mod tombstone;
+mod trace;
 pub mod verify;
 mod walk;
 
