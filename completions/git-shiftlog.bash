@@ -4,7 +4,7 @@
 
 _git_shiftlog ()
 {
-	local commands="init log list show summarise tldr resume branches get keys mcp add sync remap fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show summarise tldr resume branches get keys mcp add import sync remap fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -37,8 +37,11 @@ _git_shiftlog ()
 	init,--mcp=*)
 		__gitcomp "vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex" "" "${cur##--mcp=}"
 		;;
-	init,--agent=*|add,--agent=*|log,--agent=*|list,--agent=*)
+	init,--agent=*|add,--agent=*|import,--agent=*|log,--agent=*|list,--agent=*)
 		__gitcomp "claude" "" "${cur##--agent=}"
+		;;
+	import,--min-confidence=*)
+		__gitcomp "high medium low" "" "${cur##--min-confidence=}"
 		;;
 	add,--transcript=*)
 		_filedir 2>/dev/null
@@ -83,6 +86,9 @@ _git_shiftlog ()
 		;;
 	add,--*)
 		__gitcomp "--transcript= --session= --agent= --since= --ref= --quiet --help"
+		;;
+	import,--*)
+		__gitcomp "--agent= --since= --min-confidence= --dry-run --json --ref= --quiet --help"
 		;;
 	sync,--*)
 		__gitcomp "--notes-only --all --dry-run --json --ref= --quiet --help"
@@ -812,6 +818,69 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__add -o nosort -o bashdefault -o default git-shiftlog-add
 else
     complete -F _git__shiftlog__add -o bashdefault -o default git-shiftlog-add
+fi
+
+_git__shiftlog__import() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__import"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__import)
+            opts="-n -q -h --agent --since --min-confidence --dry-run --json --ref --quiet"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --min-confidence)
+                    COMPREPLY=($(compgen -W "high medium low" -- "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__import -o nosort -o bashdefault -o default git-shiftlog-import
+else
+    complete -F _git__shiftlog__import -o bashdefault -o default git-shiftlog-import
 fi
 
 _git__shiftlog__sync() {

@@ -32,6 +32,7 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a get -d 'Read one reco
 complete -c git -f -n __fish_git_shiftlog_needs_command -a keys -d 'List what is at a path of the recorded data'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a mcp -d 'Serve conversations to agents over MCP'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a import -d 'Record what agents did before'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a sync -d 'Exchange conversations with a remote'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a remap -d 'Carry conversations over rewritten history'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a fsck -d 'Check that all that is recorded is there'
@@ -146,6 +147,17 @@ complete -c git-shiftlog-add -l since -d 'Let the increment begin after this seg
 complete -c git-shiftlog-add -l ref -d 'Write to this notes ref' -r
 complete -c git-shiftlog-add -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-add -s h -d 'Print this usage'
+
+complete -c git-shiftlog-import -l agent -d 'Read the store of this agent; may be given several times (default: all)' -r
+complete -c git-shiftlog-import -l since -d 'Leave out sessions that were last written before a date' -r
+complete -c git-shiftlog-import -l min-confidence -d 'How sure it must be that a session made a commit (high, medium or low)' -r -f -a "high\t''
+medium\t''
+low\t''"
+complete -c git-shiftlog-import -l ref -d 'Write to this notes ref' -r
+complete -c git-shiftlog-import -s n -l dry-run -d 'Say what would be recorded, and do nothing'
+complete -c git-shiftlog-import -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-import -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-import -s h -d 'Print this usage'
 
 complete -c git-shiftlog-sync -l ref -d 'Exchange this notes ref' -r
 complete -c git-shiftlog-sync -l notes-only -d 'Leave transcripts out'

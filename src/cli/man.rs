@@ -35,6 +35,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-doctor" 1,
     "git-shiftlog-fsck" 1,
     "git-shiftlog-get" 1,
+    "git-shiftlog-import" 1,
     "git-shiftlog-init" 1,
     "git-shiftlog-install-docs" 1,
     "git-shiftlog-keys" 1,

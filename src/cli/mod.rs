@@ -8,6 +8,7 @@ mod message;
 mod options;
 mod output;
 mod printing;
+mod progress;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ pub use self::message::{error, hint, warning};
 pub use self::options::{Words, prepared, split_words};
 pub use self::output::{Output, Screen};
 pub use self::printing::Printing;
+pub use self::progress::Progress;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::notes;

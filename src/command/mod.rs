@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod fsck;
 pub mod get;
 pub mod hook;
+pub mod import;
 pub mod init;
 pub mod install_docs;
 pub mod keys;
@@ -50,6 +51,7 @@ pub const ALL: &[Listed] = &[
     Listed { name: "keys", summary: "List what is at a path of the recorded data", options: keys::Options::command },
     Listed { name: "mcp", summary: "Serve conversations to agents over MCP", options: mcp::Options::command },
     Listed { name: "add", summary: "Attach a transcript to a commit by hand", options: add::Options::command },
+    Listed { name: "import", summary: "Record what agents did before", options: import::Options::command },
     Listed { name: "sync", summary: "Exchange conversations with a remote", options: sync::Options::command },
     Listed { name: "remap", summary: "Carry conversations over rewritten history", options: remap::Options::command },
     Listed { name: "fsck", summary: "Check that all that is recorded is there", options: fsck::Options::command },

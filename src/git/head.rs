@@ -1,6 +1,6 @@
 //! Where HEAD is, how it got there, and whether Git is in the middle of something.
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 
 use super::{ObjectId, Repository, gix_error};
 use crate::error::Result;
@@ -30,6 +30,18 @@ impl ReflogEntry {
     /// revert or rebase step.
     pub fn is_new_work(&self) -> bool {
         [&b"commit: "[..], b"commit (initial): ", b"commit (amend): "].iter().any(|head| self.message.starts_with(head))
+    }
+
+    /// Says whether this entry is of a commit that was made from older ones: a step of a rebase, a cherry-pick, a revert,
+    /// a mailed patch. What only moved HEAD to a commit that was there says nothing about it.
+    pub fn is_old_work(&self) -> bool {
+        // What comes before the colon is Git's; the subject behind it can say anything.
+        let action = self.message.split_str(": ").next().unwrap_or_default();
+        let steps = [&b"pick)"[..], b"(reword)", b"(squash)", b"(fixup)", b"(edit)", b"(continue)", b"(merge)"];
+        let is_step = steps.iter().any(|step| action.ends_with(step));
+        let others = [&b"rebase"[..], b"cherry-pick", b"revert", b"am", b"commit (cherry-pick)", b"commit (merge)"];
+        let is_rebase = (action.starts_with(b"rebase") || action.starts_with(b"pull")) && is_step;
+        is_rebase || others.contains(&action)
     }
 }
 

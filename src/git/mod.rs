@@ -18,6 +18,7 @@ mod refs;
 mod remote;
 pub mod sign;
 mod walk;
+mod worktrees;
 
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,7 @@ pub use self::names::Names;
 pub use self::refs::{Branch, Merged, Tip, backoff, fault_point, has_fault};
 pub use self::remote::{Asking, Push};
 pub use self::walk::{Order, Range, Step};
+pub use self::worktrees::Worktree;
 
 use crate::error::{Error, Kind, Result};
 

@@ -325,8 +325,7 @@ impl Recorder<'_> {
             if index == current {
                 continue;
             }
-            let is_gone = live.process.is_some_and(|process| !process.is_alive()) || now - live.seen > IDLE_SECS;
-            if !live.is_over && is_gone {
+            if !live.is_over && !is_going_on(live, now) {
                 live.is_over = true;
                 if let Err(error) = self.archive_session(live) {
                     self.state.log(&format!("warning: {}: {error}", live.key()));
@@ -336,7 +335,13 @@ impl Recorder<'_> {
     }
 }
 
-fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
+/// Says whether a session is going on at `now` (epoch), as far as its hooks have told.
+pub(super) fn is_going_on(live: &Live, now: i64) -> bool {
+    let is_gone = live.process.is_some_and(|process| !process.is_alive()) || now - live.seen > IDLE_SECS;
+    !live.is_over && !is_gone
+}
+
+pub(super) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
     Live {
         agent: key.agent.clone(),
         session: key.id.clone(),

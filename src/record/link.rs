@@ -66,7 +66,7 @@ fn edits_a_changed_path(change: &Change, changed: &HashSet<&Path>, session: &Evi
 
 /// Returns a path from the top of the working tree, if it is below it; symbolic links in its directories are followed
 /// only if it does not seem to be.
-fn below(top: &Path, path: &Path) -> Option<PathBuf> {
+pub(super) fn below(top: &Path, path: &Path) -> Option<PathBuf> {
     if let Ok(path) = path.strip_prefix(top) {
         return Some(path.to_owned());
     }

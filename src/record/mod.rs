@@ -4,12 +4,16 @@
 //! gitshiftlog-format(5).
 
 pub mod agents;
+pub mod attribute;
 mod branches;
+mod candidates;
 mod capture;
 mod changes;
 mod earlier;
+mod evidence;
 pub mod fsck;
 pub mod hook;
+pub mod import;
 mod link;
 mod mapper;
 mod note;
@@ -26,6 +30,7 @@ mod state;
 mod summary;
 pub mod sync;
 mod tombstone;
+mod trace;
 pub mod verify;
 mod walk;
 

@@ -583,7 +583,7 @@ fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
         update(&mut live.progress);
         live.sub_agents.values_mut().for_each(update);
         if live != before {
-            state.save(&live)?;
+            state.update(&live)?;
         }
         if plan.sessions.contains(&live.key()) && live.transcript.exists() {
             files.insert(live.transcript.clone());
@@ -591,6 +591,7 @@ fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
     }
     let here = repo.worktree().unwrap_or(repo.git_dir()).to_owned();
     for session in &plan.sessions {
+        state.mark_purged(session)?;
         let found = agent::find(&session.agent).and_then(|agent| agent.transcript(&session.id, &here));
         files.extend(found);
     }

@@ -2,6 +2,7 @@
 //!
 //! Read [`Recorder::record_stretch`]: every word that is kept goes through it. What hooks do is in `hook`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ pub struct Recorder<'r> {
     redaction: Redaction,
     /// What was removed for good and is not stored again.
     purged: Tombstones,
-    _lock: Lock,
+    lock: Lock,
 }
 
 /// What to attach to a commit by hand.
@@ -91,7 +92,7 @@ impl<'r> Recorder<'r> {
             report: Report::default(),
             redaction: Rc::new(redaction::redactor(repo)),
             purged: Tombstones::read(repo).unwrap_or_default(),
-            _lock: lock,
+            lock,
         };
         // A lock that stays must not use up the time for what is new.
         recorder.deadline = deadline.min(Instant::now() + PENDING_SHARE);
@@ -105,6 +106,12 @@ impl<'r> Recorder<'r> {
     /// Returns what was done.
     pub fn finish(self) -> Report {
         self.report
+    }
+
+    /// Lets other hooks go on while long work is done; each write may take until `deadline`.
+    pub(super) fn let_others_in(&mut self, deadline: Instant) {
+        self.lock = Lock::default();
+        self.deadline = deadline;
     }
 
     /// Notes a failure in the log and in the report.
@@ -246,6 +253,43 @@ impl<'r> Recorder<'r> {
         for commit_id in &stretch.commit_ids {
             self.state.log(&format!("recorded {} on {commit_id}, {} bytes", stretch.key, progress.stored.bytes));
             self.report.recorded.push((*commit_id, stretch.key.clone()));
+        }
+        Ok(())
+    }
+
+    /// Stores a transcript whole, and records its parts on commits: each goes from the end of the one before to its own
+    /// end, a line end of the transcript.
+    ///
+    /// What is archived already is not cut any more: a part that ends in it ends with it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be stored; what has been recorded by then stays, and `progress` knows it.
+    pub(super) fn record_parts(
+        &mut self,
+        key: &SessionKey,
+        transcript: Vec<u8>,
+        ends: &[(u64, ObjectId)],
+        progress: &mut Progress,
+    ) -> Result<()> {
+        let agent = known_agent(&key.agent)?;
+        let mut reading = Reading::of_bytes(&self.archive, agent, key, &self.redaction, progress, transcript)?;
+        let (kept, end) = (reading.kept(), reading.end());
+        let mut parts: BTreeMap<u64, Vec<ObjectId>> = BTreeMap::from([(end, Vec::new())]);
+        for (until, commit_id) in ends {
+            parts.entry((*until).clamp(kept, end)).or_default().push(*commit_id);
+        }
+        for (until, commit_ids) in parts {
+            let since = progress.recorded.clone();
+            let from = if commit_ids.is_empty() { reading.kept() } else { reading.position(&since)? };
+            let survey = reading.survey(from, until)?;
+            let until = survey.until;
+            let key = key.clone();
+            let mut stretch = Stretch { key, reading, transcript: None, survey, since, until, commit_ids };
+            if until > from {
+                self.try_record(&mut stretch, progress)?;
+            }
+            reading = stretch.reading;
         }
         Ok(())
     }

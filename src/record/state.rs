@@ -116,6 +116,7 @@ pub struct State {
 }
 
 /// Keeps other hooks of this repository out while it is held; the system releases it with the process.
+#[derive(Default)]
 pub struct Lock {
     _file: Option<File>,
 }
@@ -170,10 +171,12 @@ impl State {
         sessions
     }
 
-    /// Returns all sessions that are known, settled ones too.
+    /// Returns all sessions that are known, settled and imported ones too.
     pub fn all_sessions(&self) -> Vec<Live> {
         let mut sessions = self.sessions();
-        let entries = std::fs::read_dir(self.root.join("settled")).into_iter().flatten().flatten();
+        let entries =
+            ["settled", "imported"].into_iter().filter_map(|name| std::fs::read_dir(self.root.join(name)).ok());
+        let entries = entries.flatten().flatten();
         sessions.extend(
             entries.filter_map(|entry| serde_json::from_slice::<Live>(&std::fs::read(entry.path()).ok()?).ok()),
         );
@@ -182,8 +185,8 @@ impl State {
 
     /// Returns the session called `key`, if it is known.
     pub fn session(&self, key: &SessionKey) -> Option<Live> {
-        let bytes = std::fs::read(self.file("live", key)).or_else(|_| std::fs::read(self.file("settled", key)));
-        serde_json::from_slice(&bytes.ok()?).ok()
+        let mut files = ["live", "settled", "imported"].into_iter().map(|name| self.file(name, key));
+        serde_json::from_slice(&files.find_map(|file| std::fs::read(file).ok())?).ok()
     }
 
     /// Writes down a session.
@@ -197,8 +200,46 @@ impl State {
         // Those that are settled stand apart, so that the next hooks need not read them.
         let (here, there) = if live.is_settled() { ("settled", "live") } else { ("live", "settled") };
         write_private(&self.file(here, &live.key()), &bytes)?;
-        let _ = std::fs::remove_file(self.file(there, &live.key()));
+        for there in [there, "imported"] {
+            let _ = std::fs::remove_file(self.file(there, &live.key()));
+        }
         Ok(())
+    }
+
+    /// Writes down a session of the past: no hook looks at it, but how far it is stored is known.
+    ///
+    /// # Errors
+    ///
+    /// As [`State::save`].
+    pub fn save_imported(&self, live: &Live) -> Result<()> {
+        let bytes =
+            serde_json::to_vec(live).map_err(|error| Error::other("cannot write a session's state").because(error))?;
+        write_private(&self.file("imported", &live.key()), &bytes)
+    }
+
+    /// Writes down a session that is known already: one that is known from an import alone stays one.
+    ///
+    /// # Errors
+    ///
+    /// As [`State::save`].
+    pub fn update(&self, live: &Live) -> Result<()> {
+        let has = |name| self.file(name, &live.key()).exists();
+        let is_imported = has("imported") && !has("live") && !has("settled");
+        if is_imported { self.save_imported(live) } else { self.save(live) }
+    }
+
+    /// Remembers of a session that words of it were removed for good: an import must not bring them back.
+    ///
+    /// # Errors
+    ///
+    /// As [`State::save`].
+    pub fn mark_purged(&self, key: &SessionKey) -> Result<()> {
+        write_private(&self.file("purged", key), b"{}")
+    }
+
+    /// Says whether words of a session were removed for good here.
+    pub fn is_purged(&self, key: &SessionKey) -> bool {
+        self.file("purged", key).exists()
     }
 
     /// Forgets a session that is not settled.

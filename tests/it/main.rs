@@ -8,6 +8,7 @@ mod documents;
 mod earlier;
 mod fixtures;
 mod hostile;
+mod importing;
 mod integrity;
 mod mcp;
 mod model;

@@ -10,7 +10,7 @@ use crate::sharing::line;
 use crate::support::{Ran, Scratch};
 
 /// Returns where Claude Code looks for a session that runs in a directory.
-fn place(scratch: &Scratch, directory: &Path, session: &str) -> PathBuf {
+pub fn place(scratch: &Scratch, directory: &Path, session: &str) -> PathBuf {
     let name = directory.to_str().unwrap().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     scratch.home().join(".claude/projects").join(name).join(format!("{session}.jsonl"))
 }

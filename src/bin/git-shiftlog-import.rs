@@ -1,0 +1,5 @@
+//! `git shiftlog import`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::import::run()
+}

@@ -1,0 +1,199 @@
+//! `git shiftlog import`: what agents did before anybody recorded it.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use serde_json::json;
+
+use crate::agent::{self, Agent};
+use crate::cli::{self, Outcome, Progress};
+use crate::error::{Error, Kind, Result};
+use crate::git::Repository;
+use crate::pretty;
+use crate::record::attribute::{Confidence, Evidence};
+use crate::record::import::{Done, Fate, Link, Plan, Planned, Request, carry_out, plan};
+
+/// Record what agents did before
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-import", override_usage = "git shiftlog import [<options>]")]
+pub struct Options {
+    /// Read the store of this agent; may be given several times (default: all)
+    #[arg(long, value_name = "name", action = clap::ArgAction::Append)]
+    agent: Vec<String>,
+    /// Leave out sessions that were last written before a date
+    #[arg(long, value_name = "date")]
+    since: Option<String>,
+    /// How sure it must be that a session made a commit (high, medium or low)
+    #[arg(
+        long,
+        value_name = "level",
+        default_value = "medium",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    min_confidence: Least,
+    /// Say what would be recorded, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Write to this notes ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// Say nothing when it is done
+    #[arg(short = 'q', long)]
+    quiet: bool,
+}
+
+/// The value of `--min-confidence`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum Least {
+    High,
+    Medium,
+    Low,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        let agents = agents(&options.agent)?;
+        let since = options.since.as_deref().map_or(Ok(0), |date| repo.parse_date(date))?;
+        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
+        let least = match options.min_confidence {
+            Least::High => Confidence::High,
+            Least::Medium => Confidence::Medium,
+            Least::Low => Confidence::Low,
+        };
+        let mut progress = Progress::new("Reading sessions", !options.quiet);
+        let request = Request { agents: &agents, since, least };
+        let plan = plan(&repo, &notes_ref, &request, &mut |done, total| progress.tell(done, total))?;
+        let done = if options.dry_run {
+            None
+        } else {
+            let mut progress = Progress::new("Recording sessions", !options.quiet);
+            Some(carry_out(&repo, &notes_ref, &plan, &mut |done, total| progress.tell(done, total)))
+        };
+        report(&repo, &options, &plan, done.as_ref())?;
+        let problems = plan.problems.iter().chain(done.iter().flat_map(|done| &done.problems));
+        let has_failed = problems.map(cli::error).count() > 0;
+        if let Some(done) = &done {
+            cli::tell(&repo, &done.report);
+        }
+        Ok(if has_failed { Outcome::No } else { Outcome::Done })
+    })
+}
+
+fn agents(names: &[String]) -> Result<Vec<&'static dyn Agent>> {
+    if names.is_empty() {
+        return Ok(agent::all().collect());
+    }
+    let find =
+        |name: &String| agent::find(name).ok_or_else(|| Error::new(Kind::Usage, format!("unknown agent '{name}'")));
+    names.iter().map(find).collect()
+}
+
+/// Returns what became of a session, or would; `None` if it could not be stored.
+fn outcome<'p>(planned: &'p Planned, done: Option<&Done>) -> Option<(Fate, Vec<&'p Link>)> {
+    let Some(done) = done.filter(|_| matches!(planned.fate, Fate::Recorded | Fate::Archived)) else {
+        return Some((planned.fate, planned.links.iter().collect()));
+    };
+    if let Some(commit_ids) = done.recorded.get(&planned.key) {
+        return Some((
+            Fate::Recorded,
+            planned.links.iter().filter(|link| commit_ids.contains(&link.commit_id)).collect(),
+        ));
+    }
+    done.archived.contains(&planned.key).then_some((Fate::Archived, Vec::new()))
+}
+
+fn report(repo: &Repository, options: &Options, plan: &Plan, done: Option<&Done>) -> Result<()> {
+    let outcomes = plan.sessions.iter().filter_map(|planned| Some((planned, outcome(planned, done)?)));
+    let outcomes: Vec<(&Planned, (Fate, Vec<&Link>))> = outcomes.collect();
+    let mut text = String::new();
+    if options.json {
+        for (planned, (fate, links)) in &outcomes {
+            text += &objects(planned, *fate, links);
+        }
+    } else if !options.quiet {
+        let mut names = repo.names();
+        for (planned, (fate, links)) in &outcomes {
+            for link in links {
+                let verb = if done.is_some() { "has" } else { "would get" };
+                let (confidence, why) = (confidence(link.evidence), reason(link.evidence));
+                let name = names.shorten(link.commit_id);
+                text += &format!("{name} {verb} session {} ({confidence}: {why})\n", planned.key);
+            }
+            text += &match fate {
+                Fate::Recorded => String::new(),
+                Fate::Archived if done.is_some() => format!("archived session {}\n", planned.key),
+                Fate::Archived => format!("would archive session {}\n", planned.key),
+                Fate::GoingOn => format!("left session {} alone: it is going on\n", planned.key),
+                Fate::Purged => format!("left session {} alone: words of it were purged\n", planned.key),
+            };
+        }
+        let of = |wanted: Fate| outcomes.iter().filter(move |(_, (fate, _))| *fate == wanted);
+        let commits: std::collections::BTreeSet<_> =
+            of(Fate::Recorded).flat_map(|(_, (_, links))| links.iter().map(|link| link.commit_id)).collect();
+        let sessions = pretty::count(of(Fate::Recorded).count() as u64, "session");
+        let commits = pretty::count(commits.len() as u64, "commit");
+        let archived = of(Fate::Archived).count();
+        text += &match done {
+            Some(_) => format!("recorded {sessions} on {commits}, archived {archived}\n"),
+            None => format!("would record {sessions} on {commits}, archive {archived}\n"),
+        };
+    }
+    std::io::stdout().write_all(pretty::text(&text).as_bytes()).map_err(Error::output)
+}
+
+/// Returns the objects of a session, a line each: one for each of its commits, or one if it has none.
+fn objects(planned: &Planned, fate: Fate, links: &[&Link]) -> String {
+    let fate = match fate {
+        Fate::Recorded => "recorded",
+        Fate::Archived => "archived",
+        Fate::GoingOn => "going-on",
+        Fate::Purged => "purged",
+    };
+    let (agent, session) = (&planned.key.agent, &planned.key.id);
+    if links.is_empty() {
+        let object = json!({"version": 1, "agent": agent, "session": session, "fate": fate});
+        return pretty::json(&object) + "\n";
+    }
+    let object = |link: &&Link| {
+        let (commit, confidence) = (link.commit_id.to_string(), confidence(link.evidence));
+        let object = json!({"version": 1, "agent": agent, "session": session, "fate": fate, "commit": commit,
+            "confidence": confidence, "evidence": evidence(link.evidence)});
+        pretty::json(&object) + "\n"
+    };
+    links.iter().map(object).collect()
+}
+
+fn confidence(evidence: Evidence) -> &'static str {
+    match evidence.confidence() {
+        Confidence::High => "high",
+        Confidence::Medium => "medium",
+        Confidence::Low => "low",
+    }
+}
+
+fn evidence(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::Id => "id",
+        Evidence::Content => "content",
+        Evidence::Subject => "subject",
+        Evidence::Paths => "paths",
+        Evidence::Time => "time",
+    }
+}
+
+fn reason(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::Id => "git told it the id",
+        Evidence::Content => "it wrote what is there",
+        Evidence::Subject => "it ran 'git commit' with that subject",
+        Evidence::Paths => "it had edited what changes",
+        Evidence::Time => "no other was going on",
+    }
+}

@@ -1,0 +1,43 @@
+//! All worktrees of a repository: the main one and those that `git worktree add` made.
+
+use std::path::PathBuf;
+
+use super::{ObjectId, Repository};
+
+/// A worktree, as `git worktree list` has it. Its directory may be gone.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Worktree {
+    /// The top of the working tree.
+    pub top: PathBuf,
+    /// Its own git directory.
+    pub git_dir: PathBuf,
+}
+
+impl Repository {
+    /// Returns all worktrees, the main one first; what cannot be read is left out.
+    pub fn worktrees(&self) -> Vec<Worktree> {
+        let mut found = Vec::new();
+        if let Ok(main) = self.gix().main_repo()
+            && let Some(top) = main.workdir()
+        {
+            found.push(Worktree { top: top.to_owned(), git_dir: main.git_dir().to_owned() });
+        }
+        for proxy in self.gix().worktrees().unwrap_or_default() {
+            if let Ok(top) = proxy.base() {
+                found.push(Worktree { top, git_dir: proxy.git_dir().to_owned() });
+            }
+        }
+        // GIT_WORK_TREE can put the working tree where neither of them is.
+        if let Some(top) = self.worktree()
+            && !found.iter().any(|worktree| worktree.git_dir == self.git_dir() || worktree.top == top)
+        {
+            found.push(Worktree { top: top.to_owned(), git_dir: self.git_dir().to_owned() });
+        }
+        found
+    }
+
+    /// Returns the id that bytes have as a blob; nothing is written.
+    pub fn blob_id(&self, bytes: &[u8]) -> Option<ObjectId> {
+        gix::objs::compute_hash(self.null_id().kind(), gix::object::Kind::Blob, bytes).ok()
+    }
+}

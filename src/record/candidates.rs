@@ -1,0 +1,192 @@
+//! The commits that a past session may have made: those that a ref reaches, no merges, nothing made from older work.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use bstr::BString;
+
+use crate::error::Result;
+use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository, Worktree};
+
+/// How far beyond what is asked for history is read, so that it need not be read again for the next session.
+const STEP_SECS: i64 = 30 * 24 * 60 * 60;
+/// How far clocks may go wrong from one commit to the next.
+const SKEW_SECS: i64 = 24 * 60 * 60;
+/// A commit that changes more paths than this is not looked into.
+const MAX_PATHS: usize = 5000;
+/// How many movements of HEAD are looked at.
+const MAX_MOVES: usize = 100_000;
+
+/// A commit.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The commit.
+    pub commit_id: ObjectId,
+    /// When it was committed, in seconds since the epoch.
+    pub time: i64,
+    /// When its author made it; earlier if it was amended since.
+    pub author_time: i64,
+    /// The subject.
+    pub subject: String,
+    /// Whether the user's own address is on it; `None` if no address is configured.
+    pub is_own: Option<bool>,
+    /// The worktree that it was made in, if a reflog tells.
+    pub made_in: Option<PathBuf>,
+}
+
+impl Candidate {
+    /// Returns the moments at which somebody may have worked on it.
+    pub fn times(&self) -> impl Iterator<Item = i64> {
+        [self.time].into_iter().chain((self.author_time < self.time).then_some(self.author_time))
+    }
+}
+
+/// Where commits were made, as reflogs tell.
+#[derive(Default)]
+struct Moves {
+    made: HashMap<ObjectId, PathBuf>,
+    old_work: HashSet<ObjectId>,
+}
+
+/// The candidates, as far back as they were asked for.
+pub struct Candidates<'r> {
+    repo: &'r Repository,
+    tips: Vec<ObjectId>,
+    moves: Moves,
+    own_address: Option<String>,
+    reached: i64,
+    by_id: BTreeMap<ObjectId, Candidate>,
+    changes: HashMap<ObjectId, Rc<Vec<PathChange>>>,
+    /// The commits that change a path, oldest first; made when it is first asked for.
+    by_path: Option<HashMap<BString, Vec<ObjectId>>>,
+}
+
+impl<'r> Candidates<'r> {
+    /// Begins with no commits; [`Candidates::reach`] reads them.
+    pub fn new(repo: &'r Repository, worktrees: &[Worktree]) -> Self {
+        let mut candidates = Candidates {
+            repo,
+            tips: Vec::new(),
+            moves: Moves::default(),
+            own_address: own_address(repo),
+            reached: i64::MAX,
+            by_id: BTreeMap::new(),
+            changes: HashMap::new(),
+            by_path: None,
+        };
+        for prefix in ["refs/heads/", "refs/remotes/", "refs/tags/"] {
+            for (name, id) in repo.ref_targets(prefix) {
+                // A tag may name an object of its own, or something that is no commit.
+                let commit = repo.commit(id).map(|commit| commit.commit_id).or_else(|_| repo.resolve(&name));
+                candidates.tips.extend(commit);
+            }
+        }
+        for worktree in worktrees {
+            let Ok(there) = Repository::open_git_dir(&worktree.git_dir) else { continue };
+            candidates.tips.extend(there.head().ok().and_then(|head| head.commit_id));
+            for entry in there.head_reflog(MAX_MOVES) {
+                if entry.is_new_work() {
+                    candidates.moves.made.insert(entry.new_id, worktree.top.clone());
+                } else if entry.is_old_work() {
+                    candidates.moves.old_work.insert(entry.new_id);
+                }
+            }
+        }
+        candidates.tips.retain(|id| repo.has_object(*id));
+        candidates
+    }
+
+    /// Reads history back to a time.
+    ///
+    /// # Errors
+    ///
+    /// If history cannot be read.
+    pub fn reach(&mut self, time: i64) -> Result<()> {
+        if self.reached <= time {
+            return Ok(());
+        }
+        self.reached = time.saturating_sub(STEP_SECS);
+        let range = Range { tips: self.tips.clone(), hidden: Vec::new() };
+        for step in self.repo.walk(&range, Order::NewestFirst)? {
+            let step = step?;
+            if step.time.is_some_and(|time| time < self.reached.saturating_sub(SKEW_SECS)) {
+                break;
+            }
+            if step.parent_ids.len() > 1 || self.by_id.contains_key(&step.commit_id) {
+                continue;
+            }
+            let is_made_here = self.moves.made.contains_key(&step.commit_id);
+            if is_made_here || !self.moves.old_work.contains(&step.commit_id) {
+                self.by_id.insert(step.commit_id, self.candidate(&self.repo.commit(step.commit_id)?));
+            }
+        }
+        self.by_path = None;
+        Ok(())
+    }
+
+    fn candidate(&self, commit: &Commit) -> Candidate {
+        let is_own = |address: &String| commit.author.email == *address || commit.committer.email == *address;
+        Candidate {
+            commit_id: commit.commit_id,
+            time: commit.committer.time.seconds,
+            author_time: commit.author.time.seconds,
+            subject: commit.subject().to_string(),
+            is_own: self.own_address.as_ref().map(is_own),
+            made_in: self.moves.made.get(&commit.commit_id).cloned(),
+        }
+    }
+
+    /// Returns a candidate.
+    pub fn get(&self, commit_id: ObjectId) -> Option<&Candidate> {
+        self.by_id.get(&commit_id)
+    }
+
+    /// Returns all candidates that have been read, the oldest first.
+    pub fn oldest_first(&self) -> Vec<&Candidate> {
+        let mut found: Vec<&Candidate> = self.by_id.values().collect();
+        found.sort_by_key(|candidate| (candidate.time, candidate.author_time, candidate.commit_id));
+        found
+    }
+
+    /// Returns the only candidate whose id begins with these digits.
+    pub fn with_prefix(&self, digits: &str) -> Option<&Candidate> {
+        let first = format!("{digits:0<width$}", width = self.repo.null_id().kind().len_in_hex());
+        let first = self.repo.parse_id(&first)?;
+        let mut found = self.by_id.range(first..).map(|(_, candidate)| candidate);
+        let found = [found.next(), found.next()];
+        let fits = |candidate: &&Candidate| candidate.commit_id.to_string().starts_with(digits);
+        found[0].filter(fits).filter(|_| !found[1].is_some_and(|second| fits(&second)))
+    }
+
+    /// Returns what a commit changes; nothing if that is too much, or a tree is not here.
+    pub fn changes(&mut self, commit_id: ObjectId) -> Rc<Vec<PathChange>> {
+        let repo = self.repo;
+        let find = || {
+            let changes = repo.commit(commit_id).and_then(|commit| repo.changes_of(&commit)).unwrap_or_default();
+            Rc::new(if changes.len() > MAX_PATHS { Vec::new() } else { changes })
+        };
+        Rc::clone(self.changes.entry(commit_id).or_insert_with(find))
+    }
+
+    /// Returns the commits that change a path, oldest first. The first call looks at all candidates.
+    pub fn changing(&mut self, path: &BString) -> Vec<ObjectId> {
+        if self.by_path.is_none() {
+            let ids: Vec<ObjectId> = self.oldest_first().into_iter().map(|candidate| candidate.commit_id).collect();
+            let mut by_path: HashMap<BString, Vec<ObjectId>> = HashMap::new();
+            for commit_id in ids {
+                for change in self.changes(commit_id).iter() {
+                    by_path.entry(change.path.clone()).or_default().push(commit_id);
+                }
+            }
+            self.by_path = Some(by_path);
+        }
+        self.by_path.as_ref().and_then(|by_path| by_path.get(path)).cloned().unwrap_or_default()
+    }
+}
+
+/// Returns the address that the user commits with.
+fn own_address(repo: &Repository) -> Option<String> {
+    let environment = || std::env::var("GIT_AUTHOR_EMAIL").ok();
+    repo.config_string("user.email").or_else(environment).filter(|address| !address.is_empty())
+}

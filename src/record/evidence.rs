@@ -1,0 +1,393 @@
+//! What words tell of a commit: which commits a shell line makes, and which one an answer of Git names.
+//!
+//! Read [`commits_in`] and [`named_in`]. All of it is text from a transcript: nothing is run, and nothing is believed
+//! that the repository does not bear out.
+
+/// How deep shells within shell lines are followed.
+const MAX_DEPTH: u32 = 4;
+/// The longest command line that is read; a longer one is cut.
+const MAX_COMMAND_BYTES: usize = 256 << 10;
+/// Programs that run what follows them.
+const WRAPPERS: &[&str] =
+    &["env", "sudo", "command", "nohup", "time", "exec", "then", "do", "else", "if", "while", "!", "{"];
+const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh"];
+
+/// A `git commit` in a shell line.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Made {
+    /// The subject that the line gives it, if it does.
+    pub subject: Option<String>,
+    /// Whether it replaces the commit before.
+    pub is_amend: bool,
+    /// Where it runs, if the line says so with an absolute path.
+    pub directory: Option<String>,
+}
+
+/// What `git commit` prints of the commit that it made.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Named {
+    /// The id, abbreviated, in hex.
+    pub id: String,
+    /// The subject.
+    pub subject: String,
+}
+
+/// A command with its words, and the text that a here-document feeds it.
+#[derive(Debug, Default)]
+struct Simple {
+    words: Vec<String>,
+    input: Option<String>,
+}
+
+/// Returns the commits that a shell line makes, in order.
+pub fn commits_in(command: &str) -> Vec<Made> {
+    let mut end = command.len().min(MAX_COMMAND_BYTES);
+    while !command.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut found = Vec::new();
+    collect(&command[..end], None, 0, &mut found);
+    found
+}
+
+fn collect(text: &str, directory: Option<&str>, depth: u32, found: &mut Vec<Made>) {
+    // Most command lines have nothing to do with it.
+    if depth > MAX_DEPTH || !text.contains("commit") {
+        return;
+    }
+    let mut directory = directory.map(str::to_owned);
+    for simple in Lexer::new(text).commands() {
+        let is_assignment = |word: &str| {
+            word.split_once('=').is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+        };
+        let skipped =
+            simple.words.iter().take_while(|word| WRAPPERS.contains(&word.as_str()) || is_assignment(word)).count();
+        let Some((program, args)) = simple.words[skipped..].split_first() else { continue };
+        let program = program.rsplit('/').next().unwrap_or_default();
+        if program == "cd" {
+            directory = args.first().filter(|path| path.starts_with('/')).cloned().or(directory);
+        } else if SHELLS.contains(&program) {
+            let script = args.iter().position(|arg| arg.starts_with('-') && arg.ends_with('c'));
+            if let Some(script) = script.and_then(|at| args.get(at + 1)) {
+                collect(script, directory.as_deref(), depth + 1, found);
+            }
+        } else if program == "git" || program == "git.exe" {
+            found.extend(commit_of(args, directory.as_deref(), simple.input.as_deref()));
+        }
+    }
+}
+
+/// Reads the arguments of `git`; `None` unless they make a commit.
+fn commit_of(args: &[String], directory: Option<&str>, input: Option<&str>) -> Option<Made> {
+    let mut made = Made { directory: directory.map(str::to_owned), ..Made::default() };
+    let mut args = args.iter();
+    loop {
+        let arg = args.next()?;
+        match arg.as_str() {
+            "-C" => made.directory = args.next().filter(|path| path.starts_with('/')).cloned().or(made.directory),
+            "-c" | "--git-dir" | "--work-tree" | "--namespace" => drop(args.next()),
+            "commit" => break,
+            option if option.starts_with('-') => {}
+            _ => return None,
+        }
+    }
+    let mut message: Option<String> = None;
+    let mut file: Option<String> = None;
+    while let Some(arg) = args.next() {
+        if arg == "--" {
+            break;
+        }
+        if let Some(option) = arg.strip_prefix("--") {
+            let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+            let mut value = || value.map(str::to_owned).or_else(|| args.next().cloned());
+            match name {
+                "amend" => made.is_amend = true,
+                "dry-run" => return None,
+                "message" => message = message.or_else(value),
+                "file" => file = value(),
+                _ => {}
+            }
+        } else if let Some(letters) = arg.strip_prefix('-') {
+            // Of several letters in one word, the first that takes a value takes the rest.
+            if let Some(at) = letters.find(['m', 'F', 'C', 'c', 't', 'S', 'u']) {
+                let rest = &letters[at + 1..];
+                let is_optional = matches!(&letters[at..=at], "S" | "u");
+                let value = if rest.is_empty() && !is_optional { args.next().cloned() } else { Some(rest.to_owned()) };
+                match &letters[at..=at] {
+                    "m" => message = message.or(value),
+                    "F" => file = value,
+                    _ => {}
+                }
+            }
+        }
+    }
+    if file.as_deref() == Some("-") {
+        message = message.or_else(|| input.map(str::to_owned));
+    }
+    made.subject = message.map(|text| subject(&text)).filter(|subject| !subject.is_empty());
+    Some(made)
+}
+
+/// Returns the subject of a message, by Git's rule: the lines up to the first blank one, joined by a space.
+fn subject(message: &str) -> String {
+    let lines = message.lines().map(str::trim_end).skip_while(|line| line.is_empty());
+    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ").trim().to_owned()
+}
+
+/// Returns the commits that an answer names as `git commit` does: `[main 4e1c2aa] subject`, also `(root-commit)`.
+pub fn named_in(answer: &str) -> Vec<Named> {
+    let mut found = Vec::new();
+    for line in answer.lines() {
+        let Some(inside) = line.trim_start().strip_prefix('[') else { continue };
+        // A branch can have a ']' in its name.
+        for (at, _) in inside.match_indices("] ") {
+            let id = inside[..at].rsplit(' ').next().unwrap_or_default();
+            let is_id = (4..=64).contains(&id.len()) && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+            if is_id && id.len() < at {
+                found.push(Named { id: id.to_owned(), subject: inside[at + 2..].trim_end().to_owned() });
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Takes a shell line apart as far as it must be to find its commands; what it expands to is not known.
+struct Lexer<'t> {
+    rest: &'t str,
+    commands: Vec<Simple>,
+    current: Simple,
+    word: Option<String>,
+    /// The ends of here-documents whose text begins with the next line, each with the number of its command.
+    here: Vec<(String, usize)>,
+    is_redirected: bool,
+}
+
+impl<'t> Lexer<'t> {
+    fn new(text: &'t str) -> Self {
+        Lexer {
+            rest: text,
+            commands: Vec::new(),
+            current: Simple::default(),
+            word: None,
+            here: Vec::new(),
+            is_redirected: false,
+        }
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = &self.rest[c.len_utf8()..];
+        Some(c)
+    }
+
+    fn push(&mut self, text: &str) {
+        self.word.get_or_insert_default().push_str(text);
+    }
+
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        if !std::mem::take(&mut self.is_redirected) {
+            self.current.words.push(word);
+        }
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        self.is_redirected = false;
+        let command = std::mem::take(&mut self.current);
+        if !command.words.is_empty() {
+            self.commands.push(command);
+        }
+    }
+
+    fn commands(mut self) -> Vec<Simple> {
+        while let Some(c) = self.next() {
+            match c {
+                '\\' => {
+                    if let Some(next) = self.next().filter(|next| *next != '\n') {
+                        self.push(next.encode_utf8(&mut [0; 4]));
+                    }
+                }
+                '\'' => {
+                    let end = self.rest.find('\'').unwrap_or(self.rest.len());
+                    let text = &self.rest[..end];
+                    self.push(text);
+                    self.rest = self.rest.get(end + 1..).unwrap_or_default();
+                }
+                '"' => self.double_quoted(),
+                '$' if self.rest.starts_with('(') => self.substitution(),
+                ' ' | '\t' | '\r' => self.end_word(),
+                '\n' => self.end_line(),
+                '#' if self.word.is_none() => {
+                    self.rest = &self.rest[self.rest.find('\n').unwrap_or(self.rest.len())..];
+                }
+                ';' | '|' | '&' | '(' | ')' => self.end_command(),
+                '<' if self.rest.starts_with('<') && !self.rest.starts_with("<<") => self.here_document(),
+                '<' | '>' => {
+                    self.end_word();
+                    self.rest = self.rest.trim_start_matches(['<', '>', '&', '|']);
+                    self.is_redirected = true;
+                }
+                c => self.push(c.encode_utf8(&mut [0; 4])),
+            }
+        }
+        self.end_command();
+        self.commands
+    }
+
+    fn double_quoted(&mut self) {
+        self.push("");
+        while let Some(c) = self.next() {
+            match c {
+                '"' => return,
+                '\\' => match self.next() {
+                    Some('\n') | None => {}
+                    Some(c @ ('"' | '\\' | '$' | '`')) => self.push(c.encode_utf8(&mut [0; 4])),
+                    Some(c) => {
+                        self.push("\\");
+                        self.push(c.encode_utf8(&mut [0; 4]));
+                    }
+                },
+                '$' if self.rest.starts_with('(') => self.substitution(),
+                c => self.push(c.encode_utf8(&mut [0; 4])),
+            }
+        }
+    }
+
+    /// Reads `$(…)`, of which only a `cat` of a here-document is understood: so agents give messages of several lines.
+    fn substitution(&mut self) {
+        let inside = &self.rest[1..];
+        if let Some(after) =
+            inside.trim_start().strip_prefix("cat").and_then(|rest| rest.trim_start().strip_prefix("<<"))
+            && let Some((end, body)) = after.split_once('\n')
+        {
+            let (text, rest) = here_text(body, &delimiter(end));
+            self.push(text.trim_end_matches('\n'));
+            self.rest = rest.split_once(')').map_or("", |(_, rest)| rest);
+            return;
+        }
+        let mut depth = 0u32;
+        let end = self.rest.find(|c| {
+            depth = match c {
+                '(' => depth + 1,
+                ')' => depth - 1,
+                _ => depth,
+            };
+            depth == 0
+        });
+        let end = end.map_or(self.rest.len(), |end| end + 1);
+        let text = &self.rest[..end];
+        self.push("$");
+        self.push(text);
+        self.rest = &self.rest[end..];
+    }
+
+    fn here_document(&mut self) {
+        self.end_word();
+        let rest = self.rest.trim_start_matches(['<', '-']).trim_start_matches(' ');
+        let end = rest.find(|c: char| c.is_whitespace() || ";|&)<>".contains(c)).unwrap_or(rest.len());
+        self.here.push((delimiter(&rest[..end]), self.commands.len()));
+        self.rest = &rest[end..];
+    }
+
+    fn end_line(&mut self) {
+        self.end_command();
+        for (end, number) in std::mem::take(&mut self.here) {
+            let (text, rest) = here_text(self.rest, &end);
+            if let Some(command) = self.commands.get_mut(number) {
+                command.input = Some(text.to_owned());
+            }
+            self.rest = rest;
+        }
+    }
+}
+
+fn delimiter(text: &str) -> String {
+    text.trim().trim_start_matches('-').trim().replace(['\'', '"', '\\'], "")
+}
+
+/// Returns the text of a here-document, and what follows its end.
+fn here_text<'t>(text: &'t str, end: &str) -> (&'t str, &'t str) {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim() == end {
+            return (&text[..at], &text[at + line.len()..]);
+        }
+        at += line.len();
+    }
+    (text, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn subjects(command: &str) -> Vec<Option<String>> {
+        commits_in(command).into_iter().map(|made| made.subject).collect()
+    }
+
+    #[test]
+    fn the_subject_is_read_however_it_is_quoted() {
+        let heredoc =
+            "git add -A && git commit -m \"$(cat <<'EOF'\nDon't (yet) \"quote\"\n\nBody; git commit -m no\nEOF\n)\"";
+        let fed = "git commit -q -F - <<'EOF' && git push\nfed in\n\nbody\nEOF\necho done";
+        for (command, subject) in [
+            ("git commit -m 'add x'", "add x"),
+            ("cd /repo && git commit -qam \"it's $done\" | tail -1", "it's $done"),
+            ("git -C /repo -c user.name=x commit --message=one -m two", "one"),
+            ("FOO=1 sudo /usr/bin/git commit -mstuck", "stuck"),
+            ("bash -lc \"git commit -m 'from a shell'\"", "from a shell"),
+            ("git commit -m two\\ words > log 2>&1", "two words"),
+            (heredoc, "Don't (yet) \"quote\""),
+            (fed, "fed in"),
+        ] {
+            assert_eq!(subjects(command), [Some(subject.to_owned())], "{command}");
+        }
+    }
+
+    #[test]
+    fn what_only_mentions_a_commit_makes_none() {
+        for command in [
+            "echo 'git commit -m x'",
+            "grep -r 'git commit' .",
+            "git log --grep commit",
+            "git show commit",
+            "cat <<EOF\ngit commit -m x\nEOF",
+            "# git commit -m x",
+            "git commit --dry-run -m x",
+            "git commit-tree HEAD^{tree} -m x",
+        ] {
+            assert_eq!(subjects(command), [], "{command}");
+        }
+    }
+
+    #[test]
+    fn amending_and_the_place_are_told() {
+        let made = commits_in("cd /a; git commit -m x; git -C /b commit --amend --no-edit");
+        assert_eq!(made[0], Made { subject: Some("x".into()), is_amend: false, directory: Some("/a".into()) });
+        assert_eq!(made[1], Made { subject: None, is_amend: true, directory: Some("/b".into()) });
+    }
+
+    #[test]
+    fn a_commit_is_named_by_the_line_that_git_prints() {
+        let named = |text: &str| named_in(text).into_iter().map(|named| (named.id, named.subject)).collect::<Vec<_>>();
+        let one = |id: &str, subject: &str| vec![(id.to_owned(), subject.to_owned())];
+        assert_eq!(named("lint ok\n[main 4e1c2aa] Add x\n 1 file changed"), one("4e1c2aa", "Add x"));
+        assert_eq!(named("[main (root-commit) 4e1c2aa] a [b] c"), one("4e1c2aa", "a [b] c"));
+        assert_eq!(named("[detached HEAD 4e1c2aa] x"), one("4e1c2aa", "x"));
+        assert_eq!(named("[a]b 4e1c2aa] x"), one("4e1c2aa", "x"));
+        for none in ["[main 4E1C2AA] x", "[4e1c2aa] x", "[main 4e1] x", "see [main 4e1c2aa] x", "[main nothing] x"] {
+            assert_eq!(named(none), [], "{none}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_survived(text in "[ a-z'\"$()<>\\\\\n;|&#é-]{0,80}") {
+            let _ = (commits_in(&format!("git commit {text}")), named_in(&text));
+        }
+    }
+}
