@@ -33,13 +33,13 @@ fn every_payload_is_survived() {
 }
 
 /// A rollout that grows as Codex writes it.
-struct Thread<'s> {
+pub struct Thread<'s> {
     scratch: &'s Scratch,
-    path: PathBuf,
+    pub path: PathBuf,
 }
 
 impl<'s> Thread<'s> {
-    fn new(scratch: &'s Scratch, id: &str) -> Self {
+    pub fn new(scratch: &'s Scratch, id: &str) -> Self {
         let day = scratch.home().join(".codex/sessions/2026/06/16");
         fs::create_dir_all(&day).unwrap();
         let thread = Thread { scratch, path: day.join(format!("rollout-2026-06-16T11-48-29-{id}.jsonl")) };
@@ -48,19 +48,19 @@ impl<'s> Thread<'s> {
         thread
     }
 
-    fn write(&self, kind: &str, payload: Value) {
+    pub fn write(&self, kind: &str, payload: Value) {
         let line = json!({ "timestamp": "2026-06-16T15:48:30.000Z", "type": kind, "payload": payload });
         let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path).unwrap();
         writeln!(file, "{line}").unwrap();
     }
 
-    fn prompt(&self, words: &str) {
+    pub fn prompt(&self, words: &str) {
         self.write("response_item", json!({ "type": "message", "role": "user", "content": [{ "text": words }] }));
         self.write("event_msg", json!({ "type": "user_message", "message": words }));
     }
 
     /// Edits a file and commits it in a tool call; what comes behind the commit may fail.
-    fn commits(&self, call: &str, file: &str, rest: &str) {
+    pub fn commits(&self, call: &str, file: &str, rest: &str) {
         let patch = format!("*** Begin Patch\n*** Add File: {file}\n+{call}\n*** End Patch\n");
         self.write(
             "response_item",
@@ -85,7 +85,7 @@ impl<'s> Thread<'s> {
         );
     }
 
-    fn hook(&self, event: &str, more: Value) {
+    pub fn hook(&self, event: &str, more: Value) {
         let mut payload = json!({ "session_id": ID, "turn_id": "t1", "transcript_path": self.path,
             "cwd": self.scratch.top, "hook_event_name": event, "model": "gpt-5.1-codex" });
         payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -148,6 +148,35 @@ fn a_thread_without_approved_hooks_is_found_when_a_commit_is_made() {
     assert_eq!(scratch.record("HEAD")["session"], ID);
     scratch.commit("c.txt", "by hand\n", "nothing new was said");
     assert_eq!(scratch.records("HEAD").len(), 0);
+}
+
+#[test]
+fn hooks_that_the_user_has_approved_stay_where_and_what_they_are() {
+    let Some(before) = fixture("codex/written/config/hooks-before.json") else { return };
+    let before = fs::read_to_string(before).unwrap();
+    let scratch = Scratch::new();
+    scratch.write(".codex/hooks.json", &before);
+    let ran = scratch.shiftlog("init", ["--agent=codex"]);
+    assert!(ran.stderr.contains("warning: Codex runs its hooks once you have approved them"), "{ran:?}");
+    let after = fs::read_to_string(scratch.top.join(".codex/hooks.json")).unwrap();
+    let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let (old, new) = (parse(&before), parse(&after));
+    for (event, groups) in old["hooks"].as_object().unwrap() {
+        let kept = &new["hooks"][event].as_array().unwrap()[..groups.as_array().unwrap().len()];
+        assert_eq!(kept, groups.as_array().unwrap(), "approval goes by file, event and position: {event}");
+    }
+    for (event, limit) in [("SessionEnd", 3), ("Stop", 30)] {
+        let ours = new["hooks"][event].as_array().unwrap().last().unwrap();
+        assert_eq!(ours["hooks"][0]["timeout"], limit, "{event}");
+    }
+    let again = scratch.shiftlog("init", ["--agent=codex"]);
+    assert_eq!(
+        (again.stdout.as_str(), again.stderr.as_str()),
+        ("nothing to do\n", ""),
+        "ours keep their approval, too"
+    );
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(fs::read_to_string(scratch.top.join(".codex/hooks.json")).unwrap(), before);
 }
 
 #[test]

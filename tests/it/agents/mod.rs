@@ -2,6 +2,7 @@
 
 mod codex;
 mod custom;
+mod together;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
