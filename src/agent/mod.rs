@@ -13,6 +13,7 @@ mod payload;
 mod place;
 mod settings;
 mod tool;
+mod vscode;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex, &copilot::Copilot];
+pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex, &copilot::Copilot, &vscode::VsCode];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {

@@ -2,6 +2,7 @@
 
 mod codex;
 mod copilot;
+mod vscode;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -57,6 +58,21 @@ pub fn told(name: &str, paths: &[PathBuf]) -> String {
         )
     };
     paths.iter().map(line).collect()
+}
+
+/// Returns what [`told`] says without words and places of the people whose transcripts were collected.
+pub fn without_words(told: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("  prompt ") {
+        Some("-") | None => {
+            let words = line.split(' ').map(|word| match word.rsplit_once('/') {
+                Some((dir, name)) if dir.is_empty() || dir.starts_with('/') => name,
+                _ => word,
+            });
+            words.collect::<Vec<_>>().join(" ") + "\n"
+        }
+        Some(prompt) => format!("  prompt of {} characters\n", prompt.chars().count()),
+    };
+    told.lines().map(line).collect()
 }
 
 /// Asserts that a payload names this session and directory, and comes from this agent, whoever it was declared for.
