@@ -7,6 +7,7 @@ mod claude;
 mod codex;
 mod copilot;
 mod document;
+mod droid;
 mod hooks;
 mod json;
 mod payload;
@@ -25,7 +26,8 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex, &copilot::Copilot, &vscode::VsCode];
+pub const ALL: &[&dyn Agent] =
+    &[&claude::Claude::HERE, &codex::Codex, &copilot::Copilot, &vscode::VsCode, &droid::Droid];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {

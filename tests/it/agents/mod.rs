@@ -2,6 +2,7 @@
 
 mod codex;
 mod copilot;
+mod droid;
 mod vscode;
 
 use std::fs;
