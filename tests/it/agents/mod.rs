@@ -1,5 +1,6 @@
 //! What each agent's file in the `agent` room promises: its transcripts read, its hooks record, its sessions go on.
 
+mod amp;
 mod codex;
 mod copilot;
 mod droid;
