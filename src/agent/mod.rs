@@ -3,17 +3,21 @@
 //! Read [`Agent`], then `codex`. A new agent is one file here and one line in [`ALL`]. An agent knows its own files
 //! and the `transcript` room; it knows nothing of commits and notes.
 
+mod amp;
 pub mod ask;
 mod claude;
 mod codex;
+mod copilot;
 mod custom;
 mod document;
+mod droid;
 mod hooks;
 mod json;
 mod payload;
 mod place;
 mod settings;
 mod tool;
+mod vscode;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -27,7 +31,8 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex];
+pub const ALL: &[&dyn Agent] =
+    &[&claude::Claude::HERE, &codex::Codex, &copilot::Copilot, &vscode::VsCode, &amp::Amp, &droid::Droid];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {
@@ -199,6 +204,17 @@ pub trait Agent: Sync {
 
     /// Returns the transcript of a session, if the agent's store has it. `directory` is where the agent ran.
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf>;
+
+    /// Asks the agent for a session that its store on this machine does not have, and returns it as lines; `None` if the
+    /// agent has nobody to ask. It may take as long as a network does, so no hook calls it.
+    ///
+    /// # Errors
+    ///
+    /// If nobody answers, or not with this session.
+    fn fetch(&self, session_id: &str) -> Result<Option<Vec<u8>>> {
+        let _ = session_id;
+        Ok(None)
+    }
 
     /// Returns the transcripts of sessions that ran in `directory` or below it and were written since `seconds` (epoch).
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found>;

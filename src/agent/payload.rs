@@ -116,6 +116,9 @@ impl Payload {
         let is_in = |part: &str| path.contains(part);
         let result_has =
             |key: &str| ["tool_result", "toolResult"].iter().any(|name| self.value[name].get(key).is_some());
+        // Claude Code always names the transcript; Copilot CLI runs its hooks, but tells a time instead.
+        let is_without_transcript =
+            || has("hook_event_name") && has("session_id") && has("timestamp") && !has("transcript_path");
         let is_vscode_call = || self.call_id().is_some_and(|id| id.contains("__vscode-"));
         let agents = [
             ("cursor", has("cursor_version") || is_in("/.cursor/")),
@@ -125,7 +128,8 @@ impl Payload {
                 is_in("/.copilot/session-state/")
                     || result_has("result_type")
                     || result_has("resultType")
-                    || has("toolArgs"),
+                    || has("toolArgs")
+                    || is_without_transcript(),
             ),
             ("codex", is_in("/.codex/") || (has("turn_id") && has("model"))),
             ("droid", is_in("/.factory/")),

@@ -77,3 +77,34 @@ pub fn sessions(folder: &Path, extension: &str) -> Vec<Found> {
         .filter_map(|path| Some(Found { session_id: path.file_stem()?.to_str()?.to_owned(), transcript: path }))
         .collect()
 }
+
+/// Returns the absolute path that a `file:` address names, with its percent codes as the bytes they stand for.
+pub fn path_of_uri(uri: &str) -> Option<String> {
+    decoded(uri.strip_prefix("file://")?).filter(|path| path.starts_with('/'))
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let is_code = |code: &&[u8]| *first == b'%' && code.iter().all(u8::is_ascii_hexdigit);
+        let code = after.get(..2).filter(is_code).and_then(|code| std::str::from_utf8(code).ok());
+        let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_read_from_its_address() {
+        assert_eq!(path_of_uri("file:///home/dev/demo%20app").as_deref(), Some("/home/dev/demo app"));
+        assert_eq!(path_of_uri("file:///home/%D0%B4%D0%BE%D0%BC").as_deref(), Some("/home/дом"));
+        assert_eq!(path_of_uri("file:///100%/%zz%").as_deref(), Some("/100%/%zz%"), "what is no code stays");
+        assert_eq!(path_of_uri("file:///%ff"), None, "no text");
+    }
+}

@@ -102,6 +102,8 @@ pub fn call(call_id: impl Into<String>, name: &str, input: Value) -> ToolCall {
     let is_one_of = |names: &[&str]| names.contains(&plain.as_str());
     let command = if is_one_of(SHELLS) { command_line(&input) } else { None };
     let edits = match () {
+        // One tool for everything about files says with a word of its own what it does.
+        () if input.get("command").is_some_and(|command| command == "view") => Vec::new(),
         () if is_one_of(EDITORS) => edits(&input),
         () if is_one_of(PATCHERS) => patch_of(&input).map(patch_edits).unwrap_or_default(),
         () => Vec::new(),

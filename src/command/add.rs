@@ -86,7 +86,10 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<Vec<u8>> {
         (None, Some(session_id)) => {
             let here = std::env::current_dir().unwrap_or_default();
             let missing = || Error::other(format!("{} has no session '{session_id}'", agent.title()));
-            agent.transcript(session_id, &here).ok_or_else(missing)?
+            match agent.transcript(session_id, &here) {
+                Some(path) => path,
+                None => return agent.fetch(session_id)?.ok_or_else(missing),
+            }
         }
         (None, None) => return Err(Error::new(Kind::Usage, "one of --transcript and --session is needed")),
     };

@@ -124,9 +124,15 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
     Ok(files)
 }
 
-/// Returns the files in which the agents' hooks are declared.
+/// Returns the files in which the agents' hooks are declared, each once.
 fn hook_files() -> impl Iterator<Item = HookFile> {
-    agent::ALL.iter().flat_map(|agent| [false, true].into_iter().filter_map(|is_shared| agent.hook_file(is_shared)))
+    let files = || {
+        agent::ALL.iter().flat_map(|agent| [false, true].into_iter().filter_map(|is_shared| agent.hook_file(is_shared)))
+    };
+    files()
+        .enumerate()
+        .filter(move |(at, file)| !files().take(*at).any(|other| other.path == file.path))
+        .map(|(_, file)| file)
 }
 
 fn kind_of(file: &HookFile) -> FileKind {
@@ -244,7 +250,7 @@ fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: 
     let path = worktree.join(file.path);
     // What is committed must name no path of this machine.
     let is_committed = is_shared || is_tracked(repo, file.path);
-    let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", agent.name()));
+    let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", owner(agent, &file, is_shared)));
     let there = plan.planned(&path)?;
     let after = match file.shape {
         Shape::Json(layout) => {
@@ -268,6 +274,13 @@ fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: 
     }
     plan.edit(path, kind_of(&file), after.into_bytes())?;
     if is_committed { Ok(()) } else { plan_exclude(repo, plan, file.path) }
+}
+
+/// Returns the agent that a hook file is written for: the first of those that run it, so that there is one text. Which of
+/// them runs a hook is told by the payload.
+fn owner(agent: &dyn Agent, file: &HookFile, is_shared: bool) -> &'static str {
+    let is_in = |other: &&&dyn Agent| other.hook_file(is_shared).is_some_and(|other| other.path == file.path);
+    agent::ALL.iter().find(is_in).map_or(agent.name(), |other| other.name())
 }
 
 fn is_tracked(repo: &Repository, file: &str) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! How its transcripts read is in `records`.
 
-mod records;
+pub(super) mod records;
 
 use std::path::{Path, PathBuf};
 
@@ -151,7 +151,8 @@ fn project_name(directory: &Path) -> String {
     encode_directory(&resolved.to_string_lossy())
 }
 
-fn encode_directory(directory: &str) -> String {
+/// Encodes a directory as the name of a folder.
+pub(super) fn encode_directory(directory: &str) -> String {
     let plain = |unit: u16| u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric).map_or('-', char::from);
     let name: String = directory.encode_utf16().map(plain).collect();
     if name.len() <= 200 {

@@ -113,7 +113,7 @@ fn read_user(record: &Value<'_>, inner: &Value<'_>, message: &mut Message) {
 }
 
 /// Returns a prompt without the passages that the program added, and without space around the rest.
-fn without_noise(text: &str) -> String {
+pub fn without_noise(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('<') {
@@ -144,7 +144,7 @@ fn usage(usage: &Value<'_>) -> Tokens {
 }
 
 /// Reads `message.content`: a string, or an array of blocks (or, in odd files, of strings).
-fn parts(content: &Value<'_>, record: &Value<'_>) -> Vec<Part> {
+pub fn parts(content: &Value<'_>, record: &Value<'_>) -> Vec<Part> {
     match content {
         Value::Str(text) if !text.is_empty() => vec![Part::Text(text.to_string())],
         Value::Array(blocks) => blocks.iter().filter_map(|block| part(block, record)).collect(),

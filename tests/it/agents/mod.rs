@@ -1,8 +1,12 @@
 //! What each agent's file in the `agent` room promises: its transcripts read, its hooks record, its sessions go on.
 
+mod amp;
 mod codex;
+mod copilot;
 mod custom;
+mod droid;
 mod together;
+mod vscode;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -58,6 +62,82 @@ pub fn told(name: &str, paths: &[PathBuf]) -> String {
         )
     };
     paths.iter().map(line).collect()
+}
+
+/// Returns what [`told`] says without words and places of the people whose transcripts were collected.
+pub fn without_words(told: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("  prompt ") {
+        Some("-") | None => {
+            let words = line.split(' ').map(|word| match word.rsplit_once('/') {
+                Some((dir, name)) if dir.is_empty() || dir.starts_with('/') => name,
+                _ => word,
+            });
+            words.collect::<Vec<_>>().join(" ") + "\n"
+        }
+        Some(prompt) => format!("  prompt of {} characters\n", prompt.chars().count()),
+    };
+    told.lines().map(line).collect()
+}
+
+/// Asserts that a payload names this session and directory, and comes from this agent, whoever it was declared for.
+#[track_caller]
+pub fn payload_tells(payload: &Path, declared: &str, agent: &str, session: &str, directory: &str) {
+    let payload = agent::Payload::parse(&fs::read(payload).unwrap());
+    let caller = agent::caller(declared, &payload).unwrap().name();
+    let found = (caller, payload.session_id(), payload.directory());
+    assert_eq!(found, (agent, Some(session), Some(PathBuf::from(directory))));
+}
+
+/// Asserts that setting up twice is once, and that what was there comes back when it is undone. Returns the text of the
+/// file that hooks were declared in.
+#[track_caller]
+pub fn set_up_and_back(options: &[&str], file: &str, there: &[(&str, &str)]) -> String {
+    let scratch = Scratch::new();
+    for (path, text) in there {
+        scratch.write(path, text);
+    }
+    scratch.shiftlog("init", [&["-q"], options].concat()).ok();
+    let text = fs::read_to_string(scratch.top.join(file)).unwrap();
+    assert_eq!(scratch.shiftlog("init", options).ok(), "nothing to do\n");
+    assert_eq!(fs::read_to_string(scratch.top.join(file)).unwrap(), text, "twice is once");
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    for (path, text) in there {
+        assert_eq!(&fs::read_to_string(scratch.top.join(path)).unwrap(), text, "{path}");
+    }
+    let is_ours = !there.iter().any(|(path, _)| *path == file);
+    assert_eq!(scratch.top.join(file).exists(), !is_ours, "a file of ours goes");
+    text
+}
+
+/// Asserts that stored sessions with ids that are no file names are not taken up, and nothing is written for them.
+#[track_caller]
+pub fn refuses_hostile_ids(name: &str, transcript: &str) {
+    let scratch = Scratch::new();
+    let file = scratch.root().join("said");
+    fs::write(&file, transcript).unwrap();
+    let before = files_below(&scratch.home());
+    for id in ["../../x", "-rf", "a/b", "a\u{1b}[31m", "T-../x", "/etc/x"] {
+        let file = file.to_str().unwrap();
+        let agent = format!("--agent={name}");
+        let session = format!("--session={id}");
+        scratch.shiftlog("add", ["-q", &agent, "--transcript", file, &session]).ok();
+        let ran = scratch.shiftlog("resume", [&session]);
+        assert!(ran.code != 0 && ran.stdout.is_empty(), "{id}: {ran:?}");
+        assert_eq!(files_below(&scratch.home()), before, "{id}");
+    }
+}
+
+/// Asserts that a parser takes transcripts that were cut anywhere.
+pub fn survive_cuts(name: &str, paths: &[PathBuf]) {
+    let agent = agent::find(name).unwrap();
+    for path in paths {
+        let lines = agent.read(path).unwrap();
+        for cut in (0..lines.len()).step_by(211) {
+            agent.parse(&lines[..cut]);
+            agent.parse(&lines[cut..]);
+        }
+        agent.parse(&lines.iter().map(|byte| byte ^ 0x80).collect::<Vec<_>>());
+    }
 }
 
 /// Asserts that transcripts are stored and come back as the agent wrote them.

@@ -1,0 +1,153 @@
+//! GitHub Copilot CLI: a directory for each session, a hook file that is ours alone.
+//!
+//! How its events read is in `events`. VS Code runs the same hook file; the payload tells which of them it is. Seen in
+//! real data: events with prompts, answers, tool calls and a change of the model. Known from its reference alone: hook
+//! payloads, compaction, abort, shutdown, sub-agents, and that a session resumes from a copy of its directory.
+
+pub(super) mod events;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::hooks::{Commands, Handler, HookFile, Shape};
+use super::json::{self, string, text};
+use super::place::{self, is_plain_id};
+use super::{Agent, Content, Found, Parser, Recorded, Restoration};
+use crate::error::Result;
+
+/// Copilot CLI.
+pub struct Copilot;
+
+/// No event before a tool: there a hook that fails denies the tool.
+const HANDLERS: &[Handler] = &[
+    Handler { event: "sessionStart", matcher: None, timeout_secs: 10 },
+    Handler { event: "userPromptSubmitted", matcher: None, timeout_secs: 10 },
+    Handler { event: "postToolUse", matcher: Some(SHELLS), timeout_secs: 30 },
+    Handler { event: "postToolUseFailure", matcher: None, timeout_secs: 30 },
+    Handler { event: "agentStop", matcher: None, timeout_secs: 30 },
+    Handler { event: "preCompact", matcher: None, timeout_secs: 10 },
+    Handler { event: "sessionEnd", matcher: None, timeout_secs: 10 },
+];
+/// The shells of Copilot CLI and of VS Code.
+const SHELLS: &str = "[Bb]ash|[Pp]ower[Ss]hell|run_in_terminal|runInTerminal|runTerminalCommand";
+
+/// The file with hooks that Copilot CLI and VS Code both run.
+pub(super) const HOOK_FILE: HookFile =
+    HookFile { path: ".github/hooks/shiftlog.json", shape: Shape::Own(hooks, false), handlers: HANDLERS, remark: None };
+
+impl Agent for Copilot {
+    fn name(&self) -> &'static str {
+        "copilot"
+    }
+
+    fn title(&self) -> &'static str {
+        "GitHub Copilot CLI"
+    }
+
+    fn is_installed(&self) -> bool {
+        root().is_some_and(|root| root.is_dir()) || place::has_program("copilot")
+    }
+
+    fn parser(&self) -> Box<dyn Parser> {
+        Box::new(events::Events::default())
+    }
+
+    fn session_id(&self, transcript: &[u8]) -> Option<String> {
+        events::session_id(transcript)
+    }
+
+    fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
+        let sessions = root().filter(|_| is_plain_id(session_id))?.join("session-state");
+        // The first releases had no directories.
+        let places = [sessions.join(session_id).join("events.jsonl"), sessions.join(format!("{session_id}.jsonl"))];
+        places.into_iter().find(|path| path.is_file())
+    }
+
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+        let Some(root) = root() else { return Vec::new() };
+        let is_from_here = |path: &Path| {
+            let cwd = json::find_in_file(path, |event| string(events::context(event)?, "cwd"));
+            cwd.is_some_and(|cwd| place::is_below(&cwd, directory))
+        };
+        let found = place::entries(&root.join("session-state")).into_iter().filter_map(|folder| {
+            let session_id = folder.file_name()?.to_str()?.to_owned();
+            Some(Found { session_id, transcript: folder.join("events.jsonl") })
+        });
+        let is_wanted =
+            |found: &Found| place::is_written_since(&found.transcript, seconds) && is_from_here(&found.transcript);
+        found.filter(is_wanted).collect()
+    }
+
+    fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
+        let id = session.session_id;
+        let Some(root) = root().filter(|_| is_plain_id(id)) else { return Ok(None) };
+        let folder = root.join("session-state").join(id);
+        let files = vec![
+            (folder.join("events.jsonl"), Content::Transcript(session.transcript.to_vec())),
+            (folder.join("workspace.yaml"), Content::Once(workspace(id, session.transcript, directory).into_bytes())),
+        ];
+        let words = vec!["copilot".to_owned(), format!("--resume={id}")];
+        Ok(Some(Restoration { files, commands: vec![words] }))
+    }
+
+    fn hook_file(&self, _: bool) -> Option<HookFile> {
+        Some(HOOK_FILE)
+    }
+}
+
+fn root() -> Option<PathBuf> {
+    place::root("COPILOT_HOME", ".copilot")
+}
+
+/// Returns the text of the hook file.
+fn hooks(commands: &Commands<'_>) -> String {
+    let mut events = Map::new();
+    for handler in HANDLERS {
+        let mut hook = json!({ "type": "command" });
+        if let Some(matcher) = handler.matcher {
+            hook["matcher"] = matcher.into();
+        }
+        hook["bash"] = (commands.shell)(handler.event).into();
+        hook["powershell"] = powershell(commands.program, handler.event).into();
+        hook["timeoutSec"] = handler.timeout_secs.into();
+        events.insert(handler.event.to_owned(), Value::Array(vec![hook]));
+    }
+    let text = serde_json::to_string_pretty(&json!({ "version": 1, "hooks": events })).unwrap_or_default();
+    format!("{text}\n")
+}
+
+/// Returns the command line for PowerShell; it is silent where the program is not installed.
+fn powershell(program: &str, event: &str) -> String {
+    let program = program.replace('\'', "''");
+    format!("if (Get-Command '{program}' -ErrorAction SilentlyContinue) {{ & '{program}' copilot {event} }}; exit 0")
+}
+
+/// Returns what Copilot keeps beside a session's events: where it ran, as its picker shows it.
+fn workspace(session_id: &str, transcript: &[u8], directory: &Path) -> String {
+    let quoted = |text: &str| Value::from(text).to_string();
+    let mut lines = format!("id: {session_id}\ncwd: {}\n", quoted(&directory.to_string_lossy()));
+    let add = |lines: &mut String, key: &str, value: &str| *lines += &format!("{key}: {}\n", quoted(value));
+    if let Some(top) = directory.ancestors().find(|dir| dir.join(".git").exists()) {
+        add(&mut lines, "git_root", &top.to_string_lossy());
+    }
+    json::find(transcript, |event| {
+        let context = events::context(event)?;
+        for (key, name) in [("repository", "repository"), ("branch", "branch"), ("host_type", "hostType")] {
+            if let Some(value) = text(context, name) {
+                add(&mut lines, key, value);
+            }
+        }
+        Some(())
+    });
+    let times = || transcript.split(|byte| *byte == b'\n');
+    let time = |line: &[u8]| json::read_line(line, |event| string(event, "timestamp"));
+    let created = times().find_map(time);
+    let updated = times().rev().find_map(time);
+    for (key, time) in [("created_at", created), ("updated_at", updated)] {
+        if let Some(time) = time.filter(|time| time.parse::<jiff::Timestamp>().is_ok()) {
+            lines += &format!("{key}: {time}\n");
+        }
+    }
+    lines
+}

@@ -1,0 +1,161 @@
+//! Factory Droid: hooks and records much like Claude Code's.
+//!
+//! A companion beside each transcript has the model and the tokens of the whole session; it is not recorded, so a record
+//! has neither. Seen in real data: records with prompts, tool calls and results, and the companion. Known from its
+//! reference alone: hook payloads in both spellings, where hooks are declared, compaction, the names of folders.
+
+use std::path::{Path, PathBuf};
+
+use serde_json_borrow::Value;
+
+use super::claude::{encode_directory, records};
+use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::json::{self, field, string, text};
+use super::place::{self, is_plain_id};
+use super::{Agent, Content, Found, Parser, Recorded, Restoration};
+use crate::error::Result;
+use crate::transcript::{Message, Part, Role};
+
+/// Droid.
+pub struct Droid;
+
+const HANDLERS: &[Handler] = &[
+    Handler { event: "SessionStart", matcher: None, timeout_secs: 10 },
+    Handler { event: "UserPromptSubmit", matcher: None, timeout_secs: 10 },
+    Handler { event: "PostToolUse", matcher: Some("Execute|Bash"), timeout_secs: 30 },
+    Handler { event: "Stop", matcher: None, timeout_secs: 30 },
+    Handler { event: "PreCompact", matcher: None, timeout_secs: 10 },
+    Handler { event: "SessionEnd", matcher: None, timeout_secs: 10 },
+];
+
+impl Agent for Droid {
+    fn name(&self) -> &'static str {
+        "droid"
+    }
+
+    fn title(&self) -> &'static str {
+        "Factory Droid"
+    }
+
+    fn is_installed(&self) -> bool {
+        root().is_some_and(|root| root.is_dir()) || place::has_program("droid")
+    }
+
+    fn parser(&self) -> Box<dyn Parser> {
+        Box::new(parse)
+    }
+
+    fn session_id(&self, transcript: &[u8]) -> Option<String> {
+        json::find(transcript, |record| string(record, "id").filter(|_| is_begin(record)))
+    }
+
+    fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
+        let sessions = root().filter(|_| is_plain_id(session_id))?.join("sessions");
+        let file = format!("{session_id}.jsonl");
+        let expected = folders(&sessions, directory).into_iter().chain([sessions.clone()]);
+        let others = || place::entries(&sessions).into_iter();
+        let find = |folder: PathBuf| Some(folder.join(&file)).filter(|path| path.is_file());
+        expected.into_iter().find_map(find).or_else(|| others().find_map(find))
+    }
+
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+        let Some(root) = root() else { return Vec::new() };
+        let sessions = root.join("sessions");
+        let is_from_here = |path: &Path| {
+            let cwd = json::find_in_file(path, |record| string(record, "cwd").filter(|_| is_begin(record)));
+            cwd.is_some_and(|cwd| place::is_below(&cwd, directory))
+        };
+        let places = folders(&sessions, directory).into_iter().chain([sessions]);
+        let mut found: Vec<Found> = places.flat_map(|folder| place::sessions(&folder, "jsonl")).collect();
+        found.retain(|found| place::is_written_since(&found.transcript, seconds) && is_from_here(&found.transcript));
+        found
+    }
+
+    fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
+        let id = session.session_id;
+        let Some(root) = root().filter(|_| is_plain_id(id)) else { return Ok(None) };
+        let sessions = root.join("sessions");
+        let [folder, older] = folders(&sessions, directory);
+        let file = format!("{id}.jsonl");
+        // Where an older release has a folder for the directory, the session goes on in it.
+        let folder = if !folder.is_dir() && older.is_dir() { older } else { folder };
+        let path = self.transcript(id, directory).filter(|path| path.starts_with(&folder)).unwrap_or(folder.join(file));
+        let files = vec![(path, Content::Transcript(records::moved(session.transcript, directory)))];
+        let words = ["droid", "--resume", id].map(str::to_owned).to_vec();
+        Ok(Some(Restoration { files, commands: vec![words] }))
+    }
+
+    fn hook_file(&self, is_shared: bool) -> Option<HookFile> {
+        let path = if is_shared { ".factory/settings.json" } else { ".factory/settings.local.json" };
+        Some(HookFile {
+            path,
+            shape: Shape::Json(Layout::GROUPS),
+            handlers: HANDLERS,
+            remark: Some(
+                "Droid reads its hooks when it starts; releases that use '.factory/hooks.json' need them there",
+            ),
+        })
+    }
+}
+
+fn root() -> Option<PathBuf> {
+    Some(place::home()?.join(".factory"))
+}
+
+/// Returns the folders that transcripts of sessions in `directory` can be in, in the newer and in the older spelling.
+fn folders(sessions: &Path, directory: &Path) -> [PathBuf; 2] {
+    let directory = place::resolved(directory).to_string_lossy().into_owned();
+    [encode_directory(&directory), directory.replace('/', "-")].map(|name| sessions.join(name))
+}
+
+fn is_begin(record: &Value<'_>) -> bool {
+    text(record, "type") == Some("session_start")
+}
+
+fn parse(lines: &[u8]) -> Vec<Message> {
+    let mut messages = Vec::new();
+    for (span, line) in json::lines(lines) {
+        messages.extend(json::read_line(line, |record| message(record, span)));
+    }
+    messages
+}
+
+fn message(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Message> {
+    let mut message = Message::new(Role::System, span);
+    message.time = json::time(record, "timestamp");
+    match text(record, "type")? {
+        "message" => {
+            let inner = field(record, "message")?;
+            message.parts = records::parts(field(inner, "content").unwrap_or(&Value::Null), record);
+            match text(inner, "role")? {
+                "user" => {
+                    message.role = Role::User;
+                    keep_prompt(&mut message.parts);
+                }
+                "assistant" => {
+                    message.role = Role::Assistant;
+                    message.model = string(inner, "model").or_else(|| string(record, "model"));
+                    message.parts.retain(|part| !matches!(part, Part::Text(words) if words.trim().is_empty()));
+                }
+                _ => return None,
+            }
+        }
+        "compaction_state" => message.parts.push(Part::Notice("conversation compacted".into())),
+        _ => return None,
+    }
+    (!message.parts.is_empty()).then_some(message)
+}
+
+/// Leaves of a prompt what was typed: the first text; behind it stand the contents of files that it mentions.
+fn keep_prompt(parts: &mut Vec<Part>) {
+    let mut has_words = false;
+    parts.retain_mut(|part| match part {
+        Part::Text(words) => {
+            *words = records::without_noise(words);
+            let is_first = !words.is_empty() && !has_words;
+            has_words |= is_first;
+            is_first
+        }
+        _ => true,
+    });
+}

@@ -1,0 +1,242 @@
+//! What VS Code writes of a conversation, in every form: the event stream that hooks name, and the chat store, which is
+//! one document or a log of changes to it.
+//!
+//! A change can concern what was said before, so the log is played again, and a request told when a stretch of lines is
+//! through. In a stretch that begins in the middle of a log the requests before it are unknown: what is changed in them is
+//! told without their prompts.
+
+use std::ops::Range;
+
+use serde_json::Value;
+use serde_json_borrow::Value as Record;
+
+use super::request::{self, Told};
+use crate::agent::copilot::events::{self, Events};
+use crate::agent::json::{at, field, string, text};
+use crate::agent::{Parser, document};
+use crate::transcript::{Message, Role};
+
+/// How deep a change may reach; real ones stay far below.
+const MAX_DEPTH: usize = 64;
+
+/// What is known of a conversation so far.
+#[derive(Default)]
+pub struct Chat {
+    events: Events,
+    requests: Vec<Request>,
+    /// The model that is chosen for what comes next.
+    selected: Option<String>,
+    has_model: bool,
+    /// Whether the log was seen from its beginning.
+    is_whole: bool,
+}
+
+/// A request and what has happened to it.
+#[derive(Default)]
+struct Request {
+    /// Its place in the list, where that is known.
+    index: Option<u64>,
+    value: Value,
+    told: Told,
+    /// The last line that was about it, if it is to be told.
+    news: Option<Range<usize>>,
+    /// Whether it was taken back.
+    is_gone: bool,
+}
+
+/// Returns the session that a transcript names.
+pub fn session_id(transcript: &[u8]) -> Option<String> {
+    let mut id = None;
+    document::each(transcript, super::LIST, |record, _| {
+        let is_of_store = field(record, "type").is_none() && field(record, "kind").is_none();
+        let of_store = || string(record, "sessionId").filter(|_| is_of_store);
+        let of_log = || at(record, &["v", "sessionId"])?.as_str().map(str::to_owned);
+        if id.is_none() {
+            id = of_store().or_else(of_log);
+        }
+    });
+    id.or_else(|| events::session_id(transcript))
+}
+
+impl Parser for Chat {
+    fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
+        let mut messages = Vec::new();
+        document::each(lines, super::LIST, |record, span| self.read(record, span, &mut messages));
+        let end = lines.len()..lines.len();
+        messages.extend(self.tell(&end));
+        messages
+    }
+}
+
+impl Chat {
+    fn read(&mut self, record: &Record<'_>, span: Range<usize>, messages: &mut Vec<Message>) {
+        if text(record, "type").is_some() {
+            self.events.read(record, span, messages);
+        } else if field(record, "kind").is_some_and(Record::is_number) {
+            self.change(&record.into(), &span);
+        } else if field(record, "requestId").is_some() {
+            self.append(record.into(), &span);
+        } else {
+            self.select(&Value::from(record));
+        }
+    }
+
+    /// Returns what there is to tell of the requests.
+    fn tell(&mut self, end: &Range<usize>) -> Vec<Message> {
+        let mut messages = Vec::new();
+        for request in &mut self.requests {
+            let Some(span) = request.news.take() else { continue };
+            let mut news = request::read(&request.value, self.selected.as_deref(), &mut request.told, &span);
+            news.iter_mut().for_each(|message| message.is_abandoned |= request.is_gone);
+            self.has_model |= news.iter().any(|message| message.model.is_some());
+            messages.extend(news);
+        }
+        // In a document the choice stands behind all requests.
+        if let Some(model) = self.selected.as_ref().filter(|_| !self.has_model && !self.requests.is_empty()) {
+            self.has_model = true;
+            let mut told = Message::new(Role::Assistant, end.clone());
+            told.model = Some(model.clone());
+            messages.push(told);
+        }
+        messages
+    }
+
+    /// Takes in the model that a state has chosen.
+    fn select(&mut self, state: &Value) {
+        let chosen = state["inputState"]["selectedModel"]["identifier"].as_str();
+        self.selected = request::model(&Value::Null, chosen).or_else(|| self.selected.take());
+    }
+
+    /// Plays a change: 0 the whole state, 1 sets, 2 cuts a list and appends to it, 3 removes.
+    fn change(&mut self, change: &Value, span: &Range<usize>) {
+        let path = change["k"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if path.len() > MAX_DEPTH {
+            return;
+        }
+        let (kind, value) = (change["kind"].as_u64(), &change["v"]);
+        match path {
+            [] if kind == Some(0) => {
+                self.is_whole = true;
+                self.select(value);
+                self.take_back(0);
+                self.append_all(&value[super::LIST], span);
+            }
+            [list] if list == super::LIST => {
+                match (kind, change["i"].as_u64()) {
+                    (Some(2), Some(length)) => self.take_back(length),
+                    (Some(2), None) => {}
+                    _ => self.take_back(0),
+                }
+                self.append_all(value, span);
+            }
+            [list, index, rest @ ..] if list == super::LIST => {
+                let Some(request) = index.as_u64().map(|index| self.at(index)) else { return };
+                if rest.is_empty() && kind == Some(3) {
+                    request.is_gone = true;
+                } else {
+                    play(&mut request.value, rest, change);
+                }
+                request.news = Some(span.clone());
+            }
+            [state, rest @ ..] if state == "inputState" => {
+                let mut whole = serde_json::json!({ "inputState": {} });
+                play(&mut whole["inputState"], rest, change);
+                self.select(&whole);
+            }
+            _ => {}
+        }
+    }
+
+    fn append_all(&mut self, list: &Value, span: &Range<usize>) {
+        list.as_array().into_iter().flatten().for_each(|value| self.append(value.clone(), span));
+    }
+
+    /// Adds a request; one that was there before is the same still.
+    fn append(&mut self, value: Value, span: &Range<usize>) {
+        let last = self.requests.iter().rev().find(|request| !request.is_gone);
+        let index = match last {
+            Some(last) => last.index.map(|index| index + 1),
+            None => self.is_whole.then_some(0),
+        };
+        let id = value["requestId"].as_str();
+        let same = self.requests.iter().position(|known| id.is_some() && known.value["requestId"].as_str() == id);
+        let mut request = same.map(|position| self.requests.remove(position)).unwrap_or_default();
+        (request.index, request.value, request.is_gone) = (index, value, false);
+        request.news = Some(span.clone());
+        self.requests.push(request);
+    }
+
+    /// Takes requests back, from a place in the list on.
+    fn take_back(&mut self, length: u64) {
+        let is_behind = |request: &&mut Request| request.index.is_some_and(|index| index >= length);
+        for request in self.requests.iter_mut().filter(is_behind) {
+            (request.index, request.is_gone) = (None, true);
+        }
+    }
+
+    /// Returns the request at a place in the list. Where the beginning of the log is unknown, that is the last one which
+    /// was added, or one that nothing was heard of yet.
+    fn at(&mut self, index: u64) -> &mut Request {
+        let last = self.requests.iter().rposition(|request| !request.is_gone);
+        if let Some(last) = last.map(|last| &mut self.requests[last]).filter(|last| last.index.is_none()) {
+            last.index = Some(index);
+        }
+        let known = self.requests.iter().position(|request| !request.is_gone && request.index == Some(index));
+        let position = known.unwrap_or_else(|| {
+            self.requests.push(Request { index: Some(index), value: serde_json::json!({}), ..Request::default() });
+            self.requests.len() - 1
+        });
+        &mut self.requests[position]
+    }
+}
+
+/// Plays a change at a path below a value.
+fn play(value: &mut Value, path: &[Value], change: &Value) {
+    let (kind, new) = (change["kind"].as_u64(), &change["v"]);
+    let Some((key, rest)) = path.split_first() else {
+        return match (kind, new.as_array()) {
+            (Some(2), Some(items)) => append(value, change["i"].as_u64(), items),
+            (Some(2), None) => append(value, change["i"].as_u64(), &[]),
+            (Some(3), _) => *value = Value::Null,
+            _ => *value = new.clone(),
+        };
+    };
+    if let (Some(3), [], Some(name), Some(object)) = (kind, rest, key.as_str(), value.as_object_mut()) {
+        object.remove(name);
+        return;
+    }
+    let place = match key {
+        Value::String(name) => {
+            if !value.is_object() {
+                *value = serde_json::json!({});
+            }
+            &mut value[name.as_str()]
+        }
+        key => {
+            let Some(index) = key.as_u64().and_then(|index| usize::try_from(index).ok()) else { return };
+            let list = list(value);
+            // Beyond the end of a list whose beginning is unknown something is added to it.
+            let index = index.min(list.len());
+            if index == list.len() {
+                list.push(Value::Null);
+            }
+            &mut list[index]
+        }
+    };
+    play(place, rest, change);
+}
+
+fn append(value: &mut Value, length: Option<u64>, items: &[Value]) {
+    let list = list(value);
+    if let Some(length) = length.and_then(|length| usize::try_from(length).ok()) {
+        list.truncate(length);
+    }
+    list.extend_from_slice(items);
+}
+
+fn list(value: &mut Value) -> &mut Vec<Value> {
+    if !value.is_array() {
+        *value = Value::Array(Vec::new());
+    }
+    value.as_array_mut().expect("it is an array")
+}

@@ -1,0 +1,160 @@
+//! Copilot Chat in VS Code: two stores of what was said, and the hook file of Copilot CLI.
+//!
+//! Read `chat` for how both stores read. VS Code runs `.github/hooks/shiftlog.json` as Copilot CLI does, and its payloads
+//! tell that it is VS Code. Seen in real data: payloads around a tool call, event streams, the chat store as a document and
+//! as a log of changes. Known from its reference alone: the other events, and how the chat store's log cuts and removes.
+
+mod chat;
+mod request;
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice as _;
+use serde_json::Value;
+
+use super::hooks::HookFile;
+use super::place::{self, is_plain_id};
+use super::{Agent, Found, Parser, Recorded, Restoration, copilot, document};
+use crate::error::{Error, Kind, Result};
+
+/// Copilot Chat in VS Code.
+pub struct VsCode;
+
+/// The member of a conversation that holds its requests.
+const LIST: &str = "requests";
+/// Where the extension keeps what its hooks name, in the storage of a workspace.
+const TRANSCRIPTS: &str = "GitHub.copilot-chat/transcripts";
+/// Where VS Code keeps chats, in the storage of a workspace.
+const CHATS: &str = "chatSessions";
+/// Where it keeps those of windows without a folder.
+const EMPTY_WINDOW_CHATS: &str = "globalStorage/emptyWindowChatSessions";
+
+impl Agent for VsCode {
+    fn name(&self) -> &'static str {
+        "vscode"
+    }
+
+    fn title(&self) -> &'static str {
+        "Copilot Chat in VS Code"
+    }
+
+    fn is_installed(&self) -> bool {
+        users().iter().any(|user| user.join("globalStorage/github.copilot-chat").is_dir())
+    }
+
+    fn parser(&self) -> Box<dyn Parser> {
+        Box::new(chat::Chat::default())
+    }
+
+    fn session_id(&self, transcript: &[u8]) -> Option<String> {
+        chat::session_id(transcript)
+    }
+
+    fn is_rendered(&self, transcript: &Path) -> bool {
+        transcript.extension().is_some_and(|extension| extension == "json")
+    }
+
+    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
+        document::to_lines(&native, LIST)
+    }
+
+    fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
+        Cow::Owned(document::from_lines(transcript))
+    }
+
+    fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
+        if !is_plain_id(session_id) {
+            return None;
+        }
+        let in_workspace = |workspace: PathBuf| {
+            let folders = [(TRANSCRIPTS, "jsonl"), (CHATS, "jsonl"), (CHATS, "json")];
+            let paths = folders.map(|(folder, end)| workspace.join(folder).join(format!("{session_id}.{end}")));
+            paths.into_iter().find(|path| path.is_file())
+        };
+        let without_folder = |user: PathBuf| {
+            let paths = ["jsonl", "json"].map(|end| user.join(EMPTY_WINDOW_CHATS).join(format!("{session_id}.{end}")));
+            paths.into_iter().find(|path| path.is_file())
+        };
+        workspaces_of(directory)
+            .into_iter()
+            .find_map(in_workspace)
+            .or_else(|| all_workspaces().into_iter().find_map(in_workspace))
+            .or_else(|| users().into_iter().find_map(without_folder))
+    }
+
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+        workspaces_of(directory).iter().flat_map(|workspace| recent_in(workspace, seconds)).collect()
+    }
+
+    fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
+        if !is_plain_id(session.session_id) {
+            return Ok(None);
+        }
+        // It writes its own list of chats when it ends, and drops what is not complete in its eyes.
+        Err(Error::new(Kind::Unsupported, format!("{} takes up no chat from outside", self.title()))
+            .hint(format!("git shiftlog show --full --session={} --format=markdown", session.session_id)))
+    }
+
+    fn hook_file(&self, _: bool) -> Option<HookFile> {
+        Some(copilot::HOOK_FILE)
+    }
+}
+
+/// Returns the directories in which editions of VS Code keep what belongs to this user.
+fn users() -> Vec<PathBuf> {
+    const EDITIONS: &[&str] = &["Code", "Code - Insiders", "VSCodium"];
+    const SERVERS: &[&str] = &[".vscode-server", ".vscode-server-insiders"];
+    let home = place::home();
+    let editions = if cfg!(target_os = "macos") {
+        home.as_ref().map(|home| home.join("Library/Application Support"))
+    } else {
+        place::config()
+    };
+    let local = editions.into_iter().flat_map(|dir| EDITIONS.iter().map(move |edition| dir.join(edition).join("User")));
+    let remote =
+        home.into_iter().flat_map(|home| SERVERS.iter().map(move |server| home.join(server).join("data/User")));
+    local.chain(remote).collect()
+}
+
+/// Returns the storage of all workspaces.
+fn all_workspaces() -> Vec<PathBuf> {
+    users().iter().flat_map(|user| place::entries(&user.join("workspaceStorage"))).collect()
+}
+
+/// Returns the storage of the workspaces whose folder is `directory` or below it.
+fn workspaces_of(directory: &Path) -> Vec<PathBuf> {
+    let is_of = |workspace: &PathBuf| folder(workspace).is_some_and(|folder| place::is_below(&folder, directory));
+    all_workspaces().into_iter().filter(is_of).collect()
+}
+
+/// Returns the folder that a workspace's storage is for.
+fn folder(workspace: &Path) -> Option<String> {
+    let text = std::fs::read(workspace.join("workspace.json")).ok()?;
+    let value: Value = serde_json::from_slice(&text).ok()?;
+    let uri = value.get("folder")?.as_str()?;
+    if let Some(rest) = uri.strip_prefix("vscode-remote://") {
+        // What another machine serves is a path of this one only if this one serves it.
+        let is_server = |part: &std::ffi::OsStr| part.as_encoded_bytes().starts_with(b".vscode-server");
+        let path = &rest[rest.find('/').filter(|_| workspace.iter().any(is_server))?..];
+        return place::path_of_uri(&format!("file://{path}"));
+    }
+    place::path_of_uri(uri)
+}
+
+/// Returns what was written lately in a workspace. A chat that has a transcript for hooks is told by that.
+fn recent_in(workspace: &Path, seconds: i64) -> Vec<Found> {
+    let is_recent = |found: &Found| place::is_written_since(&found.transcript, seconds);
+    let streams: Vec<Found> =
+        place::sessions(&workspace.join(TRANSCRIPTS), "jsonl").into_iter().filter(is_recent).collect();
+    let is_streamed = |chat: &Found| {
+        let is_named = || {
+            let text = std::fs::read(&chat.transcript).unwrap_or_default();
+            streams.iter().any(|stream| text.contains_str(&stream.session_id))
+        };
+        streams.iter().any(|stream| stream.session_id == chat.session_id) || (!streams.is_empty() && is_named())
+    };
+    let chats = ["jsonl", "json"].into_iter().flat_map(|end| place::sessions(&workspace.join(CHATS), end));
+    let chats: Vec<Found> = chats.filter(is_recent).filter(|chat| !is_streamed(chat)).collect();
+    streams.into_iter().chain(chats).collect()
+}

@@ -1,0 +1,188 @@
+//! Copilot CLI: payloads in two spellings, sessions whose transcript no payload names, resume from a directory.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{
+    come_back, fake_program, files_below, fixture, payload_tells, refuses_hostile_ids, run_hook, set_up_and_back,
+    survive_cuts, survive_payloads, told,
+};
+use crate::support::Scratch;
+
+const ID: &str = "301561f1-558a-43e9-a144-82d3ca12ab62";
+const FILE: &str = ".github/hooks/shiftlog.json";
+
+#[test]
+fn every_event_stream_parses_and_comes_back() {
+    let Some(dir) = fixture("copilot-cli") else { return };
+    let paths = files_below(&dir).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let paths: Vec<PathBuf> = paths.collect();
+    assert_eq!(paths.len(), 3, "{paths:?}");
+    let expected = snapbox::file!["../../data/copilot-fixtures.txt"];
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("copilot", &paths), expected);
+    come_back("copilot", &paths);
+    survive_cuts("copilot", &paths);
+}
+
+#[test]
+fn every_payload_is_survived_and_says_whose_it_is() {
+    let Some(dir) = fixture("copilot-cli/written/hooks") else { return };
+    for path in files_below(&dir) {
+        payload_tells(&path, "copilot", "copilot", ID, "/home/dev/demo-app");
+        if path.file_name().unwrap().to_str().unwrap().starts_with("pascal-S") && !path.ends_with("pascal-Stop.json") {
+            payload_tells(&path, "claude", "copilot", ID, "/home/dev/demo-app");
+        }
+    }
+    survive_payloads("copilot", "copilot-cli/written/hooks", |file| {
+        file.split(['-', '.']).nth(1).unwrap_or_default().to_owned()
+    });
+}
+
+#[test]
+fn setting_up_makes_one_file_and_leaves_those_of_others() {
+    let other = r#"{ "version": 1, "hooks": { "preToolUse": [{ "type": "command", "bash": "./guard.sh" }] } }"#;
+    let there = [(".github/hooks/other.json", other)];
+    let text = set_up_and_back(&["--agent=copilot"], FILE, &there);
+    assert_eq!(set_up_and_back(&["--agent=vscode"], FILE, &there), text, "VS Code runs the same file");
+    assert_eq!(set_up_and_back(&["--agent=vscode", "--agent=copilot"], FILE, &there), text);
+    assert!(!text.contains("preToolUse"), "a hook before a tool that fails denies the tool: {text}");
+    let hooks: Value = serde_json::from_str(&text).unwrap();
+    let hook = &hooks["hooks"]["postToolUse"][0];
+    assert!(hook["bash"].as_str().unwrap().ends_with("copilot postToolUse || :"), "{hook}");
+    assert!(hook["powershell"].as_str().unwrap().ends_with("copilot postToolUse }; exit 0"), "{hook}");
+}
+
+/// A session whose events grow as Copilot CLI writes them.
+struct Session<'s> {
+    scratch: &'s Scratch,
+    path: PathBuf,
+}
+
+impl<'s> Session<'s> {
+    fn new(scratch: &'s Scratch) -> Self {
+        let folder = scratch.home().join(".copilot/session-state").join(ID);
+        Session { scratch, path: folder.join("events.jsonl") }
+    }
+
+    fn start(&self) {
+        fs::create_dir_all(self.path.parent().unwrap()).unwrap();
+        let context = json!({ "cwd": self.scratch.top, "gitRoot": self.scratch.top, "branch": "main: x",
+            "repository": "dev/demo-app" });
+        self.write("session.start", json!({ "sessionId": ID, "version": 1, "context": context }));
+        self.write("session.model_change", json!({ "newModel": "claude-sonnet-4.5" }));
+    }
+
+    fn write(&self, kind: &str, data: Value) {
+        let line = json!({ "type": kind, "data": data, "id": "e", "timestamp": "2026-07-25T12:35:00.000Z" });
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path).unwrap();
+        writeln!(file, "{line}").unwrap();
+    }
+
+    fn hook(&self, event: &str, more: Value) {
+        let mut payload = json!({ "sessionId": ID, "timestamp": 1_784_982_920_820_u64, "cwd": self.scratch.top });
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        run_hook(self.scratch, FILE, event, &payload);
+    }
+
+    fn prompt(&self, words: &str) {
+        self.write("user.message", json!({ "content": words, "attachments": [] }));
+        self.hook("userPromptSubmitted", json!({ "prompt": words }));
+    }
+
+    fn edits(&self, file: &str) {
+        let arguments = json!({ "path": self.scratch.top.join(file), "file_text": "x\n" }).to_string();
+        let request = json!({ "toolCallId": format!("{file}-1"), "name": "create", "arguments": arguments });
+        self.write("assistant.message", json!({ "content": "", "toolRequests": [request] }));
+    }
+
+    /// Commits a file in a tool call; what comes behind the commit may fail.
+    fn commits(&self, file: &str, rest: &str) {
+        self.edits(file);
+        let arguments = json!({ "command": format!("git add {file} && git commit -qm {file}{rest}") });
+        let request = json!({ "toolCallId": file, "name": "bash", "arguments": arguments });
+        self.write(
+            "assistant.message",
+            json!({ "content": "Committing.", "outputTokens": 42, "toolRequests": [request] }),
+        );
+        self.scratch.commit(file, "x\n", file);
+        let code = u8::from(!rest.is_empty());
+        let said = format!("done\n<exited with exit code {code}>");
+        self.write(
+            "tool.execution_complete",
+            json!({ "toolCallId": file, "success": true, "result": { "content": said } }),
+        );
+        let (event, kind) = if code == 0 { ("postToolUse", "success") } else { ("postToolUseFailure", "failure") };
+        self.hook(
+            event,
+            json!({ "toolName": "bash", "toolArgs": arguments.to_string(),
+            "toolResult": { "resultType": kind, "textResultForLlm": said } }),
+        );
+    }
+}
+
+#[test]
+fn a_day_with_copilot_is_recorded_and_its_session_goes_on() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=copilot", "-q"]).ok();
+    let session = Session::new(&scratch);
+    session.hook("sessionStart", json!({ "source": "new" }));
+    session.start();
+    session.prompt("add a");
+    session.commits("a.txt", " && false");
+    session.hook("agentStop", json!({ "transcriptPath": session.path, "stopReason": "end_turn" }));
+    session.prompt("add b");
+    session.commits("b.txt", "");
+    session.write("assistant.message", json!({ "content": "Done." }));
+    session.hook("agentStop", json!({ "transcriptPath": session.path, "stopReason": "end_turn" }));
+    session.hook("sessionEnd", json!({ "reason": "user_exit" }));
+    let (first, second) = (scratch.record("HEAD~1"), scratch.record("HEAD"));
+    assert_eq!([&first["prompt"], &second["prompt"]], ["add a", "add b"]);
+    assert_eq!([&first["agent"], &first["model"], &first["session"]], ["copilot", "claude-sonnet-4.5", ID]);
+    assert_eq!(first["tokens"]["output"], 42);
+    assert!(scratch.raw("HEAD~1", &[]).contains("exit code 1"), "the result of the call is with its commit");
+
+    let text = fs::read(&session.path).unwrap();
+    let stored = scratch.raw("HEAD", &["--full"]).into_bytes();
+    assert!(text.starts_with(&stored), "byte for byte");
+    fs::remove_dir_all(scratch.home().join(".copilot")).unwrap();
+    fake_program(
+        &scratch,
+        "copilot",
+        "dir=\"$HOME/.copilot/session-state/${1#--resume=}\"\ncat \"$dir/events.jsonl\" >\"$HOME/found\"\n\
+         cat \"$dir/workspace.yaml\" >\"$HOME/workspace\"\n",
+    );
+    let printed = scratch.shiftlog("resume", ["--print"]).ok();
+    assert!(printed.ends_with(&format!("run copilot --resume={ID} in {}\n", scratch.top.display())), "{printed}");
+    assert!(!scratch.home().join(".copilot").exists(), "--print writes nothing");
+    scratch.shiftlog("resume", Vec::<&str>::new()).ok();
+    assert_eq!(fs::read(scratch.home().join("found")).unwrap(), stored);
+    let top = scratch.top.display();
+    let expected = format!(
+        "id: {ID}\ncwd: \"{top}\"\ngit_root: \"{top}\"\nrepository: \"dev/demo-app\"\nbranch: \"main: x\"\n\
+         created_at: 2026-07-25T12:35:00.000Z\nupdated_at: 2026-07-25T12:35:00.000Z\n"
+    );
+    assert_eq!(fs::read_to_string(scratch.home().join("workspace")).unwrap(), expected);
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_session_without_hooks_is_found_when_a_commit_is_made() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let session = Session::new(&scratch);
+    session.start();
+    session.write("user.message", json!({ "content": "add a" }));
+    session.edits("a.txt");
+    scratch.commit("a.txt", "one\n", "add a");
+    assert_eq!(scratch.record("HEAD")["session"], ID);
+    scratch.commit("c.txt", "by hand\n", "nothing new was said");
+    assert_eq!(scratch.records("HEAD").len(), 0);
+}
+
+#[test]
+fn a_hostile_session_id_is_no_directory() {
+    refuses_hostile_ids("copilot", "{\"type\":\"user.message\",\"data\":{\"content\":\"x\"}}\n");
+}
