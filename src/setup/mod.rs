@@ -126,7 +126,12 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
 
 /// Returns the files in which the agents' hooks are declared.
 fn hook_files() -> impl Iterator<Item = HookFile> {
-    agent::ALL.iter().flat_map(|agent| [false, true].into_iter().filter_map(|is_shared| agent.hook_file(is_shared)))
+    agent::ALL.iter().flat_map(|agent| {
+        let own = agent.hook_file(false);
+        // Many agents have one file for both.
+        let shared = agent.hook_file(true).filter(|shared| own.is_none_or(|own| own.path != shared.path));
+        own.into_iter().chain(shared)
+    })
 }
 
 fn kind_of(file: &HookFile) -> FileKind {
