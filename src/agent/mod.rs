@@ -179,6 +179,12 @@ pub trait Agent: Sync {
     /// Returns the transcript of a session, if the agent's store has it. `directory` is where the agent ran.
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf>;
 
+    /// Returns the transcript to record for a session whose hooks name `told`: an agent may keep one that says more.
+    fn fullest(&self, told: PathBuf, session_id: &str) -> PathBuf {
+        let _ = session_id;
+        told
+    }
+
     /// Returns the transcripts of sessions that ran in `directory` or below it and were written since `seconds` (epoch).
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found>;
 
@@ -208,6 +214,12 @@ pub trait Agent: Sync {
     /// `is_shared` means the file that a team commits; otherwise it is private to the clone, if there is such a one.
     fn hook_file(&self, is_shared: bool) -> Option<HookFile> {
         let _ = is_shared;
+        None
+    }
+
+    /// Returns what keeps the agent from running any hook of its file, as far as the file's text tells.
+    fn obstacle(&self, settings: &str) -> Option<String> {
+        let _ = settings;
         None
     }
 }
