@@ -8,9 +8,11 @@ mod codex;
 mod document;
 mod hooks;
 mod json;
+mod opencode;
 mod payload;
 mod place;
 mod settings;
+mod sqlite;
 mod tool;
 
 use std::borrow::Cow;
@@ -23,7 +25,7 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex];
+pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex, &opencode::OpenCode];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {

@@ -1,6 +1,7 @@
 //! What each agent's file in the `agent` room promises: its transcripts read, its hooks record, its sessions go on.
 
 mod codex;
+mod opencode;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -53,6 +54,38 @@ pub fn told(name: &str, paths: &[PathBuf]) -> String {
             tally.model.as_deref().unwrap_or("-"),
             tally.prompt.as_deref().unwrap_or("-").replace('\n', " "),
             calls.concat()
+        )
+    };
+    paths.iter().map(line).collect()
+}
+
+/// Says the same of transcripts that are other people's: without their words and paths.
+pub fn counted(name: &str, paths: &[PathBuf]) -> String {
+    let agent = agent::find(name).unwrap();
+    let line = |path: &PathBuf| {
+        let messages = agent.parse(&agent.read(path).unwrap());
+        let mut tally = Tally::default();
+        tally.add(&messages);
+        let parts = || messages.iter().flat_map(|message| &message.parts);
+        let calls: Vec<String> = parts()
+            .filter_map(|part| match part {
+                Part::ToolCall(call) if call.edits.is_empty() => Some(call.name.clone()),
+                Part::ToolCall(call) => Some(format!("{} ({} edits)", call.name, call.edits.len())),
+                _ => None,
+            })
+            .collect();
+        let results = parts().filter(|part| matches!(part, Part::ToolResult(_))).count();
+        let tokens = tally.tokens().unwrap_or_default();
+        format!(
+            "{}\n  turns {}, messages {}, results {results}, tokens {}+{}\n  model {}\n  prompt of {} characters\n  {}\n",
+            path.file_name().unwrap().to_str().unwrap(),
+            tally.turns,
+            tally.messages,
+            tokens.input,
+            tokens.output,
+            tally.model.as_deref().unwrap_or("-"),
+            tally.prompt.unwrap_or_default().chars().count(),
+            calls.join(", ")
         )
     };
     paths.iter().map(line).collect()
