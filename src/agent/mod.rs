@@ -5,6 +5,7 @@
 
 mod claude;
 mod codex;
+mod cursor;
 mod document;
 mod hooks;
 mod json;
@@ -25,7 +26,7 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex, &opencode::OpenCode];
+pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex, &opencode::OpenCode, &cursor::Cursor];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {

@@ -1,6 +1,7 @@
 //! What each agent's file in the `agent` room promises: its transcripts read, its hooks record, its sessions go on.
 
 mod codex;
+mod cursor;
 mod opencode;
 
 use std::fs;
