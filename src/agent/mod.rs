@@ -8,14 +8,17 @@ pub mod ask;
 mod claude;
 mod codex;
 mod copilot;
+mod cursor;
 mod custom;
 mod document;
 mod droid;
 mod hooks;
 mod json;
+mod opencode;
 mod payload;
 mod place;
 mod settings;
+mod sqlite;
 mod tool;
 mod vscode;
 
@@ -31,8 +34,16 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
-pub const ALL: &[&dyn Agent] =
-    &[&claude::Claude::HERE, &codex::Codex, &copilot::Copilot, &vscode::VsCode, &amp::Amp, &droid::Droid];
+pub const ALL: &[&dyn Agent] = &[
+    &claude::Claude::HERE,
+    &codex::Codex,
+    &copilot::Copilot,
+    &vscode::VsCode,
+    &opencode::OpenCode,
+    &cursor::Cursor,
+    &amp::Amp,
+    &droid::Droid,
+];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {
@@ -216,6 +227,12 @@ pub trait Agent: Sync {
         Ok(None)
     }
 
+    /// Returns the transcript to record for a session whose hooks name `told`: an agent may keep one that says more.
+    fn fullest(&self, told: PathBuf, session_id: &str) -> PathBuf {
+        let _ = session_id;
+        told
+    }
+
     /// Returns the transcripts of sessions that ran in `directory` or below it and were written since `seconds` (epoch).
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found>;
 
@@ -251,6 +268,12 @@ pub trait Agent: Sync {
     /// `is_shared` means the file that a team commits; otherwise it is private to the clone, if there is such a one.
     fn hook_file(&self, is_shared: bool) -> Option<HookFile> {
         let _ = is_shared;
+        None
+    }
+
+    /// Returns what keeps the agent from running any hook of its file, as far as the file's text tells.
+    fn obstacle(&self, settings: &str) -> Option<String> {
+        let _ = settings;
         None
     }
 }

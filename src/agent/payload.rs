@@ -17,6 +17,7 @@ const SESSION: &[&str] =
     &["session_id", "sessionId", "conversation_id", "thread_id", "thread-id", "trajectory_id", "taskId"];
 const TRANSCRIPT: &[&str] = &["transcript_path", "transcriptPath", "agent_transcript_path", "session_path"];
 const EVENT: &[&str] = &["hook_event_name", "hookEventName", "hookName", "agent_action_name"];
+const MODEL: &[&str] = &["model", "model_name", "model_id"];
 const CALL: &[&str] = &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "callID"];
 const INPUT: &[&str] = &["tool_input", "toolInput", "toolArgs", "parameters", "args", "tool_info"];
 const DIRECTORY: &[&str] = &["cwd", "workdir", "dir_path", "directory"];
@@ -71,7 +72,12 @@ impl Payload {
         let first_root = || roots.iter().find_map(|key| self.value.get(key)?.get(0)?.as_str());
         let of_tool = || DIRECTORY.iter().find_map(|key| self.input()?.get(key)?.as_str());
         let found = [self.string(&["cwd"]), of_tool(), first_root()];
-        found.into_iter().flatten().find(|path| !path.is_empty()).map(expand_home)
+        found.into_iter().flatten().find(|path| !path.is_empty()).map(without_slash).map(expand_home)
+    }
+
+    /// Returns the model that answers, if the payload tells it.
+    pub fn model(&self) -> Option<&str> {
+        self.string(MODEL).or_else(|| self.value.get("model")?.get("slug")?.as_str())
     }
 
     /// Returns the event's name, if the payload tells it.
@@ -156,6 +162,14 @@ fn mentions(value: &Value, word: &str, depth: u32) -> bool {
     }
 }
 
+/// Takes the slash off a Windows path that was made of a URL: `/c:/Users`.
+fn without_slash(path: &str) -> &str {
+    match path.as_bytes() {
+        [b'/', drive, b':', b'/', ..] if drive.is_ascii_alphabetic() => &path[1..],
+        _ => path,
+    }
+}
+
 fn expand_home(path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
@@ -217,6 +231,8 @@ mod tests {
             assert!(payload.response_mentions("4e1c2aa"));
         }
         assert_eq!(Payload::parse(b"{\"sessionId\":\"a\nb\"}").session_id(), Some("a\nb"), "a raw line break");
+        let windows = Payload::parse(br#"{"workspace_roots":["/c:/Users/dev/app"]}"#);
+        assert_eq!(windows.directory(), Some("c:/Users/dev/app".into()));
         assert_eq!(Payload::parse(br#"{"transcript_path":""}"#).transcript(), None, "an empty path is no path");
     }
 

@@ -115,7 +115,7 @@ fn ours(text: &str) -> Vec<(String, String)> {
 }
 
 /// Returns the command lines in the list of an event.
-fn commands(list: &Value) -> impl Iterator<Item = &str> {
+pub(super) fn commands(list: &Value) -> impl Iterator<Item = &str> {
     let elements = list.as_array().into_iter().flatten();
     let hooks = elements.flat_map(|each| match each.get("hooks").and_then(Value::as_array) {
         Some(hooks) => hooks.iter().collect(),
@@ -124,7 +124,12 @@ fn commands(list: &Value) -> impl Iterator<Item = &str> {
     hooks.filter_map(|hook| COMMANDS.iter().find_map(|key| hook.get(key)?.as_str()))
 }
 
-fn read(text: &str) -> Result<Value> {
+/// Reads a settings file.
+///
+/// # Errors
+///
+/// If the text does not parse.
+pub(super) fn read(text: &str) -> Result<Value> {
     Ok(parse(text)?.to_serde_value().unwrap_or_default())
 }
 

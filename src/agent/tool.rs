@@ -52,6 +52,8 @@ const EDITORS: &[&str] = &[
     "writecode",
     "editnotebook",
     "savefile",
+    "delete",
+    "deletefile",
 ];
 /// The tools whose input is a patch.
 const PATCHERS: &[&str] = &["applypatch", "patch", "functionsapplypatch"];

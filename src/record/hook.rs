@@ -237,8 +237,9 @@ impl Recorder<'_> {
     fn refresh(&self, live: &mut Live, agent: &dyn Agent, payload: &Payload) {
         live.seen = Time::now().seconds;
         let directory = payload.directory();
+        live.model = payload.model().map(str::to_owned).or_else(|| live.model.take());
         if let Some(transcript) = payload.transcript() {
-            live.transcript = transcript;
+            live.transcript = agent.fullest(transcript, &live.session);
         } else if live.transcript.as_os_str().is_empty()
             && let Some(found) = directory.as_deref().and_then(|directory| agent.transcript(&live.session, directory))
         {
@@ -346,6 +347,7 @@ pub(super) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
         agent: key.agent.clone(),
         session: key.id.clone(),
         transcript,
+        model: None,
         worktree: None,
         process: None,
         seen: Time::now().seconds,

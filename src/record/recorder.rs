@@ -66,6 +66,8 @@ pub(super) struct Stretch<'a> {
     pub reading: Reading<'a>,
     /// The agent's own file, if there is one.
     pub transcript: Option<PathBuf>,
+    /// The model, where the transcript does not tell it.
+    pub model: Option<String>,
     /// What it holds.
     pub survey: Survey,
     /// Where it begins.
@@ -133,7 +135,8 @@ impl<'r> Recorder<'r> {
             return Ok(None);
         }
         let key = live.key();
-        self.unrecorded(key, agent, &live.transcript, &mut live.progress)
+        let news = self.unrecorded(key, agent, &live.transcript, &mut live.progress)?;
+        Ok(news.map(|stretch| Stretch { model: live.model.clone(), ..stretch }))
     }
 
     fn unrecorded(
@@ -154,7 +157,8 @@ impl<'r> Recorder<'r> {
         let from = reading.position(&since)?;
         let survey = reading.survey(from, reading.end().min(limit))?;
         let until = survey.until;
-        let stretch = Stretch { key, reading, transcript: None, survey, since, until, commit_ids: Vec::new() };
+        let stretch =
+            Stretch { key, reading, transcript: None, model: None, survey, since, until, commit_ids: Vec::new() };
         Ok((until > from).then_some(stretch))
     }
 
@@ -219,7 +223,7 @@ impl<'r> Recorder<'r> {
             shiftlog: 1,
             agent: stretch.key.agent.clone(),
             session: stretch.key.id.clone(),
-            model: tally.model.clone(),
+            model: tally.model.as_ref().or(stretch.model.as_ref()).cloned(),
             time: Time::now().to_rfc3339(),
             prompt: tally.prompt.as_deref().and_then(short_prompt),
             summary: None,
@@ -285,7 +289,7 @@ impl<'r> Recorder<'r> {
             let survey = reading.survey(from, until)?;
             let until = survey.until;
             let key = key.clone();
-            let mut stretch = Stretch { key, reading, transcript: None, survey, since, until, commit_ids };
+            let mut stretch = Stretch { key, reading, model: None, transcript: None, survey, since, until, commit_ids };
             if until > from {
                 self.try_record(&mut stretch, progress)?;
             }

@@ -158,16 +158,22 @@ fn transcript_step(
     is_forced: bool,
 ) -> Result<Step> {
     let redactor = redaction::redactor(reader.repo())?;
-    let has_more = if agent.is_rendered(&path) {
-        // What comes last in such lines is about the whole, and changes with it.
-        let lines = agent.read(&path)?;
-        let ours = agent.lines(bytes.clone());
-        let head = &ours[..complete_lines(ours.strip_suffix(b"\n").unwrap_or(&ours))];
-        there == bytes || redactor.redact(&lines).0.starts_with(head)
-    } else {
-        there.starts_with(&bytes) || redactor.redact(&there[..complete_lines(there)]).0.starts_with(&bytes)
+    let another = || {
+        Err(Error::other(format!("'{}' is another transcript than the one recorded", path.display()))
+            .hint("it may say more; --force writes over it"))
     };
-    if has_more {
+    if agent.is_rendered(&path) {
+        let theirs = agent.read(&path)?;
+        let (theirs, ours) = (redactor.redact(&theirs).0, agent.lines(bytes.clone()));
+        // What comes last in such lines is about the whole, and changes with it.
+        let head = |lines: &[u8]| complete_lines(lines.strip_suffix(b"\n").unwrap_or(lines));
+        return match () {
+            () if there == bytes || theirs.starts_with(&ours[..head(&ours)]) => Ok(Step::Keep(path)),
+            () if is_forced || ours.starts_with(&theirs[..head(&theirs)]) => Ok(Step::Write(path, bytes)),
+            () => another(),
+        };
+    }
+    if there.starts_with(&bytes) || redactor.redact(&there[..complete_lines(there)]).0.starts_with(&bytes) {
         return Ok(Step::Keep(path));
     }
     let (lines, unfinished) = there.split_at(complete_lines(there));
@@ -178,6 +184,5 @@ fn transcript_step(
     if bytes.starts_with(there) || is_beginning || is_forced {
         return Ok(Step::Write(path, bytes));
     }
-    Err(Error::other(format!("'{}' is another transcript than the one recorded", path.display()))
-        .hint("it may say more; --force writes over it"))
+    another()
 }

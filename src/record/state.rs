@@ -65,6 +65,9 @@ pub struct Live {
     pub session: String,
     /// Where the agent writes its transcript.
     pub transcript: PathBuf,
+    /// The model that a hook told last; not every transcript has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The top of the working tree the session works in.
     #[serde(default)]
     pub worktree: Option<PathBuf>,

@@ -60,13 +60,15 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
             Shape::Own(..) => text.contains(HOOK_PROGRAM),
         });
         let fix = format!("git shiftlog init --agent={}", agent.name());
+        let obstacle = texts.iter().find_map(|text| agent.obstacle(text));
         let problem = match (is_set_up, agent.is_installed()) {
             (false, false) => continue,
             (false, true) if files.is_empty() => None,
             (false, true) => Some(("its hooks are not set up", fix.as_str())),
             (true, _) => {
                 let is_broken = texts.iter().any(|text| missing_program(text));
-                is_broken.then_some(("its hooks name a program that is not there", fix.as_str()))
+                let broken = is_broken.then_some(("its hooks name a program that is not there", fix.as_str()));
+                broken.or_else(|| Some((obstacle.as_deref()?, "edit the file")))
             }
         };
         findings.push(Finding::new(agent.title(), problem));

@@ -272,6 +272,9 @@ fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: 
     if let Some(remark) = file.remark.filter(|_| there.as_deref() != Some(after.as_bytes())) {
         plan.remark(remark.to_owned());
     }
+    if let Some(obstacle) = agent.obstacle(&after) {
+        plan.remark(obstacle);
+    }
     plan.edit(path, kind_of(&file), after.into_bytes())?;
     if is_committed { Ok(()) } else { plan_exclude(repo, plan, file.path) }
 }

@@ -3,8 +3,10 @@
 mod amp;
 mod codex;
 mod copilot;
+mod cursor;
 mod custom;
 mod droid;
+mod opencode;
 mod together;
 mod vscode;
 
@@ -138,6 +140,38 @@ pub fn survive_cuts(name: &str, paths: &[PathBuf]) {
         }
         agent.parse(&lines.iter().map(|byte| byte ^ 0x80).collect::<Vec<_>>());
     }
+}
+
+/// Says the same of transcripts that are other people's: without their words and paths.
+pub fn counted(name: &str, paths: &[PathBuf]) -> String {
+    let agent = agent::find(name).unwrap();
+    let line = |path: &PathBuf| {
+        let messages = agent.parse(&agent.read(path).unwrap());
+        let mut tally = Tally::default();
+        tally.add(&messages);
+        let parts = || messages.iter().flat_map(|message| &message.parts);
+        let calls: Vec<String> = parts()
+            .filter_map(|part| match part {
+                Part::ToolCall(call) if call.edits.is_empty() => Some(call.name.clone()),
+                Part::ToolCall(call) => Some(format!("{} ({} edits)", call.name, call.edits.len())),
+                _ => None,
+            })
+            .collect();
+        let results = parts().filter(|part| matches!(part, Part::ToolResult(_))).count();
+        let tokens = tally.tokens().unwrap_or_default();
+        format!(
+            "{}\n  turns {}, messages {}, results {results}, tokens {}+{}\n  model {}\n  prompt of {} characters\n  {}\n",
+            path.file_name().unwrap().to_str().unwrap(),
+            tally.turns,
+            tally.messages,
+            tokens.input,
+            tokens.output,
+            tally.model.as_deref().unwrap_or("-"),
+            tally.prompt.unwrap_or_default().chars().count(),
+            calls.join(", ")
+        )
+    };
+    paths.iter().map(line).collect()
 }
 
 /// Asserts that transcripts are stored and come back as the agent wrote them.

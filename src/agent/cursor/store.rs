@@ -1,0 +1,329 @@
+//! The database of a chat: blobs named by their SHA-256, and a root that says in which order they belong.
+//!
+//! As lines, each message is one, as it is in its blob, in the order in which the root leads to them. The last line has
+//! what holds them together: the blobs that name others, with the others' line numbers in place of their names, and the
+//! table `meta`. So the lines have no digests, which redaction would change, and the names are made anew from what is
+//! there. Blobs that nothing leads to, such as earlier roots, are left out.
+
+use std::collections::{HashMap, HashSet};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::super::sqlite::{MAGIC, unreadable};
+use super::super::{json as record, sqlite};
+use crate::error::{Error, Result};
+use crate::transcript::complete_lines;
+
+/// The name of a blob.
+type Id = [u8; 32];
+
+const TABLES: &str =
+    "CREATE TABLE blobs(id text primary key,data blob);CREATE TABLE meta(key text primary key,value text);";
+/// How deep blobs that name others are followed.
+const MAX_DEPTH: usize = 64;
+/// Text in binary data is left readable from this length on, so that secrets in it are found.
+const TEXT_BYTES: usize = 6;
+
+/// Opens a database that is in memory.
+///
+/// # Errors
+///
+/// If it is none.
+pub fn from_bytes(bytes: &[u8]) -> Result<Connection> {
+    if !bytes.starts_with(MAGIC) {
+        return Err(Error::other("it is no database"));
+    }
+    let mut bytes = bytes.to_vec();
+    // In memory there is no log beside it.
+    if let Some(versions) = bytes.get_mut(18..20) {
+        versions.fill(1);
+    }
+    let mut database = Connection::open_in_memory().map_err(unreadable)?;
+    database.deserialize_read_exact("main", &bytes[..], bytes.len(), true).map_err(unreadable)?;
+    Ok(database)
+}
+
+/// Returns a chat as lines.
+///
+/// # Errors
+///
+/// If the database cannot be read.
+pub fn lines(database: &mut Connection) -> Result<Vec<u8>> {
+    // One moment of it, while the agent writes.
+    let change = database.transaction().map_err(unreadable)?;
+    let database: &Connection = &change;
+    let query = "SELECT key, CAST(value AS TEXT) AS value FROM meta ORDER BY rowid";
+    let meta: Vec<(String, Option<String>, String)> = sqlite::rows(database, query, [])?
+        .into_iter()
+        .filter_map(|row| {
+            let value = row.get("value")?.as_str()?.to_owned();
+            let decoded = unhex(&value).and_then(|bytes| String::from_utf8(bytes).ok());
+            Some((row.get("key")?.as_str()?.to_owned(), decoded, value))
+        })
+        .collect();
+    let ids = sqlite::rows(database, "SELECT id FROM blobs ORDER BY rowid", [])?;
+    let ids: Vec<Id> = ids.iter().filter_map(|row| id(row.get("id")?.as_str()?)).collect();
+    let mut walk = Walk {
+        database,
+        known: ids.iter().copied().collect(),
+        seen: HashSet::new(),
+        leaves: Vec::new(),
+        nodes: Vec::new(),
+    };
+    let root = |text: &String| id(serde_json::from_str::<Value>(text).ok()?.get("latestRootBlobId")?.as_str()?);
+    match meta.iter().filter_map(|(_, decoded, _)| decoded.as_ref()).find_map(root) {
+        Some(root) if walk.known.contains(&root) => walk.visit(root, 0)?,
+        _ => ids.into_iter().try_for_each(|id| walk.visit(id, 1))?,
+    }
+    let Walk { leaves, nodes, .. } = walk;
+    let places: HashMap<Id, usize> = leaves.iter().chain(&nodes).map(|(id, _)| *id).zip(0..).collect();
+    let mut lines = Vec::new();
+    for (_, data) in &leaves {
+        match is_message(data) {
+            true => lines.extend_from_slice(data),
+            false => {
+                lines.extend(json!({ "shiftlog": "blob", "data": cut(data, &HashMap::new()) }).to_string().bytes())
+            }
+        }
+        lines.push(b'\n');
+    }
+    let nodes: Vec<Value> = nodes.iter().map(|(_, data)| cut(data, &places)).collect();
+    let meta: Vec<Value> = meta
+        .into_iter()
+        .map(|(key, decoded, value)| match decoded {
+            Some(text) => json!({ "key": key, "hex": cut_text(&text, &places) }),
+            None => json!({ "key": key, "value": value }),
+        })
+        .collect();
+    lines.extend(json!({ "shiftlog": "store", "blobs": nodes, "meta": meta }).to_string().bytes());
+    lines.push(b'\n');
+    Ok(lines)
+}
+
+/// Returns the database that lines stand for; `None` if they stand for none.
+pub fn to_bytes(lines: &[u8]) -> Option<Vec<u8>> {
+    let (blobs, meta) = rebuilt(lines)?;
+    let make = || -> rusqlite::Result<Vec<u8>> {
+        let mut database = Connection::open_in_memory()?;
+        database.execute_batch(TABLES)?;
+        let change = database.transaction()?;
+        for (id, data) in &blobs {
+            change.execute("INSERT OR IGNORE INTO blobs VALUES(?1, ?2)", params![hex(id), data])?;
+        }
+        for (key, value) in &meta {
+            change.execute("INSERT OR IGNORE INTO meta VALUES(?1, ?2)", params![key, value])?;
+        }
+        change.commit()?;
+        Ok(database.serialize("main")?.to_vec())
+    };
+    make().ok()
+}
+
+/// Returns the id of a chat, from the last of its lines.
+pub fn chat_id(lines: &[u8]) -> Option<String> {
+    let last: Value = serde_json::from_slice(last_line(lines)?.1).ok()?;
+    last.get("meta")?.as_array()?.iter().find_map(|row| {
+        let text = joined(row.get("hex")?, &[], Form::Hex)?;
+        let value: Value = serde_json::from_slice(&text).ok()?;
+        Some(value.get("agentId")?.as_str()?.to_owned())
+    })
+}
+
+/// Finds what belongs to a chat.
+struct Walk<'d> {
+    database: &'d Connection,
+    known: HashSet<Id>,
+    seen: HashSet<Id>,
+    /// Blobs that name no others, in the order of the chat.
+    leaves: Vec<(Id, Vec<u8>)>,
+    /// Blobs that name others, each behind those.
+    nodes: Vec<(Id, Vec<u8>)>,
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, id: Id, depth: usize) -> Result<()> {
+        if depth > MAX_DEPTH || !self.seen.insert(id) {
+            return Ok(());
+        }
+        let query = "SELECT CAST(data AS BLOB) FROM blobs WHERE id = ?1";
+        let data = self.database.query_row(query, [hex(&id)], |row| row.get(0)).optional().map_err(unreadable)?;
+        let Some(data): Option<Vec<u8>> = data else { return Ok(()) };
+        let children = if is_message(&data) { Vec::new() } else { self.children(&data) };
+        for child in &children {
+            self.visit(*child, depth + 1)?;
+        }
+        // A root is none of the messages, also when there are none yet.
+        let is_node = !children.is_empty() || depth == 0;
+        if is_node {
+            self.nodes.push((id, data))
+        } else {
+            self.leaves.push((id, data))
+        }
+        Ok(())
+    }
+
+    fn children(&self, data: &[u8]) -> Vec<Id> {
+        data.windows(32).filter_map(|window| window.try_into().ok()).filter(|id| self.known.contains(id)).collect()
+    }
+}
+
+/// Says whether a blob is a message, which can be a line as it stands.
+fn is_message(data: &[u8]) -> bool {
+    let is_line = data.starts_with(b"{") && !data.contains(&b'\n');
+    let value = || serde_json::from_slice::<serde_json_borrow::Value<'_>>(data);
+    is_line && value().is_ok_and(|value| record::field(&value, "shiftlog").is_none())
+}
+
+/// Returns bytes in pieces: a number for the blob that is named there, text as it is, anything else as base64 in a list.
+fn cut(data: &[u8], places: &HashMap<Id, usize>) -> Value {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    while at + 32 <= data.len() {
+        let id: Option<Id> = data[at..at + 32].try_into().ok();
+        if let Some(place) = id.and_then(|id| places.get(&id)) {
+            cut_plain(&data[start..at], &mut pieces);
+            pieces.push(json!(place));
+            at += 32;
+            start = at;
+        } else {
+            at += 1;
+        }
+    }
+    cut_plain(&data[start..], &mut pieces);
+    Value::Array(pieces)
+}
+
+fn cut_plain(mut data: &[u8], pieces: &mut Vec<Value>) {
+    let mut binary = Vec::new();
+    let flush = |binary: &mut Vec<u8>, pieces: &mut Vec<Value>| {
+        if !binary.is_empty() {
+            pieces.push(json!([BASE64_STANDARD.encode(std::mem::take(binary))]));
+        }
+    };
+    while !data.is_empty() {
+        let valid = match std::str::from_utf8(data) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&data[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        let is_readable = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
+        let text = valid.find(|c| !is_readable(c)).map_or(valid, |end| &valid[..end]);
+        if text.len() >= TEXT_BYTES {
+            flush(&mut binary, pieces);
+            pieces.push(json!(text));
+            data = &data[text.len()..];
+        } else {
+            let length = text.len().max(1);
+            binary.extend_from_slice(&data[..length]);
+            data = &data[length..];
+        }
+    }
+    flush(&mut binary, pieces);
+}
+
+/// Does the same for text in which blobs are named in hex.
+fn cut_text(text: &str, places: &HashMap<Id, usize>) -> Value {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    while at + 64 <= text.len() {
+        if let Some(place) = text.get(at..at + 64).and_then(id).and_then(|id| places.get(&id)) {
+            pieces.push(json!(&text[start..at]));
+            pieces.push(json!(place));
+            at += 64;
+            start = at;
+        } else {
+            at += 1;
+        }
+    }
+    pieces.push(json!(&text[start..]));
+    Value::Array(pieces)
+}
+
+/// How a blob is named.
+#[derive(Clone, Copy)]
+enum Form {
+    Bytes,
+    Hex,
+}
+
+/// Puts pieces together again. A blob that is not among `ids` is left out where names are hex, else nothing comes of it.
+fn joined(pieces: &Value, ids: &[Id], form: Form) -> Option<Vec<u8>> {
+    let mut data = Vec::new();
+    for piece in pieces.as_array()? {
+        match piece {
+            Value::Number(place) => match (ids.get(usize::try_from(place.as_u64()?).ok()?), form) {
+                (Some(id), Form::Bytes) => data.extend_from_slice(id),
+                (Some(id), Form::Hex) => data.extend(hex(id).bytes()),
+                (None, Form::Hex) => {}
+                (None, Form::Bytes) => return None,
+            },
+            Value::String(text) => data.extend(text.bytes()),
+            Value::Array(binary) => data.extend(BASE64_STANDARD.decode(binary.first()?.as_str()?).ok()?),
+            _ => return None,
+        }
+    }
+    Some(data)
+}
+
+type Blobs = Vec<(Id, Vec<u8>)>;
+type Meta = Vec<(String, String)>;
+
+/// Makes the rows of both tables, from the bottom up: a name is the digest of what has it.
+fn rebuilt(lines: &[u8]) -> Option<(Blobs, Meta)> {
+    let (messages, last) = last_line(lines)?;
+    let last: Value = serde_json::from_slice(last).ok()?;
+    if last.get("shiftlog")?.as_str()? != "store" {
+        return None;
+    }
+    let mut blobs: Blobs = Vec::new();
+    for line in messages.strip_suffix(b"\n").into_iter().flat_map(|lines| lines.split(|byte| *byte == b'\n')) {
+        let data = match serde_json::from_slice::<Value>(line) {
+            Ok(value) if value.get("shiftlog").is_some() => joined(value.get("data")?, &[], Form::Bytes)?,
+            _ => line.to_vec(),
+        };
+        blobs.push((Sha256::digest(&data).into(), data));
+    }
+    let mut ids: Vec<Id> = blobs.iter().map(|(id, _)| *id).collect();
+    for pieces in last.get("blobs")?.as_array()? {
+        let data = joined(pieces, &ids, Form::Bytes)?;
+        let id = Sha256::digest(&data).into();
+        ids.push(id);
+        blobs.push((id, data));
+    }
+    let row = |row: &Value| {
+        let value = match row.get("hex") {
+            Some(pieces) => hex(&joined(pieces, &ids, Form::Hex)?),
+            None => row.get("value")?.as_str()?.to_owned(),
+        };
+        Some((row.get("key")?.as_str()?.to_owned(), value))
+    };
+    let meta = last.get("meta")?.as_array()?.iter().map(row).collect::<Option<Meta>>()?;
+    Some((blobs, meta))
+}
+
+/// Returns what stands before the last line, and that.
+fn last_line(lines: &[u8]) -> Option<(&[u8], &[u8])> {
+    let lines = lines.strip_suffix(b"\n")?;
+    Some(lines.split_at(complete_lines(lines)))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    if text.is_empty() || !text.len().is_multiple_of(2) || !text.bytes().all(is_digit) {
+        return None;
+    }
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
+}
+
+fn id(hex: &str) -> Option<Id> {
+    unhex(hex)?.try_into().ok()
+}

@@ -1,0 +1,130 @@
+//! OpenCode: sessions in a database (or, in older releases, in small files), and a plugin in place of hooks.
+//!
+//! A session has no file of its own. Its path here is the store's with the session's id behind it, and what is recorded
+//! is what `opencode export` prints, a line for each message; see `store`. How a message reads is in `messages`.
+//!
+//! Seen in real data: the tables `session`, `message` and `part`, the files of messages and parts, texts, tool calls and
+//! tokens. Only in written data: the tables as a whole, the files of sessions, the export, reasoning, injected texts, what
+//! the plugin gets. From reference alone: sessions of sub-agents, compaction, `summary` of prompts, `OPENCODE_DB`, the
+//! other parts of messages. Not read: the layout below `project/<slug>/storage`, and what releases 2.x may have besides.
+
+mod messages;
+mod store;
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use self::store::Store;
+use super::hooks::{Commands, HookFile, Shape};
+use super::json::{at, field};
+use super::place::{self, is_plain_id};
+use super::{Agent, Content, Found, Parser, Recorded, Restoration, document};
+use crate::error::{Error, Result};
+
+/// OpenCode.
+pub struct OpenCode;
+
+const PLUGIN: &str = include_str!("plugin.js");
+
+impl Agent for OpenCode {
+    fn name(&self) -> &'static str {
+        "opencode"
+    }
+
+    fn title(&self) -> &'static str {
+        "OpenCode"
+    }
+
+    fn is_installed(&self) -> bool {
+        let has_config = || place::config().is_some_and(|config| config.join("opencode").is_dir());
+        has_config()
+            || store::data().is_some_and(|data| data.is_dir())
+            || ["opencode", "opencode2"].into_iter().any(place::has_program)
+    }
+
+    fn parser(&self) -> Box<dyn Parser> {
+        Box::new(messages::parse)
+    }
+
+    fn session_id(&self, transcript: &[u8]) -> Option<String> {
+        let mut found = None;
+        document::each(transcript, "messages", |record, _| {
+            let id = || at(record, &["info", "sessionID"]).or_else(|| at(record, &["info", "id"]));
+            if found.is_none() && field(record, "info").is_some() {
+                found = id().and_then(|id| Some(id.as_str()?.to_owned()));
+            }
+        });
+        found
+    }
+
+    fn is_rendered(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
+        document::to_lines(&native, "messages")
+    }
+
+    fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
+        Cow::Owned(store::export(document::from_lines(transcript)))
+    }
+
+    fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
+        match Store::of(transcript) {
+            Some((store, session_id)) => store.lines(&session_id),
+            None => {
+                let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
+                Ok(self.lines(bytes))
+            }
+        }
+    }
+
+    fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
+        let stores = if is_plain_id(session_id) { Store::all() } else { Vec::new() };
+        Some(stores.into_iter().find(|store| store.has(session_id))?.transcript(session_id))
+    }
+
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::new();
+        for store in Store::all() {
+            for session_id in store.recent(directory, seconds) {
+                // A newer release has taken over what an older one left in files.
+                if !found.iter().any(|found| found.session_id == session_id) {
+                    found.push(Found { transcript: store.transcript(&session_id), session_id });
+                }
+            }
+        }
+        found
+    }
+
+    fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
+        let Some((store, session_id)) = Store::of(transcript) else { return Vec::new() };
+        let named = |id: String| Found { session_id: format!("{session_id}.{id}"), transcript: store.transcript(&id) };
+        store.children(&session_id).into_iter().map(named).collect()
+    }
+
+    fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
+        let Some(data) = place::data().filter(|_| is_plain_id(session.session_id)) else { return Ok(None) };
+        let id = session.session_id;
+        // It takes a session from any file, and keeps it in its database from then on.
+        let file = data.join("git-shiftlog").join(format!("{id}.json"));
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let commands = vec![words(&["opencode", "import", &file.to_string_lossy()]), words(&["opencode", "-s", id])];
+        let export = self.native(session.transcript).into_owned();
+        Ok(Some(Restoration { files: vec![(file, Content::Index(export))], commands }))
+    }
+
+    fn hook_file(&self, _: bool) -> Option<HookFile> {
+        Some(HookFile {
+            path: ".opencode/plugins/shiftlog.js",
+            shape: Shape::Own(plugin, false),
+            handlers: &[],
+            remark: Some("OpenCode loads its plugin when it starts: start it again if it is running"),
+        })
+    }
+}
+
+fn plugin(commands: &Commands<'_>) -> String {
+    // JSON is JavaScript.
+    PLUGIN.replace("\"@PROGRAM@\"", &serde_json::Value::from(commands.program).to_string())
+}

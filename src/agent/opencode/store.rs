@@ -1,0 +1,254 @@
+//! Where OpenCode keeps sessions, and one of them as the document that it exports.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::super::{document, place, sqlite};
+use crate::error::{Error, Kind, Result};
+
+/// The member with what was added after it was said; see [`Store::lines`].
+const LATER: &str = "shiftlog";
+
+/// A place with sessions.
+pub enum Store {
+    /// A database, since release 1.2.
+    Database(PathBuf),
+    /// The directory `storage` of older releases, with a file for each session, message and part.
+    Files(PathBuf),
+}
+
+/// Returns the directory for OpenCode's data.
+pub fn data() -> Option<PathBuf> {
+    Some(place::data()?.join("opencode"))
+}
+
+impl Store {
+    /// Returns the stores that this user has; newer ones come first.
+    pub fn all() -> Vec<Store> {
+        let Some(data) = data() else { return Vec::new() };
+        let is_database = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            name.starts_with("opencode") && name.ends_with(".db")
+        };
+        let entries = place::entries(&data);
+        let moved = place::variable("OPENCODE_DB").map(|path| data.join(path)).filter(|path| path.is_file());
+        let known = entries.iter().filter(|path| is_database(path) && Some(*path) != moved.as_ref()).cloned();
+        let mut stores: Vec<Store> = moved.iter().cloned().chain(known).map(Store::Database).collect();
+        stores.extend(entries.into_iter().find(|path| path.ends_with("storage")).map(Store::Files));
+        stores
+    }
+
+    /// Takes a session's path apart: the store, and the session's id.
+    pub fn of(transcript: &Path) -> Option<(Store, String)> {
+        let store = transcript.parent()?;
+        let session_id = transcript.file_name()?.to_str().filter(|id| place::is_plain_id(id))?.to_owned();
+        if store.is_file() {
+            Some((Store::Database(store.to_owned()), session_id))
+        } else {
+            store.join("message").is_dir().then(|| (Store::Files(store.to_owned()), session_id))
+        }
+    }
+
+    /// Returns the path that stands for a session.
+    pub fn transcript(&self, session_id: &str) -> PathBuf {
+        let (Store::Database(path) | Store::Files(path)) = self;
+        path.join(session_id)
+    }
+
+    /// Says whether a session is here.
+    pub fn has(&self, session_id: &str) -> bool {
+        match self {
+            Store::Database(path) => sqlite::open(path).is_ok_and(|database| {
+                ["SELECT id FROM session WHERE id = ?1", "SELECT id FROM message WHERE session_id = ?1 LIMIT 1"]
+                    .into_iter()
+                    .any(|query| sqlite::rows(&database, query, [session_id]).is_ok_and(|rows| !rows.is_empty()))
+            }),
+            Store::Files(root) => root.join("message").join(session_id).is_dir(),
+        }
+    }
+
+    /// Returns the sessions of people that ran in `directory` or below it and have changed since `seconds` (epoch).
+    pub fn recent(&self, directory: &Path, seconds: i64) -> Vec<String> {
+        let sessions = match self {
+            // Opening it is what costs.
+            Store::Database(path) if !sqlite::is_written_since(path, seconds) => Vec::new(),
+            Store::Database(path) => {
+                let query = "SELECT * FROM session WHERE time_updated >= ?1";
+                let rows = |database| sqlite::rows(&database, query, [seconds.saturating_mul(1000)]);
+                sqlite::open(path).and_then(rows).unwrap_or_default().into_iter().map(info).collect()
+            }
+            Store::Files(root) => files_of_sessions(root)
+                .filter(|path| place::is_written_since(path, seconds))
+                .filter_map(|path| read(&path))
+                .collect(),
+        };
+        let is_wanted = |session: &Value| {
+            let is_here = session["directory"].as_str().is_some_and(|place| place::is_below(place, directory));
+            is_here && session["parentID"].is_null()
+        };
+        sessions.into_iter().filter(is_wanted).filter_map(|session| id_of(&session)).collect()
+    }
+
+    /// Returns the sessions of the sub-agents of a session.
+    pub fn children(&self, session_id: &str) -> Vec<String> {
+        let sessions: Vec<Value> = match self {
+            Store::Database(path) => {
+                let query = "SELECT * FROM session WHERE parent_id = ?1 ORDER BY time_created, id";
+                let rows = |database| sqlite::rows(&database, query, [session_id]);
+                sqlite::open(path).and_then(rows).unwrap_or_default().into_iter().map(info).collect()
+            }
+            Store::Files(root) => {
+                let own = format!("{session_id}.json");
+                let folder = files_of_sessions(root).find(|path| path.ends_with(&own));
+                let beside = folder.and_then(|path| Some(place::entries(path.parent()?))).unwrap_or_default();
+                let sessions = beside.iter().filter_map(|path| read(path));
+                sessions.filter(|session| session["parentID"] == session_id).collect()
+            }
+        };
+        sessions.iter().filter_map(id_of).collect()
+    }
+
+    /// Returns a session as lines: what was said first stays as it is while the session grows.
+    ///
+    /// What is added to a prompt after the answer, a summary of what came of it, goes to the end for that.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Missing`] if it is not here; otherwise if it cannot be read.
+    pub fn lines(&self, session_id: &str) -> Result<Vec<u8>> {
+        let (mut info, mut messages) = match self {
+            Store::Database(path) => from_database(path, session_id)?,
+            Store::Files(root) => from_files(root, session_id),
+        };
+        if info.is_null() && messages.is_empty() {
+            return Err(Error::new(Kind::Missing, format!("OpenCode has no session '{session_id}'")));
+        }
+        if info.is_null() {
+            info = json!({ "id": session_id });
+        }
+        let mut summaries = Map::new();
+        for message in &mut messages {
+            let Some(info) = message["info"].as_object_mut().filter(|info| info["role"] == "user") else { continue };
+            let id = info["id"].as_str().unwrap_or_default().to_owned();
+            summaries.extend(info.shift_remove("summary").map(|summary| (id, summary)));
+        }
+        let mut document = json!({ "info": info, "messages": messages });
+        if !summaries.is_empty() {
+            document[LATER] = json!({ "summaries": summaries });
+        }
+        document::lines(&document, "messages", 2, "\n")
+            .ok_or_else(|| Error::new(Kind::Corrupt, format!("session '{session_id}' is no document")))
+    }
+}
+
+/// Returns a document as OpenCode exports it: what [`Store::lines`] has put at its end goes back where it was.
+pub fn export(document: Vec<u8>) -> Vec<u8> {
+    use bstr::ByteSlice as _;
+    if !document.contains_str("\"shiftlog\"") {
+        return document;
+    }
+    let Ok(mut value) = serde_json::from_slice::<Value>(&document) else { return document };
+    let later = value.as_object_mut().and_then(|object| object.shift_remove(LATER));
+    let summaries = later.as_ref().and_then(|later| later.get("summaries")?.as_object());
+    let Some(mut summaries) = summaries.cloned() else { return document };
+    for message in value.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(info) = message.get_mut("info").and_then(Value::as_object_mut) else { continue };
+        let id = info.get("id").and_then(Value::as_str).unwrap_or_default();
+        if let Some(summary) = summaries.remove(id) {
+            info.insert("summary".into(), summary);
+        }
+    }
+    let mut bytes = serde_json::to_vec_pretty(&value).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+fn from_database(path: &Path, session_id: &str) -> Result<(Value, Vec<Value>)> {
+    let database = sqlite::open(path)?;
+    let rows = |query| sqlite::rows(&database, query, [session_id]);
+    let session = rows("SELECT * FROM session WHERE id = ?1")?.into_iter().next();
+    let mut parts: HashMap<String, Vec<Value>> = HashMap::new();
+    for row in rows("SELECT * FROM part WHERE session_id = ?1 ORDER BY id")? {
+        let message_id = row.get("message_id").cloned().unwrap_or_default();
+        let ids = json!({ "id": row.get("id"), "sessionID": session_id, "messageID": message_id });
+        parts.entry(message_id.as_str().unwrap_or_default().to_owned()).or_default().push(with_data(ids, &row));
+    }
+    let message = |row: &Map<String, Value>| {
+        let id = row.get("id").and_then(Value::as_str).unwrap_or_default();
+        let info = with_data(json!({ "id": id, "sessionID": session_id }), row);
+        json!({ "info": info, "parts": parts.remove(id).unwrap_or_default() })
+    };
+    let messages = rows("SELECT * FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
+    Ok((session.map(info).unwrap_or_default(), messages.iter().map(message).collect()))
+}
+
+/// Adds what a row holds as JSON to the ids, which stand in columns of their own.
+fn with_data(mut ids: Value, row: &Map<String, Value>) -> Value {
+    let data = row.get("data").and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
+    if let (Some(ids), Some(Value::Object(data))) = (ids.as_object_mut(), data) {
+        data.into_iter().for_each(|(name, value)| {
+            ids.entry(name).or_insert(value);
+        });
+    }
+    ids
+}
+
+/// Returns a row of the table of sessions as the export has it.
+fn info(row: Map<String, Value>) -> Value {
+    const NAMES: &[(&str, &str)] = &[
+        ("id", "id"),
+        ("slug", "slug"),
+        ("version", "version"),
+        ("project_id", "projectID"),
+        ("directory", "directory"),
+        ("parent_id", "parentID"),
+        ("title", "title"),
+    ];
+    const TIMES: &[&str] = &["created", "updated", "compacting", "archived"];
+    let column = |name: &str| row.get(name).filter(|value| !value.is_null()).cloned();
+    let mut info: Map<String, Value> =
+        NAMES.iter().filter_map(|(name, key)| Some(((*key).to_owned(), column(name)?))).collect();
+    if let Some(url) = column("share_url") {
+        info.insert("share".into(), json!({ "url": url }));
+    }
+    let times = TIMES.iter().filter_map(|name| Some(((*name).to_owned(), column(&format!("time_{name}"))?)));
+    info.insert("time".into(), Value::Object(times.collect()));
+    for name in ["permission", "revert"] {
+        let value = column(name).and_then(|text| serde_json::from_str(text.as_str()?).ok());
+        info.extend(value.map(|value: Value| (name.to_owned(), value)));
+    }
+    Value::Object(info)
+}
+
+fn from_files(root: &Path, session_id: &str) -> (Value, Vec<Value>) {
+    let own = format!("{session_id}.json");
+    let session = files_of_sessions(root).find(|path| path.ends_with(&own)).and_then(|path| read(&path));
+    let mut messages: Vec<(Option<i64>, String, Value)> = Vec::new();
+    for info in place::entries(&root.join("message").join(session_id)).iter().filter_map(|path| read(path)) {
+        let Some(id) = id_of(&info) else { continue };
+        let mut parts: Vec<Value> =
+            place::entries(&root.join("part").join(&id)).iter().filter_map(|path| read(path)).collect();
+        parts.sort_by_key(id_of);
+        let created = info["time"]["created"].as_i64();
+        messages.push((created, id, json!({ "info": info, "parts": parts })));
+    }
+    messages.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    (session.unwrap_or_default(), messages.into_iter().map(|(_, _, message)| message).collect())
+}
+
+/// Returns the files of sessions, which are in a folder for each project.
+fn files_of_sessions(root: &Path) -> impl Iterator<Item = PathBuf> {
+    place::entries(&root.join("session")).into_iter().flat_map(|project| place::entries(&project))
+}
+
+fn read(path: &Path) -> Option<Value> {
+    let is_json = path.extension().is_some_and(|extension| extension == "json");
+    serde_json::from_slice(&std::fs::read(path).ok().filter(|_| is_json)?).ok()
+}
+
+/// Returns the id of a session, a message or a part, which becomes a part of a path.
+fn id_of(value: &Value) -> Option<String> {
+    value["id"].as_str().filter(|id| place::is_plain_id(id)).map(str::to_owned)
+}

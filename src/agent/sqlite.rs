@@ -1,0 +1,85 @@
+//! Databases in which agents keep conversations. They are live: they are opened to be read, and never written.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Params};
+use serde_json::{Map, Value};
+
+use super::place;
+use crate::error::{Error, Kind, Result};
+
+/// How long the agent may hold its database before we give up.
+const BUSY: Duration = Duration::from_secs(1);
+/// What a database file begins with.
+pub const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Opens an agent's database. A connection that only reads writes no checkpoint either.
+///
+/// # Errors
+///
+/// If there is none, or it cannot be read.
+pub fn open(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(path, flags);
+    let connection = opened.map_err(|error| unreadable(error).about(path))?;
+    connection.busy_timeout(BUSY).map_err(unreadable)?;
+    Ok(connection)
+}
+
+/// Returns the files that a database is written to: itself, and what is not yet in it.
+pub fn files(path: &Path) -> [PathBuf; 2] {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    [path.to_owned(), log.into()]
+}
+
+/// Says whether a database was written at or after `seconds` (epoch). Does not open it.
+pub fn is_written_since(path: &Path, seconds: i64) -> bool {
+    files(path).iter().any(|file| place::is_written_since(file, seconds))
+}
+
+/// Returns the rows of a query by the names of their columns; none if there is no such table or column.
+///
+/// # Errors
+///
+/// If the database cannot be read.
+pub fn rows(connection: &Connection, query: &str, params: impl Params) -> Result<Vec<Map<String, Value>>> {
+    // Releases differ in what they have.
+    let Ok(mut statement) = connection.prepare(query) else { return Ok(Vec::new()) };
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let mut rows = statement.query(params).map_err(unreadable)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(unreadable)? {
+        let mut columns = Map::new();
+        for (index, name) in names.iter().enumerate() {
+            let value = match row.get_ref(index).map_err(unreadable)? {
+                ValueRef::Integer(number) => number.into(),
+                ValueRef::Real(number) => number.into(),
+                ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
+                ValueRef::Null | ValueRef::Blob(_) => Value::Null,
+            };
+            columns.insert(name.clone(), value);
+        }
+        found.push(columns);
+    }
+    Ok(found)
+}
+
+/// Makes an error of ours.
+pub fn unreadable(error: rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode;
+    let kind = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Kind::Busy,
+        Some(ErrorCode::CannotOpen) => Kind::Missing,
+        _ => Kind::Other,
+    };
+    Error::new(kind, "cannot read the agent's database").because(error)
+}
+
+impl Error {
+    fn about(self, path: &Path) -> Self {
+        Error::new(self.kind(), format!("cannot read '{}'", path.display())).because(self)
+    }
+}
