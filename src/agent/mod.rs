@@ -10,6 +10,7 @@ mod hooks;
 mod json;
 mod payload;
 mod place;
+mod prompt;
 mod settings;
 mod tool;
 
