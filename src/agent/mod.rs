@@ -211,4 +211,9 @@ pub trait Agent: Sync {
         let _ = is_shared;
         None
     }
+
+    /// Returns the same where it takes several files.
+    fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
+        self.hook_file(is_shared).into_iter().collect()
+    }
 }
