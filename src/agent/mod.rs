@@ -6,6 +6,7 @@
 mod claude;
 mod codex;
 mod document;
+mod gemini;
 mod hooks;
 mod json;
 mod payload;
@@ -24,7 +25,7 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex];
+pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex, &gemini::Gemini];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {
