@@ -14,6 +14,7 @@ mod place;
 mod prompt;
 mod settings;
 mod tool;
+mod windsurf;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex, &gemini::Gemini];
+pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex, &gemini::Gemini, &windsurf::Windsurf];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {

@@ -2,6 +2,7 @@
 
 mod codex;
 mod gemini;
+mod windsurf;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
