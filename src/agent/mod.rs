@@ -3,6 +3,7 @@
 //! Read [`Agent`], then `codex`. A new agent is one file here and one line in [`ALL`]. An agent knows its own files
 //! and the `transcript` room; it knows nothing of commits and notes.
 
+mod antigravity;
 mod claude;
 mod codex;
 mod document;
@@ -26,7 +27,8 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude::HERE, &codex::Codex, &gemini::Gemini, &windsurf::Windsurf];
+pub const ALL: &[&dyn Agent] =
+    &[&claude::Claude::HERE, &codex::Codex, &gemini::Gemini, &windsurf::Windsurf, &antigravity::Antigravity];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {
