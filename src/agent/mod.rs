@@ -11,6 +11,7 @@ mod gemini;
 mod hooks;
 mod json;
 mod payload;
+mod pi;
 mod place;
 mod prompt;
 mod settings;
@@ -28,7 +29,7 @@ use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
 pub const ALL: &[&dyn Agent] =
-    &[&claude::Claude::HERE, &codex::Codex, &gemini::Gemini, &windsurf::Windsurf, &antigravity::Antigravity];
+    &[&claude::Claude::HERE, &codex::Codex, &gemini::Gemini, &windsurf::Windsurf, &antigravity::Antigravity, &pi::Pi];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {

@@ -3,6 +3,7 @@
 mod antigravity;
 mod codex;
 mod gemini;
+mod pi;
 mod windsurf;
 
 use std::fs;
