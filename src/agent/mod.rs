@@ -6,6 +6,7 @@
 mod antigravity;
 mod claude;
 mod codex;
+mod continue_cli;
 mod document;
 mod gemini;
 mod hooks;
@@ -28,8 +29,15 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
-pub const ALL: &[&dyn Agent] =
-    &[&claude::Claude::HERE, &codex::Codex, &gemini::Gemini, &windsurf::Windsurf, &antigravity::Antigravity, &pi::Pi];
+pub const ALL: &[&dyn Agent] = &[
+    &claude::Claude::HERE,
+    &codex::Codex,
+    &gemini::Gemini,
+    &windsurf::Windsurf,
+    &antigravity::Antigravity,
+    &pi::Pi,
+    &continue_cli::Continue,
+];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
 pub fn claude_at(root: &Path) -> impl Agent {

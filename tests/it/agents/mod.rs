@@ -2,6 +2,7 @@
 
 mod antigravity;
 mod codex;
+mod continue_cli;
 mod gemini;
 mod pi;
 mod windsurf;
