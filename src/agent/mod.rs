@@ -5,6 +5,7 @@
 
 mod antigravity;
 mod claude;
+mod cline;
 mod codex;
 mod continue_cli;
 mod document;
@@ -36,6 +37,7 @@ pub const ALL: &[&dyn Agent] = &[
     &windsurf::Windsurf,
     &antigravity::Antigravity,
     &pi::Pi,
+    &cline::Cline,
     &continue_cli::Continue,
 ];
 
