@@ -14,7 +14,7 @@ use super::json;
 /// Documents beyond this size stay in one piece: as a value they take several times as much memory.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Returns a document as lines; `list` is the member that holds its messages.
+/// Returns a document as lines; `list` is the member that holds its messages, or empty if the document is that list.
 pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
     taken_apart(document, list).unwrap_or_else(|| {
         let head = json!({ "shiftlog": "document" });
@@ -36,16 +36,30 @@ fn taken_apart(document: &[u8], list: &str) -> Option<Vec<u8>> {
 
 /// Returns a value as such lines, to be written with this indentation (0 for none) and this end.
 pub fn lines(document: &Value, list: &str, indent: usize, end: &str) -> Option<Vec<u8>> {
-    let mut rest: Map<String, Value> = document.as_object()?.clone();
-    let Value::Array(elements) = rest.get_mut(list)?.take() else { return None };
-    rest.insert(list.to_owned(), Value::Array(Vec::new()));
+    let mut rest: Option<Map<String, Value>> = None;
+    let elements = if list.is_empty() {
+        document.as_array()?.clone()
+    } else {
+        let rest = rest.insert(document.as_object()?.clone());
+        let Value::Array(elements) = rest.get_mut(list)?.take() else { return None };
+        rest.insert(list.to_owned(), Value::Array(Vec::new()));
+        elements
+    };
     let head = json!({ "shiftlog": "document", "list": list, "indent": indent, "end": end });
     let mut lines = format!("{head}\n");
     for element in elements {
         lines += &format!("{element}\n");
     }
-    lines += &format!("{}\n", Value::Object(rest));
+    if let Some(rest) = rest {
+        lines += &format!("{}\n", Value::Object(rest));
+    }
     Some(lines.into_bytes())
+}
+
+/// Says whether a text is such lines.
+pub fn is_lines(text: &[u8]) -> bool {
+    let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+    text.starts_with(b"{\"shiftlog\":") && header(&text[..end]).is_some()
 }
 
 /// Returns the document that lines were made of; a text that is none of ours is returned as it is.
@@ -63,6 +77,15 @@ fn put_together(lines: &[u8]) -> Option<Vec<u8>> {
     for line in body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         elements.push(serde_json::from_slice::<Value>(line).ok()?);
     }
+    let document = if list.is_empty() { Value::Array(elements) } else { with_elements(elements, list)? };
+    let indent = usize::try_from(head.get("indent")?.as_u64()?).ok()?.min(16);
+    let mut bytes = written(&document, indent)?;
+    bytes.extend_from_slice(head.get("end")?.as_str()?.as_bytes());
+    Some(bytes)
+}
+
+/// Returns the object whose elements these are, itself the last of them.
+fn with_elements(mut elements: Vec<Value>, list: &str) -> Option<Value> {
     let Value::Object(mut document) = elements.pop()? else { return None };
     // A transcript that was cut short has no last line; then all that is left is its messages.
     match document.get_mut(list) {
@@ -72,10 +95,7 @@ fn put_together(lines: &[u8]) -> Option<Vec<u8>> {
             document = Map::from_iter([(list.to_owned(), Value::Array(elements))]);
         }
     }
-    let indent = usize::try_from(head.get("indent")?.as_u64()?).ok()?.min(16);
-    let mut bytes = written(&Value::Object(document), indent)?;
-    bytes.extend_from_slice(head.get("end")?.as_str()?.as_bytes());
-    Some(bytes)
+    Some(Value::Object(document))
 }
 
 fn header(line: &[u8]) -> Option<Value> {
@@ -106,7 +126,8 @@ fn indent(document: &[u8]) -> usize {
 /// the place of each in the text.
 pub fn each(text: &[u8], list: &str, mut visit: impl FnMut(&Record<'_>, Range<usize>)) {
     let mut visit_all = |record: &Record<'_>, span: Range<usize>| {
-        json::list(record, list).iter().for_each(|element| visit(element, span.clone()));
+        let elements = if list.is_empty() { record.as_array() } else { Some(json::list(record, list)) };
+        elements.unwrap_or_default().iter().for_each(|element| visit(element, span.clone()));
         visit(record, span);
     };
     let first = text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
@@ -116,11 +137,17 @@ pub fn each(text: &[u8], list: &str, mut visit: impl FnMut(&Record<'_>, Range<us
     };
     // A document of several lines has nothing but a bracket in its first.
     if start > 0 || matches!(text[..first].trim_ascii(), b"{" | b"[") {
-        json::read_line(&text[start..], |document| Some(visit_all(document, start..text.len())));
+        json::read_line(&text[start..], |document| {
+            visit_all(document, start..text.len());
+            Some(())
+        });
         return;
     }
     for (span, line) in json::lines(text) {
-        json::read_line(line, |record| Some(visit_all(record, span)));
+        json::read_line(line, |record| {
+            visit_all(record, span);
+            Some(())
+        });
     }
 }
 
@@ -149,6 +176,22 @@ mod tests {
         let odd = "{ \"messages\" :[{\"text\":\"a\"}], \"messages\":[{\"text\":\"b\", \"n\": 1.50}]}";
         for document in [odd, "no JSON\nat all", "", "[1,2]"] {
             assert_eq!(from_lines(&to_lines(document.as_bytes(), "messages")), document.as_bytes(), "{document}");
+        }
+    }
+
+    #[test]
+    fn a_document_that_is_a_list_comes_back_too() {
+        let value: Value = serde_json::from_str(r#"[{"text":"a"},{"text":"b"}]"#).expect("it is JSON");
+        for document in [value.to_string(), serde_json::to_string_pretty(&value).expect("it is JSON"), "[]".into()] {
+            let lines = to_lines(document.as_bytes(), "");
+            assert_eq!(from_lines(&lines), document.as_bytes());
+            let read = |text: &[u8]| {
+                let mut texts = Vec::new();
+                each(text, "", |record, _| texts.extend(json::string(record, "text")));
+                texts
+            };
+            assert_eq!(read(&lines), read(document.as_bytes()));
+            assert_eq!(read(&lines).is_empty(), document == "[]");
         }
     }
 

@@ -12,7 +12,7 @@ use super::claude::{encode_directory, records};
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, field, string, text};
 use super::place::{self, is_plain_id};
-use super::{Agent, Content, Found, Parser, Recorded, Restoration};
+use super::{Agent, Content, Found, Parser, Recorded, Restoration, prompt};
 use crate::error::Result;
 use crate::transcript::{Message, Part, Role};
 
@@ -151,7 +151,7 @@ fn keep_prompt(parts: &mut Vec<Part>) {
     let mut has_words = false;
     parts.retain_mut(|part| match part {
         Part::Text(words) => {
-            *words = records::without_noise(words);
+            *words = prompt::without(words, records::NOISE);
             let is_first = !words.is_empty() && !has_words;
             has_words |= is_first;
             is_first

@@ -40,6 +40,8 @@ pub struct Layout {
     pub member: Option<&'static str>,
     /// Whether a hook stands by itself, not in a group of one matcher.
     pub is_flat: bool,
+    /// Whether only hooks with a matcher stand in groups.
+    pub groups_tools_only: bool,
     /// Whether timeouts are in milliseconds; `None` if hooks have none.
     pub is_millis: Option<bool>,
     /// Whether a hook has a name.
@@ -50,8 +52,14 @@ pub struct Layout {
 
 impl Layout {
     /// `hooks.<event>[].{matcher,hooks[]}` as Claude Code has it.
-    pub const GROUPS: Layout =
-        Layout { member: Some("hooks"), is_flat: false, is_millis: Some(false), is_named: false, version: None };
+    pub const GROUPS: Layout = Layout {
+        member: Some("hooks"),
+        is_flat: false,
+        groups_tools_only: false,
+        is_millis: Some(false),
+        is_named: false,
+        version: None,
+    };
     /// `hooks.<event>[]` as Cursor has it.
     pub const FLAT: Layout = Layout { is_flat: true, ..Layout::GROUPS };
 }

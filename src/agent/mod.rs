@@ -4,23 +4,30 @@
 //! and the `transcript` room; it knows nothing of commits and notes.
 
 mod amp;
+mod antigravity;
 pub mod ask;
 mod claude;
+mod cline;
 mod codex;
+mod continue_cli;
 mod copilot;
 mod cursor;
 mod custom;
 mod document;
 mod droid;
+mod gemini;
 mod hooks;
 mod json;
 mod opencode;
 mod payload;
+mod pi;
 mod place;
+mod prompt;
 mod settings;
 mod sqlite;
 mod tool;
 mod vscode;
+mod windsurf;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -37,12 +44,18 @@ use crate::transcript::Message;
 pub const ALL: &[&dyn Agent] = &[
     &claude::Claude::HERE,
     &codex::Codex,
+    &gemini::Gemini,
     &copilot::Copilot,
     &vscode::VsCode,
     &opencode::OpenCode,
     &cursor::Cursor,
     &amp::Amp,
     &droid::Droid,
+    &windsurf::Windsurf,
+    &antigravity::Antigravity,
+    &pi::Pi,
+    &cline::Cline,
+    &continue_cli::Continue,
 ];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.
@@ -275,5 +288,10 @@ pub trait Agent: Sync {
     fn obstacle(&self, settings: &str) -> Option<String> {
         let _ = settings;
         None
+    }
+
+    /// Returns the same where it takes several files.
+    fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
+        self.hook_file(is_shared).into_iter().collect()
     }
 }

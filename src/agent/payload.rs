@@ -13,14 +13,22 @@ pub struct Payload {
 }
 
 /// The keys for each meaning, in the order to try them; agents.md, section 1.1.
-const SESSION: &[&str] =
-    &["session_id", "sessionId", "conversation_id", "thread_id", "thread-id", "trajectory_id", "taskId"];
+const SESSION: &[&str] = &[
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "conversationId",
+    "thread_id",
+    "thread-id",
+    "trajectory_id",
+    "taskId",
+];
 const TRANSCRIPT: &[&str] = &["transcript_path", "transcriptPath", "agent_transcript_path", "session_path"];
 const EVENT: &[&str] = &["hook_event_name", "hookEventName", "hookName", "agent_action_name"];
 const MODEL: &[&str] = &["model", "model_name", "model_id"];
 const CALL: &[&str] = &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "callID"];
 const INPUT: &[&str] = &["tool_input", "toolInput", "toolArgs", "parameters", "args", "tool_info"];
-const DIRECTORY: &[&str] = &["cwd", "workdir", "dir_path", "directory"];
+const DIRECTORY: &[&str] = &["cwd", "workdir", "dir_path", "directory", "Cwd"];
 const RESPONSE: &[&str] = &[
     "tool_response",
     "toolResponse",
@@ -33,7 +41,7 @@ const RESPONSE: &[&str] = &[
     "error_message",
 ];
 /// Objects that some agents put everything about a tool call into.
-const ENVELOPES: &[&str] = &["postToolUse", "preToolUse"];
+const ENVELOPES: &[&str] = &["postToolUse", "preToolUse", "toolCall"];
 
 impl Payload {
     /// Reads a payload; bytes that are no JSON object give an empty one.
@@ -68,7 +76,7 @@ impl Payload {
 
     /// Returns the directory the agent works in.
     pub fn directory(&self) -> Option<PathBuf> {
-        let roots = ["workspace_roots", "workspaceRoots"];
+        let roots = ["workspace_roots", "workspaceRoots", "workspacePaths"];
         let first_root = || roots.iter().find_map(|key| self.value.get(key)?.get(0)?.as_str());
         let of_tool = || DIRECTORY.iter().find_map(|key| self.input()?.get(key)?.as_str());
         let found = [self.string(&["cwd"]), of_tool(), first_root()];
@@ -139,7 +147,7 @@ impl Payload {
             ),
             ("codex", is_in("/.codex/") || (has("turn_id") && has("model"))),
             ("droid", is_in("/.factory/")),
-            ("antigravity", is_in("antigravity")),
+            ("antigravity", is_in("/.gemini/antigravity")),
             ("gemini", is_in("/.gemini/tmp/")),
             ("windsurf", is_in("/.windsurf/") || has("agent_action_name")),
             ("claude", is_in("/.claude/projects/")),

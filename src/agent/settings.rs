@@ -71,7 +71,7 @@ fn entry(layout: &Layout, handler: &Handler, command: String) -> CstInputValue {
         hook.push(member("timeout", CstInputValue::Number(timeout.to_string())));
     }
     let matcher = handler.matcher.map(|matcher| member("matcher", text(matcher)));
-    if layout.is_flat {
+    if layout.is_flat || (layout.groups_tools_only && matcher.is_none()) {
         hook.extend(matcher);
         return CstInputValue::Object(hook);
     }

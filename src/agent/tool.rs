@@ -54,6 +54,7 @@ const EDITORS: &[&str] = &[
     "savefile",
     "delete",
     "deletefile",
+    "codeaction",
 ];
 /// The tools whose input is a patch.
 const PATCHERS: &[&str] = &["applypatch", "patch", "functionsapplypatch"];
@@ -62,6 +63,7 @@ const COMMAND: &[&str] = &["command", "cmd", "command_line", "CommandLine", "com
 const PATH: &[&str] = &[
     "file_path",
     "filePath",
+    "filepath",
     "path",
     "absolute_path",
     "notebook_path",
@@ -71,7 +73,7 @@ const PATH: &[&str] = &[
     "filename",
     "uri",
 ];
-const OLD: &[&str] = &["old_string", "oldString", "old_str", "oldText", "TargetContent", "search"];
+const OLD: &[&str] = &["old_string", "oldString", "old_str", "oldText", "TargetContent", "search", "original_content"];
 const NEW: &[&str] = &[
     "new_string",
     "newString",
@@ -81,6 +83,7 @@ const NEW: &[&str] = &[
     "contents",
     "file_text",
     "new_source",
+    "new_content",
     "code",
     "CodeContent",
     "ReplacementContent",

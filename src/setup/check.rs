@@ -52,7 +52,7 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
     let before = findings.len();
     for agent in agent::all() {
         let Some(worktree) = repo.worktree() else { continue };
-        let files: Vec<HookFile> = [false, true].into_iter().filter_map(|shared| agent.hook_file(shared)).collect();
+        let files: Vec<HookFile> = [false, true].into_iter().flat_map(|shared| agent.hook_files(shared)).collect();
         let read = |file: &HookFile| std::fs::read_to_string(worktree.join(file.path)).unwrap_or_default();
         let texts: Vec<String> = files.iter().map(read).collect();
         let is_set_up = files.iter().zip(&texts).any(|(file, text)| match file.shape {

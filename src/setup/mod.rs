@@ -12,6 +12,7 @@ mod plan;
 mod quote;
 mod toml;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
@@ -92,6 +93,8 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
 pub fn remove(repo: &Repository) -> Result<Plan> {
     let mut plan = Plan::new(repo, true)?;
     let mut files = known_files(repo)?;
+    let mut seen = HashSet::new();
+    files.retain(|(path, _)| seen.insert(path.clone()));
     // Another worktree may have been set up from there; its files are known by their names alone.
     for path in plan.installed_files() {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -127,7 +130,7 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
 /// Returns the files in which the agents' hooks are declared, each once.
 fn hook_files() -> impl Iterator<Item = HookFile> {
     let files = || {
-        agent::ALL.iter().flat_map(|agent| [false, true].into_iter().filter_map(|is_shared| agent.hook_file(is_shared)))
+        agent::ALL.iter().flat_map(|agent| [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)))
     };
     files()
         .enumerate()
@@ -243,14 +246,30 @@ fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: 
         plan.remark(format!("a bare repository has no place for the settings of {}", agent.title()));
         return Ok(());
     };
-    let Some(file) = agent.hook_file(is_shared) else {
+    let files = agent.hook_files(is_shared);
+    if files.is_empty() {
         plan.remark(format!("{} has no hooks; its sessions are looked for when a commit is made", agent.title()));
-        return Ok(());
-    };
+    }
+    files.iter().try_for_each(|file| plan_hook_file(repo, plan, agent, worktree, file, is_shared, program))
+}
+
+fn plan_hook_file(
+    repo: &Repository,
+    plan: &mut Plan,
+    agent: &dyn Agent,
+    worktree: &Path,
+    file: &HookFile,
+    is_shared: bool,
+    program: &Path,
+) -> Result<()> {
     let path = worktree.join(file.path);
+    if let Some(above) = path.ancestors().skip(1).find(|above| above.is_file()) {
+        plan.remark(format!("'{}' is a file: there is no place for hooks of {}", above.display(), agent.title()));
+        return Ok(());
+    }
     // What is committed must name no path of this machine.
     let is_committed = is_shared || is_tracked(repo, file.path);
-    let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", owner(agent, &file, is_shared)));
+    let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", owner(agent, file, is_shared)));
     let there = plan.planned(&path)?;
     let after = match file.shape {
         Shape::Json(layout) => {
@@ -275,7 +294,7 @@ fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: 
     if let Some(obstacle) = agent.obstacle(&after) {
         plan.remark(obstacle);
     }
-    plan.edit(path, kind_of(&file), after.into_bytes())?;
+    plan.edit(path, kind_of(file), after.into_bytes())?;
     if is_committed { Ok(()) } else { plan_exclude(repo, plan, file.path) }
 }
 
@@ -320,7 +339,7 @@ fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portabl
     let program = program()?.with_file_name("git-shiftlog");
     for client in CLIENTS.iter().filter(is_wanted) {
         let path = worktree.join(client.file);
-        let text = plan.current_text(&path)?;
+        let text = plan.planned_text(&path)?;
         let words = client.words((!is_portable).then_some(program.as_path()));
         let cannot =
             |error: Error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error);

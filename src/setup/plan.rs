@@ -118,8 +118,8 @@ impl Plan {
     }
 
     /// Does the same for a file that must be text.
-    pub(super) fn current_text(&self, path: &Path) -> Result<String> {
-        let bytes = self.current(path)?.unwrap_or_default();
+    pub(super) fn planned_text(&self, path: &Path) -> Result<String> {
+        let bytes = self.planned(path)?.unwrap_or_default();
         String::from_utf8(bytes).map_err(|_| Error::other(format!("cannot edit '{}': it is not UTF-8", path.display())))
     }
 

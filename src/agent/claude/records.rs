@@ -7,11 +7,11 @@ use bstr::ByteSlice as _;
 use serde_json_borrow::Value;
 
 use crate::agent::json::{self, field, flag, string};
-use crate::agent::tool;
+use crate::agent::{prompt, tool};
 use crate::transcript::{Message, Part, Role, Tokens, ToolCall, ToolResult};
 
 /// What Claude Code wraps around words that nobody typed; such text is left out of prompts.
-const NOISE: &[&str] = &[
+pub const NOISE: &[&str] = &[
     "system-reminder",
     "local-command-caveat",
     "local-command-stdout",
@@ -104,33 +104,12 @@ fn read_user(record: &Value<'_>, inner: &Value<'_>, message: &mut Message) {
         let is_typed = !flag(record, "isMeta") && text.trim() != "Warmup";
         message.parts.retain_mut(|part| match part {
             Part::Text(text) => {
-                *text = without_noise(text);
+                *text = prompt::without(text, NOISE);
                 is_typed && !text.is_empty()
             }
             _ => true,
         });
     }
-}
-
-/// Returns a prompt without the passages that the program added, and without space around the rest.
-pub fn without_noise(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        let (before, from) = rest.split_at(at);
-        kept.push_str(before);
-        // Somebody may ask about such a tag: only one that is closed was put there by the program.
-        let passage = NOISE.iter().find_map(|tag| {
-            let inside = from.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
-            inside.split_once(&format!("</{tag}>")).map(|(_, after)| after)
-        });
-        rest = passage.unwrap_or_else(|| {
-            kept.push('<');
-            &from[1..]
-        });
-    }
-    kept.push_str(rest);
-    kept.trim().to_owned()
 }
 
 fn usage(usage: &Value<'_>) -> Tokens {

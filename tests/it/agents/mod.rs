@@ -1,14 +1,20 @@
 //! What each agent's file in the `agent` room promises: its transcripts read, its hooks record, its sessions go on.
 
 mod amp;
+mod antigravity;
+mod cline;
 mod codex;
+mod continue_cli;
 mod copilot;
 mod cursor;
 mod custom;
 mod droid;
+mod gemini;
 mod opencode;
+mod pi;
 mod together;
 mod vscode;
+mod windsurf;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -174,6 +180,24 @@ pub fn counted(name: &str, paths: &[PathBuf]) -> String {
     paths.iter().map(line).collect()
 }
 
+/// Says the same of transcripts that were collected, which are other people's, without a word of theirs.
+pub fn outlined(name: &str, paths: &[PathBuf]) -> String {
+    let is_collected = |path: &&PathBuf| path.iter().any(|part| part == "collected");
+    let (collected, written): (Vec<PathBuf>, Vec<PathBuf>) =
+        paths.iter().cloned().partition(|path| is_collected(&path));
+    let outline = |line: &str| match line.trim().split_once(' ') {
+        Some(("session", id)) if id != "-" => format!("  session of {} characters\n", id.len()),
+        Some(("prompt", words)) => format!("  prompt of {} characters\n", words.len()),
+        Some((head, _)) if head.ends_with(':') => format!("  {head} a command\n"),
+        Some((head, paths)) if paths.contains('/') || paths.contains('.') => match head {
+            "model" => format!("{line}\n"),
+            _ => format!("  {head} a file\n"),
+        },
+        _ => format!("{line}\n"),
+    };
+    told(name, &collected).lines().map(outline).collect::<String>() + &told(name, &written)
+}
+
 /// Asserts that transcripts are stored and come back as the agent wrote them.
 pub fn come_back(name: &str, paths: &[PathBuf]) {
     let scratch = Scratch::new();
@@ -244,6 +268,64 @@ pub fn survive_payloads(name: &str, dir: &str, mut event_of: impl FnMut(&str) ->
         assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{file}: {ran:?}");
     }
     assert_eq!(scratch.records("HEAD").len(), 0, "none of them made a commit");
+}
+
+/// Asserts that the session and the directory are found in every payload of a directory of fixtures. Where a payload
+/// names no directory, the process has it.
+pub fn assert_taken(dir: &str, session: &str, has_directory: bool) {
+    let Some(dir) = fixture(dir) else { return };
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        let payload = agent::Payload::parse(&fs::read(entry.path()).unwrap());
+        assert_eq!(payload.session_id(), Some(session), "{}", entry.path().display());
+        let directory = payload.directory();
+        assert!(!has_directory || directory == Some("/home/dev/demo-app".into()), "{}", entry.path().display());
+    }
+}
+
+/// Asserts that what stands in an agent's file stays there when hooks are added, comes back byte for byte when they are
+/// taken out, and that adding them twice changes nothing.
+pub fn survive_settings(name: &str, file: &str, texts: &[String]) {
+    let agent = format!("--agent={name}");
+    for text in texts {
+        let scratch = Scratch::new();
+        scratch.write(file, text);
+        scratch.shiftlog("init", [&agent, "-q"]).ok();
+        let edited = fs::read_to_string(scratch.top.join(file)).unwrap();
+        assert!(edited.contains("git-shiftlog--hook"), "{edited}");
+        for word in text.split(['"', '\n']).map(str::trim).filter(|word| !word.contains(['{', '}', '[', ']'])) {
+            assert!(edited.contains(word), "{word} is gone: {edited}");
+        }
+        assert_eq!(scratch.shiftlog("init", [&agent]).ok(), "nothing to do\n");
+        scratch.shiftlog("deinit", ["-q"]).ok();
+        assert_eq!(fs::read_to_string(scratch.top.join(file)).unwrap(), *text);
+    }
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", [&agent, "-q"]).ok();
+    assert!(scratch.top.join(file).is_file());
+    assert_eq!(scratch.git(["status", "--porcelain"]).ok(), "", "what is private is not offered to be committed");
+    assert_eq!(scratch.shiftlog("init", [&agent]).ok(), "nothing to do\n");
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert!(!scratch.top.join(Path::new(file).components().next().unwrap()).exists());
+}
+
+/// Returns the texts of fixtures.
+pub fn texts(paths: &[&str]) -> Vec<String> {
+    paths.iter().filter_map(|path| fs::read_to_string(fixture(path)?).ok()).collect()
+}
+
+/// Asserts that no id from a note becomes a path or an argument that gets out of the agent's store.
+pub fn refuse_hostile_ids(name: &str, transcript: &str, store: &str) {
+    let scratch = Scratch::new();
+    let file = scratch.root().join("said");
+    fs::write(&file, transcript).unwrap();
+    for id in ["../../x", "-rf", "a/b", "a\u{1b}[31m", "/etc/x"] {
+        let (agent, file) = (format!("--agent={name}"), file.to_str().unwrap());
+        let session = format!("--session={id}");
+        scratch.shiftlog("add", ["-q", &agent, "--transcript", file, &session]).ok();
+        let ran = scratch.shiftlog("resume", [&session]);
+        assert!(ran.code != 0 && ran.stdout.is_empty(), "{id}: {ran:?}");
+        assert_eq!(files_below(&scratch.home().join(store)), Vec::<PathBuf>::new(), "{id}");
+    }
 }
 
 /// Puts a program in place of an agent: a shell script.

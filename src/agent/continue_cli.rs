@@ -1,0 +1,156 @@
+//! Continue (`cn` and its editor extensions): one document of JSON per session, written anew each time.
+//!
+//! The document was seen in data of a real session. It tells the tokens of the whole session only, so those of an
+//! increment are not known; it has no times and no model. There is no hook that we install: a session is found when a
+//! commit is made.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde_json_borrow::Value;
+
+use super::json::{self, at, field, list, string, text};
+use super::place::{self, is_plain_id};
+use super::{Agent, Found, Parser, document, tool};
+use crate::transcript::{Message, Part, Role, ToolResult};
+
+/// Continue.
+pub struct Continue;
+
+/// The member of a document that holds the messages.
+const HISTORY: &str = "history";
+/// The list of all sessions stands beside them.
+const INDEX: &str = "sessions";
+
+impl Agent for Continue {
+    fn name(&self) -> &'static str {
+        "continue"
+    }
+
+    fn title(&self) -> &'static str {
+        "Continue"
+    }
+
+    fn is_installed(&self) -> bool {
+        folder().is_some_and(|folder| folder.is_dir()) || place::has_program("cn")
+    }
+
+    fn parser(&self) -> Box<dyn Parser> {
+        Box::new(parse)
+    }
+
+    fn session_id(&self, transcript: &[u8]) -> Option<String> {
+        member(transcript, "sessionId")
+    }
+
+    fn is_rendered(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
+        document::to_lines(&native, HISTORY)
+    }
+
+    fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
+        document::from_lines(transcript).into()
+    }
+
+    fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
+        let path = folder().filter(|_| is_plain_id(session_id))?.join(format!("{session_id}.json"));
+        path.is_file().then_some(path)
+    }
+
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+        let Some(folder) = folder() else { return Vec::new() };
+        let is_here = |found: &Found| {
+            let cwd = self.read(&found.transcript).ok().and_then(|lines| member(&lines, "workspaceDirectory"));
+            cwd.is_some_and(|cwd| place::is_below(cwd.strip_prefix("file://").unwrap_or(&cwd), directory))
+        };
+        let mut found = place::sessions(&folder, "json");
+        found.retain(|found| {
+            found.session_id != INDEX
+                && is_plain_id(&found.session_id)
+                && place::is_written_since(&found.transcript, seconds)
+                && is_here(found)
+        });
+        found
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    Some(place::root("CONTINUE_GLOBAL_DIR", ".continue")?.join("sessions"))
+}
+
+/// Returns a member of a document, in its lines or in itself.
+fn member(transcript: &[u8], key: &str) -> Option<String> {
+    let mut found = None;
+    document::each(transcript, HISTORY, |record, _| {
+        if field(record, "message").is_none() {
+            found = string(record, key).or_else(|| found.take());
+        }
+    });
+    found
+}
+
+fn parse(transcript: &[u8]) -> Vec<Message> {
+    let mut messages = Vec::new();
+    document::each(transcript, HISTORY, |record, span| {
+        if let Some(inner) = field(record, "message") {
+            messages.extend(read(record, inner, span));
+        }
+    });
+    messages
+}
+
+fn read(record: &Value<'_>, inner: &Value<'_>, span: Range<usize>) -> Option<Message> {
+    let mut message = Message::new(Role::User, span);
+    match text(inner, "role")? {
+        "user" => message.parts.extend(said(inner)),
+        "thinking" => {
+            message.role = Role::Assistant;
+            message.parts.extend(string(inner, "content").filter(|words| !words.is_empty()).map(Part::Thinking));
+        }
+        "assistant" => {
+            message.role = Role::Assistant;
+            message.parts.extend(said(inner));
+            for call in list(inner, "toolCalls") {
+                let name = at(call, &["function", "name"]).and_then(Value::as_str).unwrap_or_default();
+                let input = at(call, &["function", "arguments"]).map(Into::into).unwrap_or_default();
+                message.parts.push(Part::ToolCall(tool::call(string(call, "id").unwrap_or_default(), name, input)));
+            }
+            message.parts.extend(list(record, "toolCallStates").iter().filter_map(result).map(Part::ToolResult));
+        }
+        "tool" => {
+            let call_id = string(inner, "toolCallId").unwrap_or_default();
+            let result = ToolResult { call_id, text: words(inner), is_error: false, sub_agent: None };
+            message.parts.push(Part::ToolResult(result));
+        }
+        _ => return None,
+    }
+    (!message.parts.is_empty()).then_some(message)
+}
+
+/// Returns the words of a message: a string, or parts.
+fn words(inner: &Value<'_>) -> String {
+    if let Some(words) = text(inner, "content") {
+        return words.to_owned();
+    }
+    list(inner, "content").iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n")
+}
+
+fn said(inner: &Value<'_>) -> Option<Part> {
+    Some(words(inner)).filter(|words| !words.trim().is_empty()).map(Part::Text)
+}
+
+/// Returns what a tool answered; calls that are not over have nothing yet.
+fn result(state: &Value<'_>) -> Option<ToolResult> {
+    let status = text(state, "status")?;
+    let is_error = matches!(status, "errored" | "canceled");
+    if !is_error && status != "done" {
+        return None;
+    }
+    let texts: Vec<&str> = list(state, "output").iter().filter_map(|item| json::text(item, "content")).collect();
+    let call_id = string(state, "toolCallId").unwrap_or_default();
+    Some(ToolResult { call_id, text: texts.join("\n"), is_error, sub_agent: None })
+}

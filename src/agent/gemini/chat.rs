@@ -1,0 +1,226 @@
+//! The records of a chat: one JSON object a line, in which later ones replace, amend and take back earlier ones.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use serde_json_borrow::Value;
+
+use crate::agent::json::{self, at, field, list, number, string, text};
+use crate::agent::{Parser, document, prompt, tool};
+use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
+
+/// What it puts into a prompt that nobody typed.
+const NOISE: &[&str] = &["session_context", "hook_context"];
+/// The member of a document that holds the messages.
+pub const MESSAGES: &str = "messages";
+
+/// What has been told of a message that may be written again.
+#[derive(Default)]
+struct Said {
+    order: usize,
+    thoughts: usize,
+    text: String,
+    calls: HashSet<String>,
+    results: HashSet<String>,
+    usage: Option<Tokens>,
+}
+
+/// What is known of a conversation so far.
+#[derive(Default)]
+pub struct Chat {
+    /// Whether it is read from its beginning.
+    is_whole: bool,
+    said: HashMap<String, Said>,
+    count: usize,
+}
+
+impl Parser for Chat {
+    fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
+        let mut messages: Vec<(usize, Message)> = Vec::new();
+        document::each(lines, MESSAGES, |record, span| {
+            self.is_whole |= text(record, "sessionId").or_else(|| text(record, "shiftlog")).is_some();
+            if let Some(id) = text(record, "$rewindTo") {
+                self.take_back(id, &mut messages);
+                let mut notice = Message::new(Role::System, span.clone());
+                notice.parts.push(Part::Notice("taken back".into()));
+                messages.push((self.count, notice));
+            }
+            // A list that replaces the one so far says nothing new; but it may be where an older document came in.
+            let replaced = at(record, &["$set", MESSAGES]).and_then(Value::as_array).filter(|_| self.is_whole);
+            for record in replaced.unwrap_or_default() {
+                self.read(record, span.clone(), &mut messages);
+            }
+            self.read(record, span, &mut messages);
+        });
+        messages.into_iter().map(|(_, message)| message).collect()
+    }
+}
+
+impl Chat {
+    /// Marks a message and all that came after it as taken back. One that is not known is before all that is.
+    fn take_back(&mut self, id: &str, messages: &mut [(usize, Message)]) {
+        let from = self.said.get(id).map_or(0, |said| said.order);
+        for (order, message) in messages.iter_mut() {
+            message.is_abandoned |= *order >= from;
+        }
+        self.said.retain(|_, said| said.order < from);
+    }
+
+    /// Reads a message; of one that was there before, what is new in it.
+    fn read(&mut self, record: &Value<'_>, span: Range<usize>, messages: &mut Vec<(usize, Message)>) {
+        let (Some(kind), Some(id)) = (text(record, "type"), string(record, "id")) else { return };
+        // A message is written once more with the calls it made, when they are over. If that comes first in an increment,
+        // its words are in the one before.
+        let is_rest = !self.is_whole && self.said.is_empty() && list(record, "toolCalls").iter().any(is_over);
+        let said = self.said.entry(id.clone()).or_insert_with(|| {
+            self.count += 1;
+            let usage = field(record, "tokens").filter(|_| is_rest).map(usage);
+            let thoughts = if is_rest { list(record, "thoughts").len() } else { 0 };
+            Said { order: self.count, thoughts, usage, ..Said::default() }
+        });
+        let mut message = Message::new(Role::System, span);
+        message.time = json::time(record, "timestamp");
+        let shown = field(record, "displayContent").or_else(|| field(record, "content"));
+        let (words, attachments) = words(shown.unwrap_or(&Value::Null));
+        if is_rest {
+            said.text.clone_from(&words);
+        }
+        let is_news = words != said.text && !words.trim().is_empty();
+        if is_news {
+            let is_older = |(order, _): &&mut (usize, Message)| *order == said.order;
+            for (_, older) in messages.iter_mut().filter(is_older) {
+                older.parts.retain(|part| !matches!(part, Part::Text(_) | Part::Notice(_)));
+            }
+            said.text.clone_from(&words);
+        }
+        match kind {
+            "user" => {
+                message.role = Role::User;
+                let typed = prompt::without(&words, NOISE);
+                message.parts.extend(Some(typed).filter(|typed| is_news && !typed.is_empty()).map(Part::Text));
+                message.parts.extend(attachments.into_iter().filter(|_| is_news).map(Part::Attachment));
+            }
+            "gemini" => {
+                message.role = Role::Assistant;
+                message.model = string(record, "model");
+                let thoughts = list(record, "thoughts");
+                let new = thoughts.iter().skip(said.thoughts).filter_map(thought);
+                message.parts.extend(new.map(Part::Thinking));
+                said.thoughts = said.thoughts.max(thoughts.len());
+                message.parts.extend(Some(words).filter(|_| is_news).map(Part::Text));
+                for call in list(record, "toolCalls") {
+                    read_call(call, said, &mut message);
+                }
+                let usage = field(record, "tokens").and_then(|tokens| tokens.is_object().then(|| usage(tokens)));
+                message.usage = usage.filter(|usage| said.usage.replace(*usage) != Some(*usage));
+                message.answer_id = Some(id);
+            }
+            _ => message.parts.extend(Some(words).filter(|_| is_news).map(Part::Notice)),
+        }
+        if !message.parts.is_empty() || message.usage.is_some() {
+            messages.push((said.order, message));
+        }
+    }
+}
+
+/// Reads `content`: a string, a part, or a list of parts; returns its words and what else is in it.
+fn words(content: &Value<'_>) -> (String, Vec<String>) {
+    let parts = match content {
+        Value::Str(text) => return (text.to_string(), Vec::new()),
+        Value::Array(parts) => parts.iter().collect(),
+        part => vec![part],
+    };
+    let words: Vec<&str> = parts.iter().filter_map(|part| part.as_str().or_else(|| text(part, "text"))).collect();
+    let kind = |part: &&Value<'_>| {
+        let data = field(part, "inlineData").or_else(|| field(part, "fileData"))?;
+        Some(string(data, "mimeType").unwrap_or_else(|| "file".into()))
+    };
+    (words.join("\n"), parts.iter().filter_map(kind).collect())
+}
+
+fn thought(thought: &Value<'_>) -> Option<String> {
+    let parts = [text(thought, "subject"), text(thought, "description")];
+    let parts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+fn read_call(call: &Value<'_>, said: &mut Said, message: &mut Message) {
+    let call_id = string(call, "id").unwrap_or_default();
+    if said.calls.insert(call_id.clone()) {
+        let input = field(call, "args").map(Into::into).unwrap_or_default();
+        message.parts.push(Part::ToolCall(tool::call(&*call_id, text(call, "name").unwrap_or_default(), input)));
+    }
+    if is_over(call) && said.results.insert(call_id.clone()) {
+        let (text, is_error) = (output(call), has_failed(call));
+        message.parts.push(Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent: None }));
+    }
+}
+
+fn has_failed(call: &Value<'_>) -> bool {
+    matches!(text(call, "status"), Some("error" | "cancelled"))
+}
+
+fn is_over(call: &Value<'_>) -> bool {
+    has_failed(call) || text(call, "status") == Some("success") || !list(call, "result").is_empty()
+}
+
+/// Returns what a tool answered the model, else what was shown of it.
+fn output(call: &Value<'_>) -> String {
+    let of_part = |part: &Value<'_>| {
+        let response = at(part, &["functionResponse", "response"])?;
+        ["output", "error", "content"].iter().find_map(|key| string(response, key))
+    };
+    let texts: Vec<String> = list(call, "result").iter().filter_map(of_part).collect();
+    if texts.is_empty() { string(call, "resultDisplay").unwrap_or_default() } else { texts.join("\n") }
+}
+
+fn usage(tokens: &Value<'_>) -> Tokens {
+    let cached = number(tokens, "cached");
+    Tokens {
+        input: (number(tokens, "input") + number(tokens, "tool")).saturating_sub(cached),
+        output: number(tokens, "output") + number(tokens, "thoughts"),
+        cache_read: cached,
+        cache_write: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_again_is_told_once_and_what_is_taken_back_is_marked() {
+        let text = concat!(
+            r#"{"id":"m1","type":"user","content":[{"text":"<hook_context>x</hook_context>go"}]}"#,
+            "\n",
+            r#"{"id":"m2","type":"gemini","content":"On","tokens":{"input":5,"output":1}}"#,
+            "\n",
+            r#"{"id":"m2","type":"gemini","content":"On it","tokens":{"input":5,"output":2},"toolCalls":[{"id":"c","name":"x"}]}"#,
+            "\n",
+            r#"{"id":"m2","type":"gemini","content":"On it","tokens":{"input":5,"output":2},"toolCalls":[{"id":"c","name":"x","status":"error","resultDisplay":"no"}]}"#,
+            "\n",
+            r#"{"id":"m3","type":"user","content":"stop"}"#,
+            "\n",
+            r#"{"$rewindTo":"m3"}"#,
+            "\n",
+            r#"{"$rewindTo":"unknown"}"#,
+            "\n",
+        );
+        let read = |text: &str| Chat::default().parse(text.as_bytes());
+        let messages = read(text);
+        assert!(messages.iter().all(|message| message.is_abandoned || message.role == Role::System));
+        let cut = text.rfind("{\"$rew").expect("it is there");
+        let messages = read(&text[..cut]);
+        let told: Vec<(String, bool)> = messages
+            .iter()
+            .map(|message| (message.text(), message.is_abandoned))
+            .filter(|(t, _)| !t.is_empty())
+            .collect();
+        assert_eq!(told, [("go".into(), false), ("On it".into(), false), ("stop".into(), true)]);
+        let results = messages.iter().flat_map(|message| &message.parts);
+        assert_eq!(results.filter(|part| matches!(part, Part::ToolResult(result) if result.is_error)).count(), 1);
+        let mut tally = crate::transcript::Tally::default();
+        tally.add(&messages);
+        assert_eq!(tally.tokens().map(|tokens| tokens.output), Some(2), "an answer counts once");
+    }
+}

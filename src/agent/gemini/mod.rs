@@ -1,0 +1,228 @@
+//! Gemini CLI: JSON Lines in which later lines replace, amend and take back earlier ones.
+//!
+//! Seen in data of real sessions: messages, edits and `$set`, without a header. Only in data written after the
+//! vendor's source: the header, a message that is written again, `$rewindTo`, the one document of releases before 2026,
+//! hooks' payloads. From that source alone: `projects.json`, the markers, sub-agents, `--resume`.
+
+mod chat;
+mod registry;
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use serde_json_borrow::Value;
+use sha2::{Digest as _, Sha256};
+
+use self::chat::MESSAGES;
+use self::registry::Registry;
+use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::json::{self, string, text};
+use super::place::{self, is_plain_id};
+use super::{Agent, Content, Found, Parser, Recorded, Restoration, document};
+use crate::error::{Error, Kind, Result};
+
+/// Gemini CLI.
+pub struct Gemini;
+
+const HANDLERS: &[Handler] = &[
+    Handler { event: "SessionStart", matcher: None, timeout_secs: 10 },
+    Handler { event: "BeforeAgent", matcher: None, timeout_secs: 10 },
+    Handler { event: "AfterTool", matcher: Some("run_shell_command"), timeout_secs: 30 },
+    Handler { event: "AfterAgent", matcher: None, timeout_secs: 30 },
+    Handler { event: "PreCompress", matcher: None, timeout_secs: 10 },
+    Handler { event: "SessionEnd", matcher: None, timeout_secs: 5 },
+];
+
+impl Agent for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn title(&self) -> &'static str {
+        "Gemini CLI"
+    }
+
+    fn is_installed(&self) -> bool {
+        // Antigravity has its files in the same directory.
+        let is_there = |root: PathBuf| root.join("tmp").is_dir() || root.join("settings.json").is_file();
+        root().is_some_and(is_there) || place::has_program("gemini")
+    }
+
+    fn parser(&self) -> Box<dyn Parser> {
+        Box::new(chat::Chat::default())
+    }
+
+    fn session_id(&self, transcript: &[u8]) -> Option<String> {
+        head(transcript).map(|head| head.session_id)
+    }
+
+    fn is_rendered(&self, transcript: &Path) -> bool {
+        transcript.extension().is_some_and(|extension| extension == "json")
+    }
+
+    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
+        document::to_lines(&native, MESSAGES)
+    }
+
+    fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
+        if document::is_lines(transcript) { document::from_lines(transcript).into() } else { transcript.into() }
+    }
+
+    fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
+        let root = root().filter(|_| is_plain_id(session_id))?;
+        let is_it = |path: &PathBuf| self.head_of(path).is_some_and(|head| head.session_id == session_id);
+        let in_folder = |folder: PathBuf| chats(&folder, Some(session_id)).into_iter().rfind(is_it);
+        let all = || place::entries(&root.join("tmp")).into_iter().find_map(in_folder);
+        folders(&root, directory).into_iter().find_map(in_folder).or_else(all)
+    }
+
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+        let Some(root) = root().filter(|root| root.join("tmp").is_dir()) else { return Vec::new() };
+        let paths = folders(&root, directory).into_iter().flat_map(|folder| chats(&folder, None));
+        let paths = paths.filter(|path| place::is_written_since(path, seconds));
+        // A document of an earlier release that was taken up again is there once more, under the name that comes last.
+        let mut found: HashMap<String, PathBuf> = HashMap::new();
+        for path in paths {
+            if let Some(head) = self.head_of(&path).filter(|head| !head.is_sub_agent && is_plain_id(&head.session_id)) {
+                found.insert(head.session_id, path);
+            }
+        }
+        let mut found: Vec<Found> =
+            found.into_iter().map(|(session_id, transcript)| Found { session_id, transcript }).collect();
+        found.sort_by(|a, b| a.transcript.cmp(&b.transcript));
+        found
+    }
+
+    fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
+        let (Some(head), Some(chats)) = (self.head_of(transcript), transcript.parent()) else { return Vec::new() };
+        if !is_plain_id(&head.session_id) {
+            return Vec::new();
+        }
+        let mut found = place::sessions(&chats.join(&head.session_id), "jsonl");
+        found.retain(|found| is_plain_id(&found.session_id));
+        for sub_agent in &mut found {
+            sub_agent.session_id = format!("{}.{}", head.session_id, sub_agent.session_id);
+        }
+        found
+    }
+
+    fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
+        let Recorded { session_id, transcript, sub_agents } = session;
+        let is_named_well = is_plain_id(session_id) && sub_agents.iter().all(|(id, _)| is_plain_id(id));
+        let Some(root) = root().filter(|_| is_named_well) else { return Ok(None) };
+        let nameless = || {
+            Error::new(Kind::Unsupported, format!("the transcript does not tell that it is session {session_id}"))
+                .hint("Gemini CLI finds a session only by what its file says; 'git shiftlog show' prints it")
+        };
+        let head = head(transcript).filter(|head| head.session_id == session_id).ok_or_else(nameless)?;
+        let native = self.native(transcript).into_owned();
+        let extension = if document::is_lines(transcript) { "json" } else { "jsonl" };
+        let begun = head.begun.ok_or_else(nameless)?.strftime("%Y-%m-%dT%H-%M");
+        let short_id = session_id.get(..8).unwrap_or(session_id);
+        let registry = Registry::read(&root)?;
+        let (slug, index) = registry.slug(&place::resolved(directory))?;
+        let folder = root.join("tmp").join(&slug);
+        let known = chats(&folder, Some(session_id)).into_iter().rfind(|path| {
+            let is_it = self.head_of(path).is_some_and(|head| head.session_id == session_id);
+            is_it && path.extension().is_some_and(|found| found == extension)
+        });
+        let path = known.unwrap_or_else(|| folder.join(format!("chats/session-{begun}-{short_id}.{extension}")));
+        let mut files = vec![(path, Content::Transcript(native))];
+        for (id, text) in sub_agents {
+            let path = folder.join("chats").join(session_id).join(format!("{id}.jsonl"));
+            files.push((path, Content::Transcript(text.clone())));
+        }
+        files.extend(index.map(|index| (root.join("projects.json"), Content::Index(index))));
+        let owner = place::resolved(directory).to_string_lossy().into_owned().into_bytes();
+        for place in ["tmp", "history"] {
+            files.push((root.join(place).join(&slug).join(".project_root"), Content::Once(owner.clone())));
+        }
+        let words = ["gemini", "--resume", session_id].map(str::to_owned).to_vec();
+        Ok(Some(Restoration { files, commands: vec![words] }))
+    }
+
+    fn session_of_environment(&self) -> Option<String> {
+        std::env::var("GEMINI_SESSION_ID").ok().filter(|id| is_plain_id(id))
+    }
+
+    fn hook_file(&self, _: bool) -> Option<HookFile> {
+        Some(HookFile {
+            path: ".gemini/settings.json",
+            shape: Shape::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
+            handlers: HANDLERS,
+            remark: Some(
+                "Gemini CLI runs a project's hooks only in a folder that it trusts, and releases of early 2026 only with \
+                 'tools.enableHooks' in its settings",
+            ),
+        })
+    }
+}
+
+impl Gemini {
+    fn head_of(&self, path: &Path) -> Option<Head> {
+        if self.is_rendered(path) { head(&self.read(path).ok()?) } else { json::find_in_file(path, read_head) }
+    }
+}
+
+fn root() -> Option<PathBuf> {
+    Some(place::variable("GEMINI_CLI_HOME").or_else(place::home)?.join(".gemini"))
+}
+
+/// What a transcript says of itself.
+struct Head {
+    session_id: String,
+    begun: Option<jiff::Timestamp>,
+    is_sub_agent: bool,
+}
+
+fn head(transcript: &[u8]) -> Option<Head> {
+    let mut head = None;
+    document::each(transcript, MESSAGES, |record, _| {
+        if head.is_none() {
+            head = read_head(record);
+        }
+    });
+    head
+}
+
+fn read_head(record: &Value<'_>) -> Option<Head> {
+    Some(Head {
+        session_id: string(record, "sessionId")?,
+        begun: text(record, "startTime").and_then(|time| time.parse().ok()),
+        is_sub_agent: text(record, "kind") == Some("subagent"),
+    })
+}
+
+/// Returns the transcripts in a project's folder, oldest first; only those that can be of one session, if it is given.
+fn chats(folder: &Path, session_id: Option<&str>) -> Vec<PathBuf> {
+    let ending = session_id.map(|id| format!("-{}", id.get(..8).unwrap_or(id)));
+    let is_wanted = |path: &PathBuf| {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let is_transcript = path.extension().is_some_and(|extension| extension == "jsonl" || extension == "json");
+        is_transcript && stem.starts_with("session-") && ending.as_ref().is_none_or(|ending| stem.ends_with(ending))
+    };
+    place::entries(&folder.join("chats")).into_iter().filter(is_wanted).collect()
+}
+
+/// Returns the folders of the projects that are in a directory or below it.
+fn folders(root: &Path, directory: &Path) -> Vec<PathBuf> {
+    let tmp = root.join("tmp");
+    let registry = Registry::read(root).unwrap_or_default();
+    let mut folders: Vec<PathBuf> = registry
+        .projects()
+        .filter(|(path, slug)| is_plain_id(slug) && place::is_below(path, directory))
+        .map(|(_, slug)| tmp.join(slug))
+        .collect();
+    if registry.is_empty() {
+        let owner = |folder: &PathBuf| std::fs::read_to_string(folder.join(".project_root")).ok();
+        let is_here = |folder: &PathBuf| owner(folder).is_some_and(|path| place::is_below(path.trim(), directory));
+        folders.extend(place::entries(&tmp).into_iter().filter(is_here));
+    }
+    // Before there were names, a project's folder was called by the digest of its path.
+    for directory in HashSet::from([directory.to_owned(), place::resolved(directory)]) {
+        let digest = Sha256::digest(directory.to_string_lossy().as_bytes());
+        folders.push(tmp.join(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()));
+    }
+    folders
+}

@@ -1,0 +1,29 @@
+//! What a person typed, without what the agent's program puts around it.
+
+/// Returns a prompt without the passages in these tags, and without space around the rest.
+pub fn without(text: &str, tags: &[&str]) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let (before, from) = rest.split_at(at);
+        kept.push_str(before);
+        // Somebody may ask about such a tag: only one that is closed was put there by the program.
+        let passage = tags.iter().find_map(|tag| {
+            let inside = from.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
+            inside.split_once(&format!("</{tag}>")).map(|(_, after)| after)
+        });
+        rest = passage.unwrap_or_else(|| {
+            kept.push('<');
+            &from[1..]
+        });
+    }
+    kept.push_str(rest);
+    kept.trim().to_owned()
+}
+
+/// Returns what stands in this tag, if the text has it.
+pub fn inside<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+    let (_, from) = text.split_once(&format!("<{tag}>"))?;
+    let (inside, _) = from.split_once(&format!("</{tag}>"))?;
+    Some(inside.trim())
+}

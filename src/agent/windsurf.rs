@@ -1,0 +1,143 @@
+//! Windsurf (Devin Desktop): the steps of Cascade, one JSON object a line, without times or ids.
+//!
+//! Steps were seen in data of a real session; hooks' payloads only in data written after the vendor's pages. The file is
+//! written anew when a response has ended, and only then: a commit is recorded with that response. Of several commits in
+//! one response the last has what was said.
+
+use std::path::{Path, PathBuf};
+
+use serde_json_borrow::Value;
+
+use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::json::{self, field, flag, string, text};
+use super::place::{self, is_plain_id};
+use super::{Agent, Found, Parser, tool};
+use crate::transcript::{Message, Part, Role, ToolResult};
+
+/// Windsurf.
+pub struct Windsurf;
+
+const HANDLERS: &[Handler] = &[
+    Handler { event: "pre_user_prompt", matcher: None, timeout_secs: 0 },
+    Handler { event: "post_run_command", matcher: None, timeout_secs: 0 },
+    Handler { event: "post_cascade_response_with_transcript", matcher: None, timeout_secs: 0 },
+];
+
+/// What is an answer in a step, not a part of the question.
+const ANSWERS: &[&str] = &["output", "content", "exit_code"];
+/// Where a step names a path.
+const PLACES: &[&str] = &["cwd", "path", "search_directory", "search_path"];
+
+impl Agent for Windsurf {
+    fn name(&self) -> &'static str {
+        "windsurf"
+    }
+
+    fn title(&self) -> &'static str {
+        "Windsurf"
+    }
+
+    fn is_installed(&self) -> bool {
+        let is_there = |home: PathBuf| home.join(".codeium/windsurf").is_dir() || home.join(".windsurf").is_dir();
+        place::home().is_some_and(is_there) || place::has_program("windsurf")
+    }
+
+    fn parser(&self) -> Box<dyn Parser> {
+        Box::new(Steps::default())
+    }
+
+    fn session_id(&self, _: &[u8]) -> Option<String> {
+        None
+    }
+
+    fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
+        let path = folder().filter(|_| is_plain_id(session_id))?.join(format!("{session_id}.jsonl"));
+        path.is_file().then_some(path)
+    }
+
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+        let Some(folder) = folder() else { return Vec::new() };
+        let is_here = |path: &Path| {
+            let place = |step: &Value<'_>| {
+                let inner = field(step, text(step, "type")?)?;
+                PLACES.iter().find_map(|key| text(inner, key)).map(|place| plain_path(place).to_owned())
+            };
+            json::find_in_file(path, place).is_some_and(|place| place::is_below(&place, directory))
+        };
+        let mut found = place::sessions(&folder, "jsonl");
+        found.retain(|found| {
+            is_plain_id(&found.session_id)
+                && place::is_written_since(&found.transcript, seconds)
+                && is_here(&found.transcript)
+        });
+        found
+    }
+
+    fn hook_file(&self, _: bool) -> Option<HookFile> {
+        let layout = Layout { is_millis: None, ..Layout::FLAT };
+        Some(HookFile { path: ".windsurf/hooks.json", shape: Shape::Json(layout), handlers: HANDLERS, remark: None })
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    Some(place::home()?.join(".windsurf/transcripts"))
+}
+
+fn plain_path(path: &str) -> &str {
+    path.strip_prefix("file://").unwrap_or(path)
+}
+
+/// Counts the steps, so that each has an id.
+#[derive(Default)]
+struct Steps {
+    count: usize,
+}
+
+impl Parser for Steps {
+    fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
+        let mut messages = Vec::new();
+        for (span, line) in json::lines(lines) {
+            self.count += 1;
+            messages.extend(json::read_line(line, |step| {
+                let mut message = Message::new(Role::Assistant, span);
+                self.read(step, &mut message)?;
+                (!message.parts.is_empty()).then_some(message)
+            }));
+        }
+        messages
+    }
+}
+
+impl Steps {
+    fn read(&self, step: &Value<'_>, message: &mut Message) -> Option<()> {
+        let kind = text(step, "type")?;
+        let inner = field(step, kind).unwrap_or(&Value::Null);
+        let said = |key: &str| string(inner, key).filter(|words| !words.trim().is_empty()).map(Part::Text);
+        match kind {
+            "user_input" => {
+                message.role = Role::User;
+                message.parts.extend(said("user_response"));
+            }
+            "planner_response" => message.parts.extend(said("response")),
+            kind => {
+                let call_id = format!("step-{}", self.count);
+                let mut input: serde_json::Value = inner.into();
+                if let Some(input) = input.as_object_mut() {
+                    input.retain(|key, _| !ANSWERS.contains(&key.as_str()));
+                }
+                message.parts.push(Part::ToolCall(tool::call(&*call_id, kind, input)));
+                message.parts.extend(result(step, inner, call_id).map(Part::ToolResult));
+            }
+        }
+        Some(())
+    }
+}
+
+/// Returns what a tool answered; it stands in the step that asked.
+fn result(step: &Value<'_>, inner: &Value<'_>, call_id: String) -> Option<ToolResult> {
+    let code = field(inner, "exit_code").and_then(Value::as_i64);
+    let is_error = text(step, "status") == Some("error") || flag(inner, "user_rejected") || code.unwrap_or(0) != 0;
+    let text = ["output", "content"].iter().find_map(|key| string(inner, key));
+    let is_answered = text.is_some() || code.is_some() || is_error;
+    is_answered.then(|| ToolResult { call_id, text: text.unwrap_or_default(), is_error, sub_agent: None })
+}
