@@ -15,7 +15,7 @@ use crate::notes;
 use crate::transcript::{Message, SessionKey, Tokens};
 
 /// The ref of an earlier tool, read but never written.
-const EARLIER_REF: &str = "refs/notes/claude-conversations";
+pub(super) const EARLIER_REF: &str = "refs/notes/claude-conversations";
 /// Where a remote's refs are fetched to.
 const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
 
@@ -113,6 +113,9 @@ impl<'r> Reader<'r> {
             self.purged.apply(self.repo, &mut note);
             merged.get_or_insert_default().merge(&note);
         }
+        if let Some(note) = &mut merged {
+            note.drop_migrated();
+        }
         Ok(merged.map(|note| self.settled(note)))
     }
 
@@ -149,12 +152,14 @@ impl<'r> Reader<'r> {
             });
             let mut merged = notes.next().unwrap_or_default();
             notes.for_each(|note| merged.merge(&note));
+            merged.drop_migrated();
             merged
         };
         Ok(blob_ids.iter().map(merged).collect())
     }
 
-    fn mended(&self, note: Note, notes_ref: &str, commit_id: ObjectId) -> Note {
+    /// Returns a note, put together again from the history of its ref if a merge has damaged it and that is possible.
+    pub(super) fn mended(&self, note: Note, notes_ref: &str, commit_id: ObjectId) -> Note {
         if !note.is_damaged() {
             return note;
         }
