@@ -10,7 +10,7 @@ mod settings;
 use std::path::{Path, PathBuf};
 
 pub use self::payload::Payload;
-pub use self::settings::{Edited, Handler, add_hooks, has_hooks, remove_hooks};
+pub use self::settings::{Edited, Handler, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
 use crate::transcript::Message;
 
 /// All agents that are known.

@@ -44,7 +44,7 @@ pub fn add_hooks(text: &str, handlers: &[Handler], command: impl Fn(&str) -> Str
     }
     let root = parse(if text.trim().is_empty() { "{\n}\n" } else { text })?;
     let top = root.object_value().ok_or_else(|| misplaced("the file", "an object"))?;
-    remove_ours(&top)?;
+    remove(&top, is_ours)?;
     let hooks = top.object_value_or_create("hooks").ok_or_else(|| misplaced("'hooks'", "an object"))?;
     for handler in handlers {
         let groups = hooks.array_value_or_create(handler.event);
@@ -62,9 +62,23 @@ pub fn add_hooks(text: &str, handlers: &[Handler], command: impl Fn(&str) -> Str
 ///
 /// As [`add_hooks`].
 pub fn remove_hooks(text: &str) -> Result<Edited> {
+    without(text, is_ours)
+}
+
+/// Returns `text` without the entries of the earlier tools of this name, also where an entry is a handler itself, as in
+/// the hooks of Copilot.
+///
+/// # Errors
+///
+/// As [`add_hooks`].
+pub fn remove_earlier_hooks(text: &str) -> Result<Edited> {
+    without(text, is_earlier)
+}
+
+fn without(text: &str, is_meant: fn(&str) -> bool) -> Result<Edited> {
     let root = parse(text)?;
     if let Some(top) = root.object_value() {
-        remove_ours(&top)?;
+        remove(&top, is_meant)?;
     }
     Ok(root.to_string())
 }
@@ -112,18 +126,21 @@ fn misplaced(what: &str, wanted: &str) -> Error {
 
 /// Says whether a hook's command line is one of ours, wherever the program is.
 fn is_ours(command: &str) -> bool {
+    command.contains("git-shiftlog--hook") || is_earlier(command)
+}
+
+/// Says whether a hook's command line is one of the earlier tools of this name.
+fn is_earlier(command: &str) -> bool {
     const EARLIER: &[&str] = &["store", "session-start", "session-end", "hook"];
-    if command.contains("git-shiftlog--hook") {
-        return true;
-    }
     let words: Vec<&str> = command.split_whitespace().collect();
     words.windows(2).any(|pair| {
-        let is_program = pair[0] == "shiftlog" || pair[0].ends_with("git-shiftlog") || pair[0].ends_with("claudit");
-        is_program && EARLIER.contains(&pair[1])
+        let name = pair[0].trim_matches(['"', '\'']).rsplit(['/', '\\']).next().unwrap_or_default();
+        let name = name.strip_suffix(".exe").unwrap_or(name);
+        ["shiftlog", "git-shiftlog", "claudit"].contains(&name) && EARLIER.contains(&pair[1])
     })
 }
 
-fn remove_ours(top: &CstObject) -> Result<()> {
+fn remove(top: &CstObject, is_meant: fn(&str) -> bool) -> Result<()> {
     let Some(hooks) = top.get("hooks") else { return Ok(()) };
     let Some(events) = hooks.object_value() else { return Err(misplaced("'hooks'", "an object")) };
     let mut has_removed = false;
@@ -131,8 +148,15 @@ fn remove_ours(top: &CstObject) -> Result<()> {
         let Some(groups) = event.array_value() else { continue };
         let mut has_emptied = false;
         for group in groups.elements() {
-            let Some(handlers) = group.as_object().and_then(|group| group.array_value("hooks")) else { continue };
-            let ours: Vec<CstNode> = handlers.elements().into_iter().filter(is_our_handler).collect();
+            let Some(handlers) = group.as_object().and_then(|group| group.array_value("hooks")) else {
+                if runs(&group, is_meant) {
+                    group.remove();
+                    (has_removed, has_emptied) = (true, true);
+                }
+                continue;
+            };
+            let ours: Vec<CstNode> =
+                handlers.elements().into_iter().filter(|handler| runs(handler, is_meant)).collect();
             let is_group_ours = !ours.is_empty() && ours.len() == handlers.elements().len();
             has_removed |= !ours.is_empty();
             if is_group_ours {
@@ -152,8 +176,10 @@ fn remove_ours(top: &CstObject) -> Result<()> {
     Ok(())
 }
 
-fn is_our_handler(handler: &CstNode) -> bool {
-    let command = handler.as_object().and_then(|handler| handler.get("command"));
-    let command = command.and_then(|property| property.value()).and_then(|value| value.as_string_lit());
-    command.and_then(|literal| literal.decoded_value().ok()).is_some_and(|command| is_ours(&command))
+/// Says whether all command lines of a handler are meant; there is one for each shell in the hooks of Copilot.
+fn runs(handler: &CstNode, is_meant: fn(&str) -> bool) -> bool {
+    let Some(handler) = handler.as_object() else { return false };
+    let command = |key: &str| handler.get(key)?.value()?.as_string_lit()?.decoded_value().ok();
+    let mut commands = ["command", "bash", "powershell"].into_iter().filter_map(command).peekable();
+    commands.peek().is_some() && commands.all(|command| is_meant(&command))
 }

@@ -5,6 +5,7 @@
 
 mod check;
 mod client;
+mod earlier;
 mod file;
 mod hook;
 mod installed;
@@ -14,9 +15,10 @@ mod toml;
 
 use std::path::{Path, PathBuf};
 
-pub use self::check::{Finding, check};
+pub use self::check::{Finding, check, is_complete};
 pub use self::client::Declared;
 use self::client::{CLIENTS, Client};
+pub use self::earlier::{Directory, earlier_directories, remove_earlier};
 pub use self::plan::Plan;
 use self::plan::{FileKind, Step};
 use crate::agent::{self, Agent};
