@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::support::{Scratch, feed};
 
-fn document(session: &str, text: &str) -> Value {
+pub fn document(session: &str, text: &str) -> Value {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     packed.write_all(text.as_bytes()).unwrap();
     let digest: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -21,7 +21,7 @@ fn document(session: &str, text: &str) -> Value {
     })
 }
 
-fn transcript(prompt: &str) -> String {
+pub fn transcript(prompt: &str) -> String {
     let user = json!({ "type": "user", "message": { "role": "user", "content": prompt } });
     let answer = json!({ "type": "assistant", "message": { "role": "assistant", "content": [{ "type": "text", "text": "yes" }] } });
     format!("{user}\n{answer}\n")

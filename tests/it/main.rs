@@ -9,6 +9,7 @@ mod fixtures;
 mod hostile;
 mod integrity;
 mod mcp;
+mod migrating;
 mod model;
 mod purging;
 mod recording;
