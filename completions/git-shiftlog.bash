@@ -4,7 +4,7 @@
 
 _git_shiftlog ()
 {
-	local commands="init log list show summarise tldr resume branches get keys mcp add import sync remap fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show summarise tldr resume branches get keys mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -95,6 +95,9 @@ _git_shiftlog ()
 		;;
 	remap,--*)
 		__gitcomp "--dry-run --json --ref= --quiet --help"
+		;;
+	migrate,--*)
+		__gitcomp "--dry-run --ref= --quiet --help"
 		;;
 	fsck,--*)
 		__gitcomp "--repair --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
@@ -983,6 +986,57 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__remap -o nosort -o bashdefault -o default git-shiftlog-remap
 else
     complete -F _git__shiftlog__remap -o bashdefault -o default git-shiftlog-remap
+fi
+
+_git__shiftlog__migrate() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__migrate"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__migrate)
+            opts="-n -q -h --dry-run --ref --quiet"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__migrate -o nosort -o bashdefault -o default git-shiftlog-migrate
+else
+    complete -F _git__shiftlog__migrate -o bashdefault -o default git-shiftlog-migrate
 fi
 
 _git__shiftlog__fsck() {

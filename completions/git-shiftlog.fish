@@ -35,6 +35,7 @@ complete -c git -f -n __fish_git_shiftlog_needs_command -a add -d 'Attach a tran
 complete -c git -f -n __fish_git_shiftlog_needs_command -a import -d 'Record what agents did before'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a sync -d 'Exchange conversations with a remote'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a remap -d 'Carry conversations over rewritten history'
+complete -c git -f -n __fish_git_shiftlog_needs_command -a migrate -d 'Take over what an earlier tool of this name recorded'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a fsck -d 'Check that all that is recorded is there'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a verify -d 'Check that records are intact, and who signed them'
 complete -c git -f -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
@@ -172,6 +173,11 @@ complete -c git-shiftlog-remap -s n -l dry-run -d 'Say what would be carried, an
 complete -c git-shiftlog-remap -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-remap -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-remap -s h -d 'Print this usage'
+
+complete -c git-shiftlog-migrate -l ref -d 'Write to this notes ref' -r
+complete -c git-shiftlog-migrate -s n -l dry-run -d 'Print what would be done'
+complete -c git-shiftlog-migrate -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-migrate -s h -d 'Print this usage'
 
 complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r
 complete -c git-shiftlog-fsck -l ref -d 'Check this notes ref' -r

@@ -36,7 +36,7 @@ use std::sync::OnceLock;
 pub use self::custom::Definition;
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
-pub use self::settings::{Edited, add_hooks, has_hooks, remove_hooks};
+pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 

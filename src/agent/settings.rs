@@ -36,7 +36,7 @@ pub fn add_hooks(
     }
     let root = parse(if text.trim().is_empty() { "{\n}\n" } else { text })?;
     let top = root.object_value().ok_or_else(|| misplaced("the file", "an object"))?;
-    remove_ours(&top);
+    remove(&top, is_ours);
     if let Some(version) = layout.version.filter(|_| top.get("version").is_none()) {
         top.insert(0, "version", CstInputValue::Number(version.to_string()));
     }
@@ -85,9 +85,23 @@ fn entry(layout: &Layout, handler: &Handler, command: String) -> CstInputValue {
 ///
 /// If the text does not parse.
 pub fn remove_hooks(text: &str) -> Result<Edited> {
+    without(text, is_ours)
+}
+
+/// Returns `text` without the entries of the earlier tools of this name, also where an entry is a handler itself, as in
+/// the hooks of Copilot.
+///
+/// # Errors
+///
+/// As [`add_hooks`].
+pub fn remove_earlier_hooks(text: &str) -> Result<Edited> {
+    without(text, is_earlier)
+}
+
+fn without(text: &str, is_meant: fn(&str) -> bool) -> Result<Edited> {
     let root = parse(text)?;
     if let Some(top) = root.object_value() {
-        remove_ours(&top);
+        remove(&top, is_meant);
     }
     Ok(root.to_string())
 }
@@ -148,34 +162,37 @@ fn misplaced(what: &str, wanted: &str) -> Error {
 
 /// Says whether a hook's command line is one of ours, wherever the program is.
 fn is_ours(command: &str) -> bool {
+    command.contains("git-shiftlog--hook") || is_earlier(command)
+}
+
+/// Says whether a hook's command line is one of the earlier tools of this name.
+fn is_earlier(command: &str) -> bool {
     const EARLIER: &[&str] = &["store", "session-start", "session-end", "hook"];
-    if command.contains("git-shiftlog--hook") {
-        return true;
-    }
     let words: Vec<&str> = command.split_whitespace().collect();
     words.windows(2).any(|pair| {
-        let is_program = pair[0] == "shiftlog" || pair[0].ends_with("git-shiftlog") || pair[0].ends_with("claudit");
-        is_program && EARLIER.contains(&pair[1])
+        let name = pair[0].trim_matches(['"', '\'']).rsplit(['/', '\\']).next().unwrap_or_default();
+        let name = name.strip_suffix(".exe").unwrap_or(name);
+        ["shiftlog", "git-shiftlog", "claudit"].contains(&name) && EARLIER.contains(&pair[1])
     })
 }
 
-fn remove_ours(top: &CstObject) {
+fn remove(top: &CstObject, is_meant: fn(&str) -> bool) {
     for member in MEMBERS {
         let Some(hooks) = top.get(member) else { continue };
         let Some(events) = hooks.object_value() else { continue };
-        if remove_from(&events) && events.properties().is_empty() {
+        if remove_from(&events, is_meant) && events.properties().is_empty() {
             hooks.remove();
         }
     }
-    remove_from(top);
+    remove_from(top, is_meant);
 }
 
-/// Takes our entries out of all events, and says whether there were any.
-fn remove_from(events: &CstObject) -> bool {
+/// Takes the entries that are meant out of all events, and says whether there were any.
+fn remove_from(events: &CstObject, is_meant: fn(&str) -> bool) -> bool {
     let mut has_removed = false;
     for event in events.properties() {
         let Some(list) = event.array_value() else { continue };
-        if remove_from_list(&list) {
+        if remove_from_list(&list, is_meant) {
             has_removed = true;
             if list.elements().is_empty() {
                 event.remove();
@@ -185,18 +202,18 @@ fn remove_from(events: &CstObject) -> bool {
     has_removed
 }
 
-fn remove_from_list(list: &CstArray) -> bool {
+fn remove_from_list(list: &CstArray, is_meant: fn(&str) -> bool) -> bool {
     let mut has_removed = false;
     for element in list.elements() {
         let hooks = element.as_object().and_then(|group| group.array_value("hooks"));
         let Some(hooks) = hooks else {
-            if is_our_hook(&element) {
+            if runs(&element, is_meant) {
                 element.remove();
                 has_removed = true;
             }
             continue;
         };
-        let ours: Vec<CstNode> = hooks.elements().into_iter().filter(is_our_hook).collect();
+        let ours: Vec<CstNode> = hooks.elements().into_iter().filter(|hook| runs(hook, is_meant)).collect();
         has_removed |= !ours.is_empty();
         // A group that was empty before is somebody's.
         if !ours.is_empty() && ours.len() == hooks.elements().len() {
@@ -208,8 +225,10 @@ fn remove_from_list(list: &CstArray) -> bool {
     has_removed
 }
 
-fn is_our_hook(hook: &CstNode) -> bool {
+/// Says whether all command lines of a hook are meant; some agents have one for each shell.
+fn runs(hook: &CstNode, is_meant: fn(&str) -> bool) -> bool {
     let Some(hook) = hook.as_object() else { return false };
-    let values = COMMANDS.iter().filter_map(|key| hook.get(key)?.value()?.as_string_lit()?.decoded_value().ok());
-    values.into_iter().any(|command| is_ours(&command))
+    let command = |key: &&str| hook.get(key)?.value()?.as_string_lit()?.decoded_value().ok();
+    let mut commands = COMMANDS.iter().filter_map(command).peekable();
+    commands.peek().is_some() && commands.all(|command| is_meant(&command))
 }

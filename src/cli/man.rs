@@ -41,6 +41,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-keys" 1,
     "git-shiftlog-log" 1,
     "git-shiftlog-mcp" 1,
+    "git-shiftlog-migrate" 1,
     "git-shiftlog-purge" 1,
     "git-shiftlog-remap" 1,
     "git-shiftlog-resume" 1,

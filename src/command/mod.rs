@@ -14,6 +14,7 @@ pub mod install_docs;
 pub mod keys;
 pub mod log;
 pub mod mcp;
+pub mod migrate;
 pub mod purge;
 pub mod remap;
 pub mod resume;
@@ -54,6 +55,11 @@ pub const ALL: &[Listed] = &[
     Listed { name: "import", summary: "Record what agents did before", options: import::Options::command },
     Listed { name: "sync", summary: "Exchange conversations with a remote", options: sync::Options::command },
     Listed { name: "remap", summary: "Carry conversations over rewritten history", options: remap::Options::command },
+    Listed {
+        name: "migrate",
+        summary: "Take over what an earlier tool of this name recorded",
+        options: migrate::Options::command,
+    },
     Listed { name: "fsck", summary: "Check that all that is recorded is there", options: fsck::Options::command },
     Listed {
         name: "verify",

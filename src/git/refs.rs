@@ -220,6 +220,22 @@ impl Repository {
         git(["update-ref", ref_name, &commit_id.to_string()]).repository(self).capture().map(drop)
     }
 
+    /// Makes a ref that names a commit. Returns whether it did: one that is there is left alone.
+    ///
+    /// # Errors
+    ///
+    /// If the ref cannot be written.
+    pub fn create_ref(&self, ref_name: &str, message: &str, commit_id: ObjectId) -> Result<bool> {
+        if self.tip(ref_name)?.is_some() {
+            return Ok(false);
+        }
+        match self.swap(ref_name, message, None, commit_id) {
+            // Somebody was faster.
+            Err(_) if self.tip(ref_name)?.is_some() => Ok(false),
+            outcome => outcome.map(|()| true),
+        }
+    }
+
     /// Returns the tip that a ref would have if it named this commit.
     fn tip_of(&self, commit_id: ObjectId) -> Result<Tip> {
         Ok(Tip { commit_id, tree_id: self.commit(commit_id)?.tree_id })

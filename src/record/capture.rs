@@ -84,6 +84,8 @@ pub struct Reading<'a> {
     end: u64,
     /// For steps; one buffer, so that its memory is asked of the system once.
     buffer: Vec<u8>,
+    /// When it was captured, if that is not now.
+    time: Option<Time>,
     /// The piece read last: what is new is surveyed first and then stored.
     last: Option<Rc<Piece>>,
 }
@@ -197,6 +199,7 @@ impl<'a> Reading<'a> {
             check: XxHash3_64::new(),
             end: 0,
             buffer: Vec::new(),
+            time: None,
             last: None,
         };
         let length = reading.source.seek(SeekFrom::End(0)).map_err(unreadable)?;
@@ -320,6 +323,11 @@ impl<'a> Reading<'a> {
         self.end
     }
 
+    /// Returns the segment that what is new follows.
+    pub fn parent(&self) -> Option<ObjectId> {
+        self.parent
+    }
+
     /// Returns how far it is stored and still the same.
     pub fn kept(&self) -> u64 {
         self.kept
@@ -378,6 +386,25 @@ impl<'a> Reading<'a> {
         until: u64,
         deadline: Instant,
     ) -> Result<()> {
+        let segment_ids = self.write(archive, until)?;
+        if !segment_ids.is_empty() {
+            archive.add(&self.key, &segment_ids, deadline)?;
+        }
+        self.update(progress);
+        Ok(())
+    }
+
+    /// Sets when the transcript was captured, for what was captured long ago.
+    pub fn captured_at(self, time: Time) -> Self {
+        Reading { time: Some(time), ..self }
+    }
+
+    /// Writes segments with everything up to the line end at `until`, and returns them: nothing reaches them yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::write`], or if nothing can be redacted.
+    pub fn write(&mut self, archive: &Archive<'_>, until: u64) -> Result<Vec<ObjectId>> {
         self.redaction.as_ref().as_ref().map_err(cannot_redact)?;
         let mut segment_ids = Vec::new();
         while self.kept < until {
@@ -388,26 +415,52 @@ impl<'a> Reading<'a> {
             }
             self.digest.update(body);
             self.check.write(&piece.lines);
-            let header = Header {
-                shiftlog: 1,
-                agent: self.key.agent.clone(),
-                session: self.key.id.clone(),
-                parent: self.parent.map(|id| id.to_string()),
-                keep: self.kept_bytes,
-                bytes: body.len() as u64,
-                sha256: hex(&self.digest.clone().finalize()),
-                time: Time::now().to_rfc3339(),
-            };
-            let segment_id = archive.write(&header, body)?;
+            let segment_id = archive.write(&self.header(body.len() as u64), body)?;
             segment_ids.push(segment_id);
             self.parent = Some(segment_id);
             self.kept = piece.end();
             self.kept_bytes += body.len() as u64;
             self.parent_bytes = self.kept_bytes;
         }
-        if !segment_ids.is_empty() {
-            archive.add(&self.key, &segment_ids, deadline)?;
+        Ok(segment_ids)
+    }
+
+    /// Makes the transcript end where it is kept, though what is stored goes on: with the segment of the chain that
+    /// ends there, or a new one without bytes, which is returned. Does nothing if nothing else is stored.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::write`].
+    pub fn cut(&mut self, archive: &Archive<'_>) -> Result<Option<ObjectId>> {
+        let Some(parent) = self.parent.filter(|_| self.kept_bytes < self.parent_bytes) else { return Ok(None) };
+        let header = self.header(0);
+        let (links, _) = archive.chain(parent, None);
+        let ends_here = |link: &&crate::archive::Link| {
+            link.header.total_bytes() == self.kept_bytes && link.header.sha256 == header.sha256
+        };
+        let known = links.iter().find(ends_here).map(|link| link.segment_id);
+        let new = if known.is_none() { Some(archive.write(&header, b"")?) } else { None };
+        self.parent = known.or(new);
+        self.parent_bytes = self.kept_bytes;
+        Ok(new)
+    }
+
+    /// Returns the header of a segment that adds so many bytes to what is kept; they are in the digest already.
+    fn header(&self, bytes: u64) -> Header {
+        Header {
+            shiftlog: 1,
+            agent: self.key.agent.clone(),
+            session: self.key.id.clone(),
+            parent: self.parent.map(|id| id.to_string()),
+            keep: self.kept_bytes,
+            bytes,
+            sha256: hex(&self.digest.clone().finalize()),
+            time: self.time.unwrap_or_else(Time::now).to_rfc3339(),
         }
+    }
+
+    /// Brings `progress` up to date with what is written.
+    pub fn update(&self, progress: &mut Progress) {
         let is_level = self.kept_bytes == self.parent_bytes;
         progress.stored = Mark {
             segment: self.parent.map(|id| id.to_string()),
@@ -416,7 +469,6 @@ impl<'a> Reading<'a> {
         };
         progress.digest = is_level.then(|| hex(&self.digest.serialize()));
         progress.check = is_level.then(|| format!("{:016x}", self.check.finish()));
-        Ok(())
     }
 
     /// Returns the SHA-256, in hex, of the transcript as it is stored.

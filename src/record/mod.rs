@@ -16,6 +16,7 @@ pub mod hook;
 pub mod import;
 mod link;
 mod mapper;
+pub mod migrate;
 mod note;
 mod pending;
 mod process;
@@ -97,6 +98,9 @@ pub struct Record {
     /// The tree of the commit that it was made for, in hex; a commit that the record was carried to has another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
+    /// The checksums of the earlier tools' documents that it was made of; see [`migrate`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
     /// Keys that a later version may have added.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -165,7 +169,8 @@ impl Record {
             let rank = |record: &Record| (record.bytes, record.time.clone(), record.prompt.is_some());
             let line = |record: &Record| record.without_summary().to_line();
             let is_more = rank(other) > rank(self) || (rank(other) == rank(self) && line(other) > line(self));
-            return Some(if is_more { other.clone() } else { self.clone() });
+            let longer = if is_more { other } else { self };
+            return Some(Record { earlier: self.earlier_with(other), ..longer.clone() });
         }
         let (first, second) = if other.since.as_deref() == Some(&self.through) {
             (self, other)
@@ -185,8 +190,17 @@ impl Record {
             turns: first.turns.saturating_add(second.turns),
             messages: first.messages.saturating_add(second.messages),
             tokens,
+            earlier: self.earlier_with(other),
             ..second.clone()
         })
+    }
+
+    /// Returns the checksums of the documents that either was made of.
+    fn earlier_with(&self, other: &Record) -> Vec<String> {
+        let mut earlier = [&self.earlier[..], &other.earlier].concat();
+        earlier.sort();
+        earlier.dedup();
+        earlier
     }
 }
 

@@ -132,6 +132,20 @@ impl Note {
         self.units.retain(is_kept);
     }
 
+    /// Drops the documents of earlier tools that a record of the same session was made of.
+    pub(super) fn drop_migrated(&mut self) {
+        let made_of: std::collections::HashSet<_> = self
+            .records()
+            .flat_map(|record| record.earlier.iter().map(|checksum| (record.key(), checksum.clone())))
+            .collect();
+        if !made_of.is_empty() {
+            self.retain(|unit| match unit {
+                Unit::Earlier(document, _) => !made_of.contains(&(document.key(), document.checksum.clone())),
+                _ => true,
+            });
+        }
+    }
+
     /// Changes the records: each becomes what `change` returns, or goes.
     pub(super) fn map_records(&mut self, mut change: impl FnMut(Record) -> Option<Record>) {
         for unit in std::mem::take(&mut self.units) {

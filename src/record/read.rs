@@ -17,7 +17,7 @@ use crate::redact::Redactor;
 use crate::transcript::{Message, SessionKey, Tokens};
 
 /// The ref of an earlier tool, read but never written.
-const EARLIER_REF: &str = "refs/notes/claude-conversations";
+pub(super) const EARLIER_REF: &str = "refs/notes/claude-conversations";
 /// Where a remote's refs are fetched to.
 const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
 
@@ -117,6 +117,9 @@ impl<'r> Reader<'r> {
             self.purged.apply(self.repo, &mut note);
             merged.get_or_insert_default().merge(&note);
         }
+        if let Some(note) = &mut merged {
+            note.drop_migrated();
+        }
         Ok(merged.map(|note| self.settled(note)))
     }
 
@@ -153,12 +156,14 @@ impl<'r> Reader<'r> {
             });
             let mut merged = notes.next().unwrap_or_default();
             notes.for_each(|note| merged.merge(&note));
+            merged.drop_migrated();
             merged
         };
         Ok(blob_ids.iter().map(merged).collect())
     }
 
-    fn mended(&self, note: Note, notes_ref: &str, commit_id: ObjectId) -> Note {
+    /// Returns a note, put together again from the history of its ref if a merge has damaged it and that is possible.
+    pub(super) fn mended(&self, note: Note, notes_ref: &str, commit_id: ObjectId) -> Note {
         if !note.is_damaged() {
             return note;
         }

@@ -236,6 +236,7 @@ impl<'r> Recorder<'r> {
             bytes: progress.stored.bytes,
             sha256: stretch.reading.stored_sha256(&self.archive)?,
             tree: None,
+            earlier: Vec::new(),
             other: serde_json::Map::new(),
         };
         let message = format!("shiftlog: {} on {}\n", stretch.key, stretch.commit_ids[0].to_hex_with_len(12));

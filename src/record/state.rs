@@ -151,9 +151,13 @@ impl State {
     /// Two hooks at once are only wasteful, never wrong: refs move by compare-and-swap. So a lock that cannot be had
     /// stops nobody.
     pub fn lock(&self, deadline: Instant) -> Lock {
-        let opened = create_dir(&self.root).and_then(|()| {
-            private().create(true).truncate(false).open(self.root.join("lock")).map_err(Error::other_io)
-        });
+        self.lock_file("lock", deadline)
+    }
+
+    /// Does the same with a lock of another name, for what hooks need not wait for.
+    pub(super) fn lock_file(&self, name: &str, deadline: Instant) -> Lock {
+        let opened = create_dir(&self.root)
+            .and_then(|()| private().create(true).truncate(false).open(self.root.join(name)).map_err(Error::other_io));
         let Ok(file) = opened else { return Lock { _file: None } };
         while let Err(error) = file.try_lock() {
             let is_held = matches!(error, std::fs::TryLockError::WouldBlock);

@@ -91,6 +91,17 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
+/// Says whether nothing is left to do for `init`.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn is_complete(repo: &Repository) -> Result<bool> {
+    let is_for_init =
+        |finding: &Finding| finding.problem.as_ref().is_some_and(|(_, fix)| fix.starts_with("git shiftlog init"));
+    Ok(!check(repo)?.iter().any(is_for_init))
+}
+
 /// Says whether a text names our hook program by a path that does not exist.
 fn missing_program(text: &str) -> bool {
     text.match_indices(HOOK_PROGRAM).any(|(at, _)| {

@@ -5,6 +5,7 @@
 
 mod check;
 mod client;
+mod earlier;
 mod file;
 mod hook;
 mod installed;
@@ -17,9 +18,10 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 
-pub use self::check::{Finding, check};
+pub use self::check::{Finding, check, is_complete};
 pub use self::client::Declared;
 use self::client::{CLIENTS, Client};
+pub use self::earlier::{Directory, earlier_directories, remove_earlier};
 pub use self::plan::Plan;
 use self::plan::{FileKind, Step};
 use crate::agent::{self, Agent, Commands, HookFile, Shape};

@@ -31,7 +31,9 @@ pub enum FileKind {
 pub enum Step {
     /// Make or change a file.
     Write { path: PathBuf, before: Original, after: Vec<u8>, kind: FileKind, is_restore: bool },
-    /// Remove a file that we made.
+    /// Change a file, and nothing that would have to be put back.
+    Clean { path: PathBuf, after: Vec<u8> },
+    /// Remove a file that we, or an earlier tool, made.
     Remove { path: PathBuf },
     /// Add a value to the repository's config.
     AddConfig { key: String, value: String },
@@ -55,7 +57,7 @@ impl Step {
         match self {
             Step::Write { path, before: Original::Absent, .. } => format!("create {}", path.display()),
             Step::Write { path, is_restore: true, .. } => format!("restore {}", path.display()),
-            Step::Write { path, .. } => format!("edit {}", path.display()),
+            Step::Write { path, .. } | Step::Clean { path, .. } => format!("edit {}", path.display()),
             Step::Remove { path } => format!("remove {}", path.display()),
             Step::AddConfig { key, value } => format!("config {key} += {value}"),
             Step::RemoveConfig { key, value } => format!("config {key} -= {value}"),
@@ -220,6 +222,40 @@ impl Plan {
         Ok(())
     }
 
+    /// Plans that a file loses what `clean` takes out, for good: what is put back one day loses it too. A hook that has
+    /// nothing to do then goes.
+    pub(super) fn clean(
+        &mut self,
+        path: &Path,
+        kind: FileKind,
+        clean: impl Fn(&[u8]) -> Result<Vec<u8>>,
+    ) -> Result<()> {
+        let Some(bytes) = file::read(path)? else { return Ok(()) };
+        let after = clean(&bytes)?;
+        if after == bytes {
+            return Ok(());
+        }
+        let is_idle = |bytes: &[u8]| kind == FileKind::Hook && is_blank(kind, bytes);
+        if is_idle(&after) {
+            self.remove(path);
+            return Ok(());
+        }
+        let path = path.to_owned();
+        self.steps.push(match self.installed.original(&path, &bytes) {
+            Some(Original::Bytes(original)) => {
+                let before = Original::Bytes(clean(&original)?);
+                Step::Write { path, before, after, kind, is_restore: false }
+            }
+            _ => Step::Clean { path, after },
+        });
+        Ok(())
+    }
+
+    /// Plans that a file goes.
+    pub(super) fn remove(&mut self, path: &Path) {
+        self.steps.push(Step::Remove { path: path.to_owned() });
+    }
+
     /// Plans that the config loses the values we added.
     pub(super) fn take_back_config(&mut self) {
         let ours = self.installed.config.clone();
@@ -267,6 +303,7 @@ impl Plan {
                     splices,
                 });
             }
+            Step::Clean { path, after } => drop(file::write(path, after, false)?),
             Step::Remove { path } => {
                 std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))?;
                 self.installed.files.retain(|file| file.path != *path);

@@ -11,6 +11,7 @@ mod hostile;
 mod importing;
 mod integrity;
 mod mcp;
+mod migrating;
 mod model;
 mod purging;
 mod recording;

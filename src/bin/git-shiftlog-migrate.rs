@@ -1,0 +1,5 @@
+//! `git shiftlog migrate`.
+
+fn main() -> std::process::ExitCode {
+    shiftlog::command::migrate::run()
+}

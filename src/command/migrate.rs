@@ -1,0 +1,106 @@
+//! `git shiftlog migrate`: a repository of the earlier tools of this name becomes one of ours.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Result};
+use crate::git::Repository;
+use crate::pretty;
+use crate::record::migrate::{self, Plan};
+use crate::setup::{self, Directory};
+
+/// Take over what an earlier tool of this name recorded
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-migrate", override_usage = "git shiftlog migrate [<options>]")]
+pub struct Options {
+    /// Print what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Write to this notes ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// Say nothing when it is done
+    #[arg(short = 'q', long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run() -> ExitCode {
+    cli::main(|options: Options| {
+        let repo = cli::repository()?;
+        let is_quiet = options.quiet && !options.dry_run;
+        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
+        let directories = setup::earlier_directories(&repo);
+        let others: Vec<String> = directories.iter().filter_map(|directory| directory.notes_ref.clone()).collect();
+        if !options.dry_run {
+            super::add::store_pending(&repo);
+        }
+        let _lock = (!options.dry_run).then(|| migrate::lock(&repo));
+        let mut plan = migrate::plan(&repo, &notes_ref, &others)?;
+        let set_up = setup::remove_earlier(&repo)?;
+        let mut lines = describe(&plan, &notes_ref);
+        lines.extend(setup::describe(&set_up));
+        let remarks = set_up.remarks().to_vec();
+        let mut left = std::mem::take(&mut plan.left);
+        if !options.dry_run {
+            if !plan.is_empty() {
+                left.extend(migrate::carry_out(&repo, plan)?);
+            }
+            if !set_up.steps().is_empty() {
+                set_up.carry_out(&repo)?;
+            }
+        }
+        report(&lines, is_quiet)?;
+        left.iter().for_each(cli::error);
+        remarks.iter().for_each(|remark| cli::warning(remark));
+        if !is_quiet {
+            advise(&repo, &directories)?;
+        }
+        Ok(if left.is_empty() { Outcome::Done } else { Outcome::No })
+    })
+}
+
+/// Returns what a plan does with the notes, a line each.
+fn describe(plan: &Plan, notes_ref: &str) -> Vec<String> {
+    let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
+    let mut lines = Vec::new();
+    for backup in &plan.backups {
+        lines.push(format!("keep {} as {}", backup.ref_name, backup.backup_name));
+    }
+    for session in &plan.sessions {
+        lines.push(format!("migrate session {} on {}", session.key, count(session.commits(), "commit")));
+    }
+    if plan.repeated > 0 {
+        lines.push(format!("remove {} that had been migrated", count(plan.repeated, "document")));
+    }
+    for name in &plan.merged_refs {
+        lines.push(format!("leave {name}, whose sessions are under {notes_ref} as well"));
+    }
+    lines
+}
+
+fn report(lines: &[String], is_quiet: bool) -> Result<()> {
+    if is_quiet {
+        return Ok(());
+    }
+    let mut text: String = lines.iter().map(|line| pretty::line(line) + "\n").collect();
+    if text.is_empty() {
+        text = "nothing to do\n".into();
+    }
+    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)
+}
+
+/// Tells what is left for the user to look at.
+fn advise(repo: &Repository, directories: &[Directory]) -> Result<()> {
+    for directory in directories {
+        cli::warning(&format!("the directory of an earlier tool is left as it is: '{}'", directory.name));
+        directory.advice.iter().for_each(|advice| cli::hint(Some(repo), advice));
+    }
+    if !setup::is_complete(repo)? {
+        cli::hint(Some(repo), "run 'git shiftlog init' to record what comes");
+    }
+    Ok(())
+}
