@@ -14,7 +14,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Commands, Handler, HookFile, Shape};
 use super::json::{self, at, field, flag, list, number, string, text};
 use super::place::{self, is_plain_id};
-use super::{Agent, Found, Parser, Recorded, Restoration, document, tool};
+use super::{Agent, Ask, Found, Parser, Recorded, Restoration, ask, document, tool};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
@@ -32,6 +32,9 @@ const HANDLERS: &[Handler] = &[
     Handler { event: "PostToolUse", matcher: None, timeout_secs: 30 },
     Handler { event: "Stop", matcher: None, timeout_secs: 30 },
 ];
+
+/// How it is asked headlessly.
+const ASK: Ask = Ask { name: "amp", program: "amp", words: &["-x"], model_option: None, ..ask::PLAIN };
 
 impl Agent for Amp {
     fn name(&self) -> &'static str {
@@ -128,15 +131,19 @@ impl Agent for Amp {
         std::env::var("AGENT_THREAD_ID").ok().filter(|id| !is_other && id.starts_with("T-") && is_plain_id(id))
     }
 
-    fn hook_file(&self, _: bool) -> Option<HookFile> {
-        Some(HookFile {
+    fn ask(&self) -> Option<&'static Ask> {
+        Some(&ASK)
+    }
+
+    fn hook_files(&self, _: bool) -> Vec<HookFile> {
+        vec![HookFile {
             path: ".amp/plugins/shiftlog.ts",
             shape: Shape::Own(plugin, false),
             handlers: HANDLERS,
             remark: Some(
                 "Amp loads plugins when it starts; older releases want PLUGINS=all in the environment for that",
             ),
-        })
+        }]
     }
 }
 

@@ -80,15 +80,15 @@ impl Agent for Antigravity {
             .hint("'git shiftlog show' prints what was said; give that to a new conversation"))
     }
 
-    fn hook_file(&self, _: bool) -> Option<HookFile> {
-        Some(HookFile {
+    fn hook_files(&self, _: bool) -> Vec<HookFile> {
+        vec![HookFile {
             path: ".agents/hooks.json",
             shape: Shape::Json(Layout { member: Some("shiftlog"), groups_tools_only: true, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some(
                 "some releases of Antigravity run no hooks of a project; commits are then found by what it edited",
             ),
-        })
+        }]
     }
 }
 

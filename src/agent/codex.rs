@@ -12,7 +12,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, at, field, list, number, string, text};
 use super::place::{self, is_plain_id};
-use super::{Agent, Content, Found, Parser, Recorded, Restoration, tool};
+use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, tool};
 use crate::error::{Error, Result};
 use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolResult};
 
@@ -46,6 +46,14 @@ const REQUEST: &str = "## My request for Codex:";
 /// A rollout unpacks to so much at most.
 const MAX_BYTES: u64 = 1 << 30;
 const DAY_SECS: i64 = 24 * 60 * 60;
+
+/// How it is asked headlessly.
+const ASK: Ask = Ask {
+    name: "codex",
+    program: "codex",
+    words: &["exec", "--sandbox", "read-only", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config", "-"],
+    ..ask::PLAIN
+};
 
 impl Agent for Codex {
     fn name(&self) -> &'static str {
@@ -167,13 +175,17 @@ impl Agent for Codex {
         std::env::var("CODEX_THREAD_ID").ok().filter(|id| is_plain_id(id))
     }
 
-    fn hook_file(&self, _: bool) -> Option<HookFile> {
-        Some(HookFile {
+    fn ask(&self) -> Option<&'static Ask> {
+        Some(&ASK)
+    }
+
+    fn hook_files(&self, _: bool) -> Vec<HookFile> {
+        vec![HookFile {
             path: ".codex/hooks.json",
             shape: Shape::Json(Layout::GROUPS),
             handlers: HANDLERS,
             remark: Some("Codex runs its hooks once you have approved them: start 'codex' and type '/hooks'"),
-        })
+        }]
     }
 }
 

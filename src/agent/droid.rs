@@ -12,7 +12,7 @@ use super::claude::{encode_directory, records};
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, field, string, text};
 use super::place::{self, is_plain_id};
-use super::{Agent, Content, Found, Parser, Recorded, Restoration, prompt};
+use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, prompt};
 use crate::error::Result;
 use crate::transcript::{Message, Part, Role};
 
@@ -27,6 +27,10 @@ const HANDLERS: &[Handler] = &[
     Handler { event: "PreCompact", matcher: None, timeout_secs: 10 },
     Handler { event: "SessionEnd", matcher: None, timeout_secs: 10 },
 ];
+
+/// How it is asked headlessly.
+const ASK: Ask =
+    Ask { name: "droid", program: "droid", words: &["exec", "-o", "text"], is_on_stdin: false, ..ask::PLAIN };
 
 impl Agent for Droid {
     fn name(&self) -> &'static str {
@@ -85,16 +89,24 @@ impl Agent for Droid {
         Ok(Some(Restoration { files, commands: vec![words] }))
     }
 
-    fn hook_file(&self, is_shared: bool) -> Option<HookFile> {
+    fn ask(&self) -> Option<&'static Ask> {
+        Some(&ASK)
+    }
+
+    fn opening(&self, prompt: &str) -> Option<Vec<String>> {
+        Some(["droid", prompt].map(str::to_owned).to_vec())
+    }
+
+    fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
         let path = if is_shared { ".factory/settings.json" } else { ".factory/settings.local.json" };
-        Some(HookFile {
+        vec![HookFile {
             path,
             shape: Shape::Json(Layout::GROUPS),
             handlers: HANDLERS,
             remark: Some(
                 "Droid reads its hooks when it starts; releases that use '.factory/hooks.json' need them there",
             ),
-        })
+        }]
     }
 }
 

@@ -5,7 +5,7 @@
 
 mod amp;
 mod antigravity;
-pub mod ask;
+mod ask;
 mod claude;
 mod cline;
 mod codex;
@@ -33,6 +33,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+pub use self::ask::Ask;
 pub use self::custom::Definition;
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
@@ -265,6 +266,11 @@ pub trait Agent: Sync {
         Err(Error::new(Kind::Unsupported, format!("{} takes up no session from outside", self.title())))
     }
 
+    /// Returns how the agent is asked a question headlessly, if it can be.
+    fn ask(&self) -> Option<&'static Ask> {
+        None
+    }
+
     /// Returns the words that start the agent with a prompt, for a person to go on with.
     fn opening(&self, prompt: &str) -> Option<Vec<String>> {
         let _ = prompt;
@@ -276,22 +282,17 @@ pub trait Agent: Sync {
         None
     }
 
-    /// Returns the file that hooks are declared in, if the agent has any.
+    /// Returns the files that hooks are declared in; none if the agent has no hooks.
     ///
-    /// `is_shared` means the file that a team commits; otherwise it is private to the clone, if there is such a one.
-    fn hook_file(&self, is_shared: bool) -> Option<HookFile> {
+    /// `is_shared` means the files that a team commits; otherwise those private to the clone, if there are such.
+    fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
         let _ = is_shared;
-        None
+        Vec::new()
     }
 
     /// Returns what keeps the agent from running any hook of its file, as far as the file's text tells.
     fn obstacle(&self, settings: &str) -> Option<String> {
         let _ = settings;
         None
-    }
-
-    /// Returns the same where it takes several files.
-    fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
-        self.hook_file(is_shared).into_iter().collect()
     }
 }

@@ -82,13 +82,13 @@ impl Agent for Pi {
         Ok(Some(Restoration { files, commands: vec![words] }))
     }
 
-    fn hook_file(&self, _: bool) -> Option<HookFile> {
-        Some(HookFile {
+    fn hook_files(&self, _: bool) -> Vec<HookFile> {
+        vec![HookFile {
             path: ".pi/extensions/shiftlog.ts",
             shape: Shape::Own(extension, false),
             handlers: &[],
             remark: None,
-        })
+        }]
     }
 }
 

@@ -73,9 +73,9 @@ impl Agent for Windsurf {
         found
     }
 
-    fn hook_file(&self, _: bool) -> Option<HookFile> {
+    fn hook_files(&self, _: bool) -> Vec<HookFile> {
         let layout = Layout { is_millis: None, ..Layout::FLAT };
-        Some(HookFile { path: ".windsurf/hooks.json", shape: Shape::Json(layout), handlers: HANDLERS, remark: None })
+        vec![HookFile { path: ".windsurf/hooks.json", shape: Shape::Json(layout), handlers: HANDLERS, remark: None }]
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bstr::ByteSlice as _;
 use clap::Parser;
 
-use crate::agent::ask::{self, Ask};
+use crate::agent::{self, Ask};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, Repository};
@@ -108,19 +108,24 @@ fn reader<'r>(repo: &'r Repository, options: &Options) -> Reader<'r> {
     Reader::new(repo, cli::notes_ref(repo, options.notes_ref.as_deref()).as_deref())
 }
 
+/// Returns how the agent called `name` is asked.
+fn find(name: &str) -> Option<&'static Ask> {
+    agent::find(name)?.ask()
+}
+
 /// Chooses the agent: the option, then the config, then who had the conversation, then any that is there.
 fn choose(repo: &Repository, options: &Options, conversations: &[Conversation]) -> Result<&'static Ask> {
-    let known = || ask::ALL.iter().map(|ask| ask.name).collect::<Vec<_>>().join(", ");
+    let known = || agent::ALL.iter().filter_map(|agent| Some(agent.ask()?.name)).collect::<Vec<_>>().join(", ");
     let named = options.agent.clone().or_else(|| repo.config_string("shiftlog.summariseAgent"));
     if let Some(name) = named {
         let unknown =
             || Error::new(Kind::Usage, format!("cannot ask agent '{name}'")).hint(format!("known: {}", known()));
-        return ask::find(&name).ok_or_else(unknown);
+        return find(&name).ok_or_else(unknown);
     }
-    let of_session = conversations.iter().filter_map(|each| ask::find(&each.summary.key.agent));
+    let of_session = conversations.iter().filter_map(|each| find(&each.summary.key.agent));
     let none =
         || Error::new(Kind::Unsupported, "no agent that can be asked is installed").hint(format!("known: {}", known()));
-    of_session.chain(ask::ALL).find(|ask| ask.is_installed()).ok_or_else(none)
+    of_session.chain(agent::ALL.iter().filter_map(|agent| agent.ask())).find(|ask| ask.is_installed()).ok_or_else(none)
 }
 
 /// Returns what the agent is asked, without the secrets that another tool may have stored.

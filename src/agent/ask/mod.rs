@@ -1,7 +1,7 @@
 //! Asking an agent one question, headlessly: how it is started so that nothing comes of it but an answer, and how the
 //! answer reads.
 //!
-//! Read [`Ask::answer`]. A new agent is one entry in [`ALL`]. The words are chosen so that the agent runs no hooks and no
+//! Read [`Ask::answer`]. Each agent has its own in its file. The words are chosen so that the agent runs no hooks and no
 //! tools and keeps no session, as far as it can be told to; where its flags end, an empty directory and an environment
 //! without Git's variables remain.
 
@@ -24,19 +24,19 @@ const MAX_ARGUMENT_BYTES: usize = 100 << 10;
 pub struct Ask {
     /// The agent's name, as in records.
     pub name: &'static str,
-    program: &'static str,
-    words: &'static [&'static str],
+    pub(super) program: &'static str,
+    pub(super) words: &'static [&'static str],
     /// The option that chooses a model.
-    model_option: Option<&'static str>,
+    pub(super) model_option: Option<&'static str>,
     /// Whether the question is read from standard input; otherwise it is the word after `words`.
-    is_on_stdin: bool,
+    pub(super) is_on_stdin: bool,
     /// Where the answer is in a JSON object; `None` if it is printed as it is.
-    answer_key: Option<&'static str>,
-    environment: &'static [(&'static str, &'static str)],
+    pub(super) answer_key: Option<&'static str>,
+    pub(super) environment: &'static [(&'static str, &'static str)],
 }
 
 /// An agent that is asked by words alone.
-const PLAIN: Ask = Ask {
+pub const PLAIN: Ask = Ask {
     name: "",
     program: "",
     words: &[],
@@ -45,62 +45,6 @@ const PLAIN: Ask = Ask {
     answer_key: None,
     environment: &[],
 };
-
-/// All agents that can be asked.
-pub const ALL: &[Ask] = &[
-    Ask {
-        name: "claude",
-        program: "claude",
-        words: &[
-            "-p",
-            "--output-format",
-            "json",
-            "--setting-sources",
-            "",
-            "--strict-mcp-config",
-            "--tools",
-            "",
-            "--no-session-persistence",
-        ],
-        answer_key: Some("result"),
-        ..PLAIN
-    },
-    Ask {
-        name: "codex",
-        program: "codex",
-        words: &["exec", "--sandbox", "read-only", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config", "-"],
-        ..PLAIN
-    },
-    Ask {
-        name: "gemini",
-        program: "gemini",
-        words: &["-o", "json", "-p", "Do what the text above asks for."],
-        answer_key: Some("response"),
-        ..PLAIN
-    },
-    Ask { name: "copilot", program: "copilot", words: &["-s", "--no-ask-user", "-p"], is_on_stdin: false, ..PLAIN },
-    Ask {
-        name: "cursor",
-        program: "cursor-agent",
-        words: &["--output-format", "text", "--mode", "ask", "--trust", "-p"],
-        is_on_stdin: false,
-        ..PLAIN
-    },
-    Ask { name: "droid", program: "droid", words: &["exec", "-o", "text"], is_on_stdin: false, ..PLAIN },
-    Ask {
-        name: "opencode",
-        program: "opencode",
-        words: &["run", "--title", "git shiftlog summarise"],
-        environment: &[("OPENCODE_CONFIG_CONTENT", r#"{"permission":{"*":"deny"}}"#)],
-        ..PLAIN
-    },
-    Ask { name: "amp", program: "amp", words: &["-x"], model_option: None, ..PLAIN },
-];
-
-/// Returns how the agent called `name` is asked.
-pub fn find(name: &str) -> Option<&'static Ask> {
-    ALL.iter().find(|ask| ask.name == name)
-}
 
 impl Ask {
     /// Says whether the agent's program is on `PATH`.
@@ -212,9 +156,13 @@ fn without_fence(text: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn asked(name: &str) -> &'static Ask {
+        crate::agent::find(name).and_then(|agent| agent.ask()).expect("an agent that can be asked")
+    }
+
     #[test]
     fn each_agent_is_told_its_model_and_gets_the_question_where_it_reads_it() {
-        let words = |name: &str| find(name).expect("an agent").words("Q", Some("m")).map(|words| words.join(" "));
+        let words = |name: &str| asked(name).words("Q", Some("m")).map(|words| words.join(" "));
         let claude = "--model m -p --output-format json --setting-sources  --strict-mcp-config --tools  \
                       --no-session-persistence";
         assert_eq!(words("claude").as_deref(), Ok(claude));
@@ -225,14 +173,16 @@ mod tests {
         assert_eq!(words("opencode").as_deref(), Ok("run --model m --title git shiftlog summarise"));
         assert!(words("amp").is_err());
         assert!(
-            ALL.iter()
+            crate::agent::ALL
+                .iter()
+                .filter_map(|agent| agent.ask())
                 .all(|ask| ask.words("Q", None).is_ok_and(|words| words.contains(&"Q".into()) != ask.is_on_stdin))
         );
     }
 
     #[test]
     fn an_answer_is_found_in_what_each_agent_prints() {
-        let parse = |name: &str, printed: &str| find(name).expect("an agent").parse(printed);
+        let parse = |name: &str, printed: &str| asked(name).parse(printed);
         let said = |text: &str| Ok(text.to_owned());
         assert_eq!(parse("claude", "{\"result\":\"It backs off.\\n\",\"is_error\":false}\n"), said("It backs off."));
         assert_eq!(parse("claude", "{\"result\":\"Not logged in\",\"is_error\":true}"), Err("Not logged in".into()));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::place::{self, home, is_plain_id};
-use super::{Agent, Content, Found, Parser, Recorded, Restoration};
+use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask};
 use crate::error::Result;
 
 /// Claude Code, with its own files where it keeps them, or in another place.
@@ -40,6 +40,25 @@ const HANDLERS: &[Handler] = &[
     Handler { event: "PreCompact", matcher: None, timeout_secs: 10 },
     Handler { event: "SessionEnd", matcher: None, timeout_secs: 10 },
 ];
+
+/// How it is asked headlessly.
+const ASK: Ask = Ask {
+    name: "claude",
+    program: "claude",
+    words: &[
+        "-p",
+        "--output-format",
+        "json",
+        "--setting-sources",
+        "",
+        "--strict-mcp-config",
+        "--tools",
+        "",
+        "--no-session-persistence",
+    ],
+    answer_key: Some("result"),
+    ..ask::PLAIN
+};
 
 impl Agent for Claude {
     fn name(&self) -> &'static str {
@@ -133,9 +152,13 @@ impl Agent for Claude {
         std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| is_plain_id(id))
     }
 
-    fn hook_file(&self, is_shared: bool) -> Option<HookFile> {
+    fn ask(&self) -> Option<&'static Ask> {
+        Some(&ASK)
+    }
+
+    fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
         let path = if is_shared { ".claude/settings.json" } else { ".claude/settings.local.json" };
-        Some(HookFile { path, shape: Shape::Json(Layout::GROUPS), handlers: HANDLERS, remark: None })
+        vec![HookFile { path, shape: Shape::Json(Layout::GROUPS), handlers: HANDLERS, remark: None }]
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::hooks::{Commands, Handler, HookFile, Shape};
 use super::json::{self, string, text};
 use super::place::{self, is_plain_id};
-use super::{Agent, Content, Found, Parser, Recorded, Restoration};
+use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask};
 use crate::error::Result;
 
 /// Copilot CLI.
@@ -35,6 +35,15 @@ const SHELLS: &str = "[Bb]ash|[Pp]ower[Ss]hell|run_in_terminal|runInTerminal|run
 /// The file with hooks that Copilot CLI and VS Code both run.
 pub(super) const HOOK_FILE: HookFile =
     HookFile { path: ".github/hooks/shiftlog.json", shape: Shape::Own(hooks, false), handlers: HANDLERS, remark: None };
+
+/// How it is asked headlessly.
+const ASK: Ask = Ask {
+    name: "copilot",
+    program: "copilot",
+    words: &["-s", "--no-ask-user", "-p"],
+    is_on_stdin: false,
+    ..ask::PLAIN
+};
 
 impl Agent for Copilot {
     fn name(&self) -> &'static str {
@@ -91,8 +100,16 @@ impl Agent for Copilot {
         Ok(Some(Restoration { files, commands: vec![words] }))
     }
 
-    fn hook_file(&self, _: bool) -> Option<HookFile> {
-        Some(HOOK_FILE)
+    fn ask(&self) -> Option<&'static Ask> {
+        Some(&ASK)
+    }
+
+    fn opening(&self, prompt: &str) -> Option<Vec<String>> {
+        Some(["copilot", "-i", prompt].map(str::to_owned).to_vec())
+    }
+
+    fn hook_files(&self, _: bool) -> Vec<HookFile> {
+        vec![HOOK_FILE]
     }
 }
 

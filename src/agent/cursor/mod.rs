@@ -17,7 +17,7 @@ use md5::{Digest as _, Md5};
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::place::{self, is_plain_id};
-use super::{Agent, Content, Found, Parser, Recorded, Restoration, settings, sqlite};
+use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, settings, sqlite};
 use crate::error::{Error, Kind, Result};
 
 /// Cursor.
@@ -60,6 +60,15 @@ const EVENTS: &[&str] = &[
 
 const HOOKS: &str = ".cursor/hooks.json";
 const STORE: &str = "store.db";
+
+/// How it is asked headlessly.
+const ASK: Ask = Ask {
+    name: "cursor",
+    program: "cursor-agent",
+    words: &["--output-format", "text", "--mode", "ask", "--trust", "-p"],
+    is_on_stdin: false,
+    ..ask::PLAIN
+};
 
 impl Agent for Cursor {
     fn name(&self) -> &'static str {
@@ -162,9 +171,17 @@ impl Agent for Cursor {
         Ok(Some(Restoration { files: vec![(store, Content::Transcript(bytes))], commands: vec![words] }))
     }
 
-    fn hook_file(&self, _: bool) -> Option<HookFile> {
+    fn ask(&self) -> Option<&'static Ask> {
+        Some(&ASK)
+    }
+
+    fn opening(&self, prompt: &str) -> Option<Vec<String>> {
+        Some(["cursor-agent", prompt].map(str::to_owned).to_vec())
+    }
+
+    fn hook_files(&self, _: bool) -> Vec<HookFile> {
         let layout = Layout { version: Some(1), ..Layout::FLAT };
-        Some(HookFile { path: HOOKS, shape: Shape::Json(layout), handlers: HANDLERS, remark: None })
+        vec![HookFile { path: HOOKS, shape: Shape::Json(layout), handlers: HANDLERS, remark: None }]
     }
 
     fn obstacle(&self, settings: &str) -> Option<String> {

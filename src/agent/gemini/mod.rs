@@ -19,7 +19,7 @@ use self::registry::Registry;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, string, text};
 use super::place::{self, is_plain_id};
-use super::{Agent, Content, Found, Parser, Recorded, Restoration, document};
+use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, document};
 use crate::error::{Error, Kind, Result};
 
 /// Gemini CLI.
@@ -33,6 +33,15 @@ const HANDLERS: &[Handler] = &[
     Handler { event: "PreCompress", matcher: None, timeout_secs: 10 },
     Handler { event: "SessionEnd", matcher: None, timeout_secs: 5 },
 ];
+
+/// How it is asked headlessly.
+const ASK: Ask = Ask {
+    name: "gemini",
+    program: "gemini",
+    words: &["-o", "json", "-p", "Do what the text above asks for."],
+    answer_key: Some("response"),
+    ..ask::PLAIN
+};
 
 impl Agent for Gemini {
     fn name(&self) -> &'static str {
@@ -146,8 +155,16 @@ impl Agent for Gemini {
         std::env::var("GEMINI_SESSION_ID").ok().filter(|id| is_plain_id(id))
     }
 
-    fn hook_file(&self, _: bool) -> Option<HookFile> {
-        Some(HookFile {
+    fn ask(&self) -> Option<&'static Ask> {
+        Some(&ASK)
+    }
+
+    fn opening(&self, prompt: &str) -> Option<Vec<String>> {
+        Some(["gemini", "-i", prompt].map(str::to_owned).to_vec())
+    }
+
+    fn hook_files(&self, _: bool) -> Vec<HookFile> {
+        vec![HookFile {
             path: ".gemini/settings.json",
             shape: Shape::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
             handlers: HANDLERS,
@@ -155,7 +172,7 @@ impl Agent for Gemini {
                 "Gemini CLI runs a project's hooks only in a folder that it trusts, and releases of early 2026 only with \
                  'tools.enableHooks' in its settings",
             ),
-        })
+        }]
     }
 }
 

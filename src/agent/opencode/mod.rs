@@ -18,13 +18,22 @@ use self::store::Store;
 use super::hooks::{Commands, HookFile, Shape};
 use super::json::{at, field};
 use super::place::{self, is_plain_id};
-use super::{Agent, Content, Found, Parser, Recorded, Restoration, document};
+use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, document};
 use crate::error::{Error, Result};
 
 /// OpenCode.
 pub struct OpenCode;
 
 const PLUGIN: &str = include_str!("plugin.js");
+
+/// How it is asked headlessly.
+const ASK: Ask = Ask {
+    name: "opencode",
+    program: "opencode",
+    words: &["run", "--title", "git shiftlog summarise"],
+    environment: &[("OPENCODE_CONFIG_CONTENT", r#"{"permission":{"*":"deny"}}"#)],
+    ..ask::PLAIN
+};
 
 impl Agent for OpenCode {
     fn name(&self) -> &'static str {
@@ -114,13 +123,21 @@ impl Agent for OpenCode {
         Ok(Some(Restoration { files: vec![(file, Content::Index(export))], commands }))
     }
 
-    fn hook_file(&self, _: bool) -> Option<HookFile> {
-        Some(HookFile {
+    fn ask(&self) -> Option<&'static Ask> {
+        Some(&ASK)
+    }
+
+    fn opening(&self, prompt: &str) -> Option<Vec<String>> {
+        Some(["opencode", "--prompt", prompt].map(str::to_owned).to_vec())
+    }
+
+    fn hook_files(&self, _: bool) -> Vec<HookFile> {
+        vec![HookFile {
             path: ".opencode/plugins/shiftlog.js",
             shape: Shape::Own(plugin, false),
             handlers: &[],
             remark: Some("OpenCode loads its plugin when it starts: start it again if it is running"),
-        })
+        }]
     }
 }
 

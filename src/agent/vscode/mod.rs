@@ -96,8 +96,8 @@ impl Agent for VsCode {
             .hint(format!("git shiftlog show --full --session={} --format=markdown", session.session_id)))
     }
 
-    fn hook_file(&self, _: bool) -> Option<HookFile> {
-        Some(copilot::HOOK_FILE)
+    fn hook_files(&self, _: bool) -> Vec<HookFile> {
+        vec![copilot::HOOK_FILE]
     }
 }
 
