@@ -50,6 +50,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-summarise" 1,
     "git-shiftlog-sync" 1,
     "git-shiftlog-verify" 1,
+    "gitshiftlog-agents" 7,
     "gitshiftlog-format" 5,
 ];
 

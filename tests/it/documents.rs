@@ -227,3 +227,23 @@ fn installed_pages_are_found_by_git_help() {
     scratch.shiftlog("install-docs", ["--prefix", prefix.to_str().unwrap(), "--uninstall"]).ok();
     assert!(!prefix.join("share/man/man1/git-shiftlog.1").exists());
 }
+
+#[test]
+fn every_agent_is_in_the_manual_and_in_the_readme() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let (page, init, readme) = (read("man/gitshiftlog-agents.7"), read("man/git-shiftlog-init.1"), read("README.md"));
+    for agent in shiftlog::agent::ALL {
+        assert!(page.contains(&format!(".Ss {} ({})\n", title(agent.title()), agent.name())), "{}", agent.name());
+        assert!(init.contains(&format!(" {}", agent.name())), "{}", agent.name());
+        assert!(readme.contains(&format!("| {} |", title(agent.title()))), "{}", agent.title());
+        for file in agent.hook_files(false) {
+            let folder = file.path.rsplit_once('/').unwrap().0;
+            assert!(page.contains(file.path) || page.contains(folder), "{}", file.path);
+        }
+    }
+}
+
+/// Returns how a page calls an agent.
+fn title(title: &str) -> &str {
+    title.strip_prefix("GitHub ").unwrap_or(title)
+}
