@@ -30,30 +30,23 @@ fn taken_apart(document: &[u8], list: &str) -> Option<Vec<u8>> {
     let text = document.trim_ascii_end();
     let end = std::str::from_utf8(&document[text.len()..]).ok()?;
     let indent = indent(text);
-    let lines = lines(&value, list, indent, end)?;
-    (from_lines(&lines) == document).then_some(lines)
+    // What is written so again and again is written so from its lines, too.
+    let is_the_same = written(&value, indent)? == text;
+    is_the_same.then(|| lines(value, list, indent, end))?
 }
 
 /// Returns a value as such lines, to be written with this indentation (0 for none) and this end.
-pub fn lines(document: &Value, list: &str, indent: usize, end: &str) -> Option<Vec<u8>> {
-    let mut rest: Option<Map<String, Value>> = None;
-    let elements = if list.is_empty() {
-        document.as_array()?.clone()
-    } else {
-        let rest = rest.insert(document.as_object()?.clone());
-        let Value::Array(elements) = rest.get_mut(list)?.take() else { return None };
-        rest.insert(list.to_owned(), Value::Array(Vec::new()));
-        elements
-    };
+pub fn lines(mut document: Value, list: &str, indent: usize, end: &str) -> Option<Vec<u8>> {
+    let place = if list.is_empty() { &mut document } else { document.as_object_mut()?.get_mut(list)? };
+    let Value::Array(elements) = std::mem::replace(place, Value::Array(Vec::new())) else { return None };
     let head = json!({ "shiftlog": "document", "list": list, "indent": indent, "end": end });
-    let mut lines = format!("{head}\n");
-    for element in elements {
-        lines += &format!("{element}\n");
+    let rest = (!list.is_empty()).then_some(document);
+    let mut lines = Vec::new();
+    for line in [head].into_iter().chain(elements).chain(rest) {
+        serde_json::to_writer(&mut lines, &line).ok()?;
+        lines.push(b'\n');
     }
-    if let Some(rest) = rest {
-        lines += &format!("{}\n", Value::Object(rest));
-    }
-    Some(lines.into_bytes())
+    Some(lines)
 }
 
 /// Says whether a text is such lines.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// How often each command runs.
 const ROUNDS: usize = 60;
@@ -27,9 +27,10 @@ fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
-    let bars: [Bar; 10] = [
+    let bars: [Bar; 11] = [
         ("idle", idle_hook),
         ("busy", busy_hook),
+        ("agents", agents),
         ("show", show),
         ("log", log),
         ("growth", growth),
@@ -115,8 +116,12 @@ impl Stage {
 
     /// Tells us about a session, as a hook of its agent does.
     fn event(&self, event: &str, transcript: &Path, session: usize) {
+        self.event_of("claude", event, transcript, session);
+    }
+
+    fn event_of(&self, agent: &str, event: &str, transcript: &Path, session: usize) {
         let payload = json!({ "session_id": format!("s{session}"), "transcript_path": transcript, "cwd": self.top() });
-        self.feed(self.command(&program("git-shiftlog--hook"), &["claude", event]), payload.to_string().as_bytes());
+        self.feed(self.command(&program("git-shiftlog--hook"), &[agent, event]), payload.to_string().as_bytes());
     }
 
     /// Prepares the hook that Git runs after a commit by this session.
@@ -226,6 +231,78 @@ fn busy_hook() -> bool {
     assert_eq!(recorded, ROUNDS / 2 * 2, "each commit was recorded");
     let what = "post-commit hook, 2 MB transcript, 100 KB new";
     report(what, median_millis(ours), median_millis(theirs), "ms", "git notes append", 2.0)
+}
+
+/// Returns a transcript of Claude Code's as another agent would write it, with a prompt in front.
+fn in_form_of(agent: &str, text: &str) -> String {
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let prompt = json!({ "role": "user", "content": [{ "type": "text", "text": "go on" }] });
+    let messages = std::iter::once(prompt).chain(records.map(|record| record["message"].clone()));
+    let written = |(number, message): (usize, Value)| {
+        let (part, id) = (&message["content"][0], format!("m{number}-{}", text.len()));
+        let words = part["text"].as_str().unwrap_or_default();
+        let answer = part["content"].as_str().unwrap_or_default();
+        match (agent, message["role"].as_str(), part["type"].as_str()) {
+            ("codex", Some("user"), Some("text")) => {
+                json!({ "type": "event_msg", "payload": { "type": "user_message", "message": words } })
+            }
+            ("codex", _, Some("text")) => {
+                json!({ "type": "event_msg", "payload": { "type": "agent_message", "message": words } })
+            }
+            ("codex", _, Some("tool_use")) => json!({ "type": "response_item", "payload": { "type": "function_call",
+                "call_id": id, "name": "read_file", "arguments": part["input"].to_string() } }),
+            ("codex", ..) => json!({ "type": "response_item", "payload": { "type": "function_call_output",
+                "call_id": id, "output": answer } }),
+            ("gemini", Some("user"), Some("text")) => {
+                json!({ "id": id, "type": "user", "content": [{ "text": words }] })
+            }
+            ("gemini", ..) => json!({ "id": id, "type": "gemini", "content": words, "toolCalls": [{ "id": id,
+                "name": "read_file", "args": part["input"], "resultDisplay": answer }] }),
+            ("copilot", Some("user"), Some("text")) => json!({ "type": "user.message", "data": { "content": words } }),
+            ("copilot", ..) => {
+                json!({ "type": "assistant.message", "data": { "content": format!("{words}{answer}") } })
+            }
+            (_, role, _) => json!({ "type": "message", "id": id, "role": role, "content": message["content"],
+                "message": { "role": role, "content": message["content"] } }),
+        }
+    };
+    messages.enumerate().map(|pair| format!("{}\n", written(pair))).collect()
+}
+
+/// The hook after a commit again, with the transcripts of other agents: lines that are appended, and a document that is
+/// written anew each time.
+fn agents() -> bool {
+    let mut is_fine = true;
+    for agent in ["codex", "gemini", "copilot", "droid", "pi", "amp"] {
+        let stage = Stage::new();
+        let mut seed = 7;
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for round in 0..ROUNDS / 4 {
+            let extension = if agent == "amp" { "json" } else { "jsonl" };
+            let path = stage.root.path().join(format!("T-s{round}.{extension}"));
+            let write = |text: &str| {
+                let document = || format!("{{\"v\":1,\"messages\":[{}]}}", text.lines().collect::<Vec<_>>().join(","));
+                fs::write(&path, if agent == "amp" { document() } else { text.to_owned() }).expect("room");
+            };
+            let mut text = in_form_of(agent, &transcript(2 << 20, &mut seed));
+            write(&text);
+            stage.event_of(agent, "SessionStart", &path, round);
+            stage.commit(&format!("before {round}"));
+            stage.run(stage.hook(round));
+            stage.event_of(agent, "Stop", &path, round);
+            text += &in_form_of(agent, &transcript(100 << 10, &mut seed));
+            write(&text);
+            stage.commit(&format!("round {round}"));
+            ours.push(time(stage.hook(round)));
+            theirs.push(time(stage.git(&["notes", "--ref=theirs", "append", "-m", "a note of one line", "HEAD"])));
+            stage.event_of(agent, "SessionEnd", &path, round);
+        }
+        let recorded = stage.output(stage.git(&["notes", "--ref=shiftlog", "list"])).lines().count();
+        assert_eq!(recorded, ROUNDS / 4 * 2, "each commit was recorded");
+        let what = format!("post-commit hook, 2 MB of {agent}, 100 KB new");
+        is_fine &= report(&what, median_millis(ours), median_millis(theirs), "ms", "git notes append", 2.0);
+    }
+    is_fine
 }
 
 fn show() -> bool {

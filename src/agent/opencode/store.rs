@@ -138,7 +138,7 @@ impl Store {
         if !summaries.is_empty() {
             document[LATER] = json!({ "summaries": summaries });
         }
-        document::lines(&document, "messages", 2, "\n")
+        document::lines(document, "messages", 2, "\n")
             .ok_or_else(|| Error::new(Kind::Corrupt, format!("session '{session_id}' is no document")))
     }
 }
