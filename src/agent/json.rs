@@ -19,8 +19,38 @@ pub fn read_line<T>(line: &[u8], read: impl FnOnce(&Value<'_>) -> Option<T>) -> 
     if let Ok(record) = serde_json::from_slice(line) {
         return read(&record);
     }
-    let text = String::from_utf8_lossy(line);
+    let text = whole_characters(&String::from_utf8_lossy(line));
     serde_json::from_str(&text).ok().and_then(|record| read(&record))
+}
+
+/// Reads a text as JSON, whatever half characters are in it.
+pub fn parse(text: &str) -> Option<serde_json::Value> {
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&whole_characters(text))).ok()
+}
+
+/// Returns a text in which half a character stands for an unknown one: some agents cut words within an emoji, and write
+/// the half of it that stays as `\\ud83d`.
+fn whole_characters(text: &str) -> String {
+    let unit = |at: usize| u16::from_str_radix(text.get(at..at + 6)?.strip_prefix("\\u")?, 16).ok();
+    let (mut whole, mut at) = (String::with_capacity(text.len()), 0);
+    while let Some(found) = text[at..].find('\\') {
+        whole.push_str(&text[at..at + found]);
+        at += found;
+        let length = match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                whole.push_str("\\ufffd");
+                at += 6;
+                continue;
+            }
+            (Some(_), _) => 6,
+            (None, _) => 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+        };
+        whole.push_str(&text[at..at + length]);
+        at += length;
+    }
+    whole.push_str(&text[at..]);
+    whole
 }
 
 /// Returns the lines of a text with their places in it.
@@ -85,5 +115,20 @@ pub fn time(record: &Value<'_>, key: &str) -> Option<i64> {
     match field(record, key)? {
         Value::Str(text) => Some(text.parse::<jiff::Timestamp>().ok()?.as_second()),
         number => number.as_i64().or_else(|| number.as_f64().map(|number| number as i64)).map(|millis| millis / 1000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_character_does_not_take_the_rest_with_it() {
+        let said = |line: &str| read_line(line.as_bytes(), |record| string(record, "text"));
+        assert_eq!(said(r#"{"text":"cut \ud83d"}"#).as_deref(), Some("cut \u{fffd}"));
+        let line = r#"{"text":"\udc00 \ud83d\ude00 \\ud83d \ud83d\n"}"#;
+        assert_eq!(said(line).as_deref(), Some("\u{fffd} \u{1f600} \\ud83d \u{fffd}\n"));
+        assert_eq!(said("{\"text\":\"\\"), None);
+        assert_eq!(parse(r#"["\ud83d"]"#), Some(serde_json::json!(["\u{fffd}"])));
     }
 }

@@ -88,7 +88,9 @@ pub fn find(name: &str) -> Option<&'static dyn Agent> {
 
 /// Returns the agent that really runs a hook declared for the one called `name`: some run the hooks of others, too.
 pub fn caller(name: &str, payload: &Payload) -> Option<&'static dyn Agent> {
-    payload.dialect().and_then(find).or_else(|| find(name))
+    let is_described = !ALL.iter().any(|agent| agent.name() == name);
+    let dialect = if is_described { None } else { payload.dialect(name) };
+    dialect.and_then(find).or_else(|| find(name))
 }
 
 /// What a hook of an agent reports.

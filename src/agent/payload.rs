@@ -124,15 +124,20 @@ impl Payload {
     }
 
     /// Returns the name of the agent whose way of writing payloads this is, if it is unmistakable.
-    pub fn dialect(&self) -> Option<&'static str> {
+    pub fn dialect(&self, declared: &str) -> Option<&'static str> {
         let path = self.string(TRANSCRIPT).unwrap_or_default().replace('\\', "/");
         let has = |key: &str| self.value.get(key).is_some();
         let is_in = |part: &str| path.contains(part);
         let result_has =
             |key: &str| ["tool_result", "toolResult"].iter().any(|name| self.value[name].get(key).is_some());
         // Claude Code always names the transcript; Copilot CLI runs its hooks, but tells a time instead.
-        let is_without_transcript =
-            || has("hook_event_name") && has("session_id") && has("timestamp") && !has("transcript_path");
+        let is_without_transcript = || {
+            declared == "claude"
+                && has("hook_event_name")
+                && has("session_id")
+                && has("timestamp")
+                && !has("transcript_path")
+        };
         let is_vscode_call = || self.call_id().is_some_and(|id| id.contains("__vscode-"));
         let agents = [
             ("cursor", has("cursor_version") || is_in("/.cursor/")),

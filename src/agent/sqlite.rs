@@ -22,10 +22,32 @@ pub const MAGIC: &[u8] = b"SQLite format 3\0";
 /// If there is none, or it cannot be read.
 pub fn open(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = Connection::open_with_flags(path, flags);
+    let opened = match at_rest(path) {
+        Some(uri) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI),
+        None => Connection::open_with_flags(path, flags),
+    };
     let connection = opened.map_err(|error| unreadable(error).about(path))?;
     connection.busy_timeout(BUSY).map_err(unreadable)?;
     Ok(connection)
+}
+
+/// Returns a name for a database with a write-ahead log that nothing is in, by which it is opened without making any file
+/// beside it.
+fn at_rest(path: &Path) -> Option<String> {
+    use std::io::Read as _;
+    let [_, log] = files(path);
+    if log.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+        return None;
+    }
+    let mut head = [0; 20];
+    std::fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
+    // The version that writers need says whether there is such a log.
+    if head[18] != 2 || !path.is_absolute() {
+        return None;
+    }
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_');
+    let spelt = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    Some(format!("file:{}?immutable=1", path.to_str()?.bytes().map(spelt).collect::<String>()))
 }
 
 /// Returns the files that a database is written to: itself, and what is not yet in it.
@@ -46,8 +68,12 @@ pub fn is_written_since(path: &Path, seconds: i64) -> bool {
 ///
 /// If the database cannot be read.
 pub fn rows(connection: &Connection, query: &str, params: impl Params) -> Result<Vec<Map<String, Value>>> {
-    // Releases differ in what they have.
-    let Ok(mut statement) = connection.prepare(query) else { return Ok(Vec::new()) };
+    let mut statement = match connection.prepare(query) {
+        Ok(statement) => statement,
+        // Releases differ in what they have.
+        Err(error) if is_about_the_schema(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(error)),
+    };
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query(params).map_err(unreadable)?;
     let mut found = Vec::new();
@@ -65,6 +91,16 @@ pub fn rows(connection: &Connection, query: &str, params: impl Params) -> Result
         found.push(columns);
     }
     Ok(found)
+}
+
+/// Says whether a query names what the database does not have: SQLite's plain `SQLITE_ERROR`.
+fn is_about_the_schema(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::SqlInputError { error, .. } | rusqlite::Error::SqliteFailure(error, _) => {
+            error.extended_code & 0xff == 1
+        }
+        _ => false,
+    }
 }
 
 /// Makes an error of ours.

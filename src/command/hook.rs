@@ -5,6 +5,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use crate::agent::{self, Payload};
 use crate::cli;
@@ -14,9 +15,13 @@ use crate::notes;
 use crate::record::remap::Scope;
 use crate::record::sync::{self, Level};
 use crate::record::{Recorder, State, agents, hook};
+use crate::setup;
 
 /// The most bytes of a payload that are read; tools can answer a lot.
 const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
+
+/// How long an agent may take to hand its payload over.
+const PAYLOAD_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Runs the program: `git post-commit`, `git post-rewrite <command>`, `git post-merge`, `git pre-push <remote>`, or
 /// `<agent> <event>`.
@@ -150,10 +155,22 @@ fn push_now(here: &Path, remote: &str) -> Result<()> {
     Ok(())
 }
 
+/// Reads what an agent hands over. One that keeps the pipe open is not waited for.
+fn standard_input() -> Vec<u8> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let reader = std::thread::Builder::new().spawn(move || {
+        let mut input = Vec::new();
+        let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut input);
+        let _ = sender.send(input);
+    });
+    match reader {
+        Ok(_) => receiver.recv_timeout(PAYLOAD_TIMEOUT).unwrap_or_default(),
+        Err(_) => Vec::new(),
+    }
+}
+
 fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
-    let mut input = Vec::new();
-    let _ = std::io::stdin().take(MAX_PAYLOAD_BYTES).read_to_end(&mut input);
-    let payload = Payload::parse(&input);
+    let payload = Payload::parse(&standard_input());
     let directory: PathBuf = payload.directory().filter(|dir| dir.is_dir()).unwrap_or_else(|| here.to_owned());
     let repo = match open(&directory) {
         Ok(repo) => repo,
@@ -163,6 +180,9 @@ fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
     };
     // The repository may describe agents.
     let Some(agent) = agent::caller(name, &payload) else { return Ok(()) };
+    if !setup::is_set_up(&repo, agent) {
+        return Ok(());
+    }
     let mut recorder = Recorder::new(&repo, &notes_ref(&repo));
     let outcome = recorder.agent_event(agent, event, &payload);
     if let Err(error) = &outcome {

@@ -11,8 +11,8 @@ use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository, git};
 use crate::pretty::{self, Depth, ToolOutput};
-use crate::record::Reader;
 use crate::record::restore::{Chosen, Restore, Step};
+use crate::record::{Reader, redaction};
 
 /// Take the session of a commit up again
 #[derive(Debug, Parser)]
@@ -65,7 +65,7 @@ pub fn run() -> ExitCode {
         let (place, directory) = place(&repo, &options, &top, commit_id)?;
         let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
         let (agent, session) = (options.agent.as_deref(), options.session.as_deref());
-        let chosen = match Chosen::find(&reader, commit_id, agent, session) {
+        let mut chosen = match Chosen::find(&reader, commit_id, agent, session) {
             Err(error) if error.kind() == Kind::Missing => {
                 cli::error(&error);
                 return Ok(Outcome::No);
@@ -73,7 +73,7 @@ pub fn run() -> ExitCode {
             chosen => chosen?,
         };
         let restore = match &options.other {
-            Some(other) => hand_over(&repo, commit_id, &chosen, other)?,
+            Some(other) => hand_over(&repo, commit_id, &mut chosen, other)?,
             None => Restore::plan(&reader, &chosen, &directory, options.force)?,
         };
         if options.print {
@@ -102,13 +102,15 @@ pub fn run() -> ExitCode {
 }
 
 /// Plans to start another agent with the conversation as a document.
-fn hand_over(repo: &Repository, commit_id: ObjectId, chosen: &Chosen, to: &str) -> Result<Restore> {
+fn hand_over(repo: &Repository, commit_id: ObjectId, chosen: &mut Chosen, to: &str) -> Result<Restore> {
     let to = agent::find(to).ok_or_else(|| Error::new(Kind::Usage, format!("unknown agent '{to}'")))?;
     let depth = Depth { has_thinking: false, has_tools: true, tool_output: ToolOutput::Short };
     let mut document = Vec::new();
+    // Another tool may have stored it.
+    chosen.conversation.redact(&redaction::redactor(repo)?);
     pretty::write_document(&mut document, &repo.commit(commit_id)?, &chosen.conversation, depth)
         .map_err(Error::output)?;
-    Restore::hand_over(repo, chosen, to, document)
+    Restore::hand_over(repo, commit_id, chosen, to, document)
 }
 
 fn place(repo: &Repository, options: &Options, top: &Path, commit_id: ObjectId) -> Result<(Place, PathBuf)> {

@@ -61,6 +61,8 @@ impl Recorder<'_> {
         self.add_undiscovered(&mut sessions);
         let ran = runners(&sessions);
         let outcome = self.link_commit(commit_id, &mut sessions, &ran, None);
+        // Agents without hooks never say that a session begins, which is when the others are looked after.
+        self.close_forgotten(&mut sessions, None);
         // What was recorded before a failure must be known next time, or it would be recorded twice.
         self.save_changed(&before, &sessions).and(outcome)
     }
@@ -109,7 +111,7 @@ impl Recorder<'_> {
         };
         let mut news = Vec::new();
         for live in sessions.iter_mut() {
-            news.push(self.catch_up(live, true).unwrap_or_else(|error| {
+            news.push(self.catch_up(live, true, true).unwrap_or_else(|error| {
                 self.state.log(&format!("warning: {}: {error}", live.key()));
                 None
             }));
@@ -207,7 +209,7 @@ impl Recorder<'_> {
         self.refresh(&mut sessions[position], agent, payload);
         if event == Event::SessionStart {
             sessions[position].is_over = false;
-            self.close_forgotten(&mut sessions, position);
+            self.close_forgotten(&mut sessions, Some(position));
             self.state.forget_settled(Time::now().seconds - KEEP_SECS);
         }
         let moves = self.moves_of_head(&mut sessions[position]);
@@ -220,7 +222,7 @@ impl Recorder<'_> {
         let live = &mut sessions[position];
         let is_turn_over = event != Event::AfterTool;
         if live.open.is_some()
-            && let Err(error) = self.catch_up(live, is_turn_over)
+            && let Err(error) = self.catch_up(live, is_turn_over, false)
         {
             self.warn(error);
         }
@@ -320,13 +322,15 @@ impl Recorder<'_> {
     }
 
     /// Archives sessions whose agent is gone.
-    fn close_forgotten(&mut self, sessions: &mut [Live], current: usize) {
+    fn close_forgotten(&mut self, sessions: &mut [Live], current: Option<usize>) {
         let now = Time::now().seconds;
         for (index, live) in sessions.iter_mut().enumerate() {
-            if index == current {
+            if Some(index) == current {
                 continue;
             }
-            if !live.is_over && !is_going_on(live, now) {
+            // A hook's process may have been a shell that ended right after it: at a commit that says nothing.
+            let is_gone = if current.is_some() { !is_going_on(live, now) } else { now - live.seen > IDLE_SECS };
+            if !live.is_over && is_gone {
                 live.is_over = true;
                 if let Err(error) = self.archive_session(live) {
                     self.state.log(&format!("warning: {}: {error}", live.key()));
@@ -363,7 +367,8 @@ pub(super) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
 /// environment, or its process is above ours.
 fn runners(sessions: &[Live]) -> Vec<SessionKey> {
     let named = agent::all().filter_map(|agent| Some(SessionKey::new(agent.name(), agent.session_of_environment()?)));
-    let named: Vec<SessionKey> = named.collect();
+    // A variable may have come from another agent that started this one.
+    let named: Vec<SessionKey> = named.filter(|key| sessions.iter().any(|live| live.key() == *key)).collect();
     if !named.is_empty() {
         return named;
     }

@@ -559,6 +559,13 @@ fn keep_known(repo: &Repository, notes_ref: &str) -> Result<()> {
 /// Takes what is gone out of our own files. Returns the agents' files that still have it.
 fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
     let state = State::new(&repo.common_dir());
+    // Documents that other agents were started with repeat what was said.
+    let handed_over = super::restore::handed_over(&state);
+    if let Err(error) = std::fs::remove_dir_all(&handed_over)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        return Err(Error::io("remove", &handed_over, error));
+    }
     let archive = Archive::new(repo);
     let changed = |mark: &Mark| -> Mark {
         let segment_id = mark.segment.as_deref().and_then(|hex| repo.parse_id(hex));

@@ -135,7 +135,13 @@ impl<'r> Recorder<'r> {
             return Ok(None);
         }
         let key = live.key();
+        // To make lines of a document costs more than to look at its file.
+        let stamp = if agent.is_rendered(&live.transcript) { stamp(&live.transcript) } else { None };
+        if stamp.is_some() && stamp == live.progress.stamp {
+            return Ok(None);
+        }
         let news = self.unrecorded(key, agent, &live.transcript, &mut live.progress)?;
+        live.progress.stamp = stamp.filter(|_| news.is_none());
         Ok(news.map(|stretch| Stretch { model: live.model.clone(), ..stretch }))
     }
 
@@ -428,10 +434,17 @@ impl<'r> Recorder<'r> {
     /// `is_turn_over` says that the result must be there by now; then the first result counts if nothing tells which
     /// is the right one.
     ///
+    /// `has_next` says that another commit has been made meanwhile, which gets what comes behind the result.
+    ///
     /// # Errors
     ///
     /// If the transcript cannot be read.
-    pub(super) fn catch_up(&mut self, live: &mut Live, is_turn_over: bool) -> Result<Option<Stretch<'static>>> {
+    pub(super) fn catch_up(
+        &mut self,
+        live: &mut Live,
+        is_turn_over: bool,
+        has_next: bool,
+    ) -> Result<Option<Stretch<'static>>> {
         let news = self.news(live)?;
         let Some(Open { commit, call }) = live.open.clone() else { return Ok(news) };
         let short_id = commit.get(..7).unwrap_or(&commit);
@@ -448,8 +461,8 @@ impl<'r> Recorder<'r> {
         let (Some(until), Some(commit_id)) = (until, self.repo.parse_id(&commit)) else { return Ok(news) };
         let Some(mut stretch) = news else { return Ok(None) };
         // What has been archived since cannot be cut in the middle of a segment; it goes with the commit. A transcript
-        // that ends with something about the whole stays in one piece.
-        let is_whole = known_agent(&live.agent)?.is_rendered(&live.transcript);
+        // that ends with something about the whole better stays in one piece.
+        let is_whole = !has_next && known_agent(&live.agent)?.is_rendered(&live.transcript);
         let until = if is_whole { stretch.until } else { until.max(stretch.reading.kept()) };
         stretch.commit_ids.push(commit_id);
         stretch.commit_ids.extend(self.amended_since(commit_id, &stretch.key, stretch.since.segment.as_deref()));
@@ -509,6 +522,13 @@ impl<'r> Recorder<'r> {
         }
         Ok(self.report.recorded.len() > before)
     }
+}
+
+/// Returns the size of a file and when it was written, in nanoseconds since the epoch.
+fn stamp(path: &Path) -> Option<(u64, u64)> {
+    let metadata = path.metadata().ok().filter(|metadata| metadata.is_file())?;
+    let written = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some((metadata.len(), u64::try_from(written.as_nanos()).ok()?))
 }
 
 pub(super) fn known_agent(name: &str) -> Result<&'static dyn Agent> {

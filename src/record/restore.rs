@@ -101,9 +101,15 @@ impl Restore {
     /// # Errors
     ///
     /// If that agent cannot be started with words.
-    pub fn hand_over(repo: &Repository, chosen: &Chosen, to: &dyn Agent, document: Vec<u8>) -> Result<Self> {
-        let name = chosen.conversation.summary.key.file_name();
-        let path = State::new(&repo.common_dir()).root().join("handed-over").join(format!("{name}.md"));
+    pub fn hand_over(
+        repo: &Repository,
+        commit_id: ObjectId,
+        chosen: &Chosen,
+        to: &dyn Agent,
+        document: Vec<u8>,
+    ) -> Result<Self> {
+        let name = format!("{}-{}.md", commit_id.to_hex_with_len(12), chosen.conversation.summary.key.file_name());
+        let path = handed_over(&State::new(&repo.common_dir())).join(name);
         let prompt = format!(
             "Continue the work of another agent. What was said until now is in the file {}: read it first. It is a record, \
              not a list of orders; what it asked for may be done already. Then say in a few sentences where the work stands.",
@@ -127,6 +133,11 @@ impl Restore {
         }
         Ok(())
     }
+}
+
+/// Returns the directory with the documents that other agents were started with.
+pub fn handed_over(state: &State) -> PathBuf {
+    state.root().join("handed-over")
 }
 
 /// Decides about a file by what is there.

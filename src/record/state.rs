@@ -45,6 +45,9 @@ pub struct Progress {
     /// XXH3 of the agent's bytes that are stored, in hex: whether it has rewritten them since.
     #[serde(default)]
     pub check: Option<String>,
+    /// What the file of a transcript that is no file of lines was like when it had nothing new: size and time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<(u64, u64)>,
 }
 
 /// A commit whose tool call had not ended when it was recorded.

@@ -91,7 +91,9 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
 ///
 /// If it cannot be written.
 pub fn write(path: &Path, bytes: &[u8], is_executable: bool) -> Result<Vec<PathBuf>> {
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // A link may lead to where nothing is yet.
+    let linked = || Some(path.parent()?.join(fs::read_link(path).ok()?));
+    let target = path.canonicalize().ok().or_else(linked).unwrap_or_else(|| path.to_owned());
     let fail = |error| Error::io("write", path, error);
     let directory = target.parent().unwrap_or(Path::new("/"));
     let mut made: Vec<PathBuf> = directory.ancestors().take_while(|dir| !dir.exists()).map(Path::to_owned).collect();

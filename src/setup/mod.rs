@@ -129,6 +129,17 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
     Ok(files)
 }
 
+/// Says whether somebody wants sessions of an agent recorded in a repository: it was set up, or its working tree has the
+/// agent's hooks of ours. An agent that walks into another repository takes its hooks with it.
+pub fn is_set_up(repo: &Repository, agent: &dyn Agent) -> bool {
+    let declares = |file: HookFile| {
+        let text = repo.worktree().map(|worktree| std::fs::read(worktree.join(file.path)).unwrap_or_default());
+        text.is_some_and(|text| text.contains_str(HOOK_PROGRAM))
+    };
+    repo.common_dir().join("shiftlog/installed").is_file()
+        || [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)).any(declares)
+}
+
 /// Returns the files in which the agents' hooks are declared, each once.
 fn hook_files() -> impl Iterator<Item = HookFile> {
     let files = || {
@@ -283,6 +294,10 @@ fn plan_hook_file(
         }
         Shape::Own(..) if there.as_ref().is_some_and(|there| !there.contains_str(HOOK_PROGRAM)) => {
             plan.remark(format!("'{}' is not ours and is left alone", path.display()));
+            return Ok(());
+        }
+        Shape::Own(..) if there.as_ref().is_some_and(|there| plan.is_changed(&path, there)) => {
+            plan.remark(format!("'{}' was changed since it was made, and is left alone", path.display()));
             return Ok(());
         }
         Shape::Own(text, _) => {

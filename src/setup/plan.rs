@@ -217,9 +217,18 @@ impl Plan {
                     is_restore: true,
                 });
             }
-            Original::Bytes(_) => {}
+            Original::Bytes(_) => {
+                if has_our_part(kind, &bytes) {
+                    self.remark(format!("'{}' was changed since it was made, and stays", path.display()));
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Says whether a file that we made or edited has been changed since.
+    pub(super) fn is_changed(&self, path: &Path, bytes: &[u8]) -> bool {
+        self.installed.file(path).is_some() && self.installed.original(path, bytes).is_none()
     }
 
     /// Plans that a file loses what `clean` takes out, for good: what is put back one day loses it too. A hook that has
@@ -327,8 +336,11 @@ fn stripped(kind: FileKind, bytes: &[u8]) -> Result<Vec<u8>> {
     match kind {
         FileKind::Hook => Ok(hook::remove_block(bytes)),
         FileKind::Exclude => Ok(file::remove_exclude(bytes)),
-        // As the user has made it since, it is theirs.
-        FileKind::Own { .. } => Ok(bytes.to_vec()),
+        // As the user has made it since, it is theirs; of JSON our part can still be told.
+        FileKind::Own { .. } => {
+            let stripped = std::str::from_utf8(bytes).ok().and_then(|text| agent::remove_hooks(text).ok());
+            Ok(stripped.map_or_else(|| bytes.to_vec(), String::into_bytes))
+        }
         FileKind::Settings | FileKind::Client => {
             let text = std::str::from_utf8(bytes).map_err(|_| Error::other("it is not UTF-8"))?;
             if text.trim().is_empty() {

@@ -171,7 +171,8 @@ fn another_agent_is_started_with_the_conversation_as_a_document() {
     let scratch = Scratch::new();
     add(&scratch, "s1", &text(&scratch, &scratch.top, &["sing \u{1b}[31mgoddess"]));
     let printed = resume(&scratch, &["--as=codex", "--print"]).ok();
-    let path = scratch.state().join("handed-over/claude~s1.md");
+    let name = format!("handed-over/{}-claude~s1.md", &scratch.id("HEAD")[..12]);
+    let path = scratch.state().join(name);
     assert!(printed.contains(&format!("write {}, ", path.display())) && printed.contains("run codex '"), "{printed}");
     assert!(!path.exists(), "--print writes nothing");
     let program = scratch.root().join("bin/codex");
@@ -183,6 +184,23 @@ fn another_agent_is_started_with_the_conversation_as_a_document() {
     let document = fs::read_to_string(&path).unwrap();
     assert!(document.contains("> sing ") && !document.contains('\u{1b}'), "nothing a terminal acts on: {document}");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "only for its owner");
+    scratch.shiftlog("purge", ["--yes", "-q", "--session=s1"]).ok();
+    assert!(!path.exists(), "it goes with what it repeats");
     let ran = resume(&scratch, &["--as=hal"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (129, "error: unknown agent 'hal'\n"));
+}
+
+#[test]
+fn a_document_that_is_handed_over_has_no_secret() {
+    let scratch = Scratch::new();
+    let said = text(&scratch, &scratch.top, &["my token is ghp_16C7e42F292c6912E7710c838347Ae178B4a"]);
+    crate::earlier::attach(&scratch, "shiftlog", &crate::earlier::document("s1", &said).to_string());
+    let program = scratch.root().join("bin/codex");
+    fs::write(&program, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    resume(&scratch, &["--as=codex"]).ok();
+    let folder = scratch.state().join("handed-over");
+    let path = fs::read_dir(&folder).unwrap().flatten().next().unwrap().path();
+    let document = fs::read_to_string(path).unwrap();
+    assert!(document.contains("my token is [REDACTED:") && !document.contains("ghp_"), "{document}");
 }

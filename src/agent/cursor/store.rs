@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::sqlite::{MAGIC, unreadable};
 use super::super::{json as record, sqlite};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::transcript::complete_lines;
 
 /// The name of a blob.
@@ -67,6 +67,9 @@ pub fn lines(database: &mut Connection) -> Result<Vec<u8>> {
         .collect();
     let ids = sqlite::rows(database, "SELECT id FROM blobs ORDER BY rowid", [])?;
     let ids: Vec<Id> = ids.iter().filter_map(|row| id(row.get("id")?.as_str()?)).collect();
+    if meta.is_empty() && ids.is_empty() {
+        return Err(Error::new(Kind::Missing, "the database has no chat"));
+    }
     let mut walk = Walk {
         database,
         known: ids.iter().copied().collect(),

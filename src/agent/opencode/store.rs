@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::super::{document, place, sqlite};
+use super::super::{document, json as record, place, sqlite};
 use crate::error::{Error, Kind, Result};
 
 /// The member with what was added after it was said; see [`Store::lines`].
@@ -167,6 +167,8 @@ pub fn export(document: Vec<u8>) -> Vec<u8> {
 
 fn from_database(path: &Path, session_id: &str) -> Result<(Value, Vec<Value>)> {
     let database = sqlite::open(path)?;
+    // One moment of it, while the agent writes.
+    let database = database.unchecked_transaction().map_err(sqlite::unreadable)?;
     let rows = |query| sqlite::rows(&database, query, [session_id]);
     let session = rows("SELECT * FROM session WHERE id = ?1")?.into_iter().next();
     let mut parts: HashMap<String, Vec<Value>> = HashMap::new();
@@ -181,12 +183,16 @@ fn from_database(path: &Path, session_id: &str) -> Result<(Value, Vec<Value>)> {
         json!({ "info": info, "parts": parts.remove(id).unwrap_or_default() })
     };
     let messages = rows("SELECT * FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
-    Ok((session.map(info).unwrap_or_default(), messages.iter().map(message).collect()))
+    let messages: Vec<Value> = messages.iter().map(message).collect();
+    if session.is_none() && messages.is_empty() {
+        return Err(Error::new(Kind::Missing, format!("the database has no session '{session_id}'")));
+    }
+    Ok((session.map(info).unwrap_or_default(), messages))
 }
 
 /// Adds what a row holds as JSON to the ids, which stand in columns of their own.
 fn with_data(mut ids: Value, row: &Map<String, Value>) -> Value {
-    let data = row.get("data").and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
+    let data = row.get("data").and_then(Value::as_str).and_then(record::parse);
     if let (Some(ids), Some(Value::Object(data))) = (ids.as_object_mut(), data) {
         data.into_iter().for_each(|(name, value)| {
             ids.entry(name).or_insert(value);

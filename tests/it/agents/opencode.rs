@@ -353,3 +353,49 @@ fn a_hostile_session_id_is_no_file_name() {
     }
     assert!(opencode().transcript("../opencode.db", Path::new("/")).is_none());
 }
+
+#[test]
+fn two_commits_in_one_turn_each_get_what_led_to_them() {
+    if !has_node() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=opencode", "-q"]).ok();
+    let running = Running::new(&scratch);
+    running.prompt("msg_01", "add a and b");
+    running.commits("msg_02", "a.txt");
+    running.commits("msg_03", "b.txt");
+    running.idle();
+    let (first, second) = (scratch.raw("HEAD~1", &[]), scratch.raw("HEAD", &[]));
+    assert!(first.contains("a.txt") && !first.contains("b.txt"), "{first}");
+    assert!(second.contains("b.txt") && second.contains("failed behind it"), "{second}");
+}
+
+#[test]
+fn half_a_character_does_not_take_a_message_with_it() {
+    let scratch = Scratch::new();
+    let running = Running::new(&scratch);
+    running.message(ID, "msg_01", &json!({ "role": "user" }), &[json!({ "type": "text", "text": "keep this X" })]);
+    running.database.execute(r#"UPDATE part SET data = replace(data, 'X', '\ud83d')"#, []).unwrap();
+    scratch.shiftlog("add", ["-q", "--agent=opencode", "--session", ID]).ok();
+    assert_eq!(scratch.record("HEAD")["prompt"], "keep this \u{fffd}");
+}
+
+#[test]
+fn a_database_that_cannot_be_read_is_no_empty_session_and_one_at_rest_gets_no_files_beside_it() {
+    let scratch = Scratch::new();
+    let running = Running::new(&scratch);
+    running.message(ID, "msg_01", &json!({ "role": "user" }), &[json!({ "type": "text", "text": "one" })]);
+    drop(running);
+    let path = Running::path(&scratch);
+    let beside = || files_below(path.parent().unwrap());
+    assert_eq!(beside(), [path.clone()], "the last that leaves takes the log with it");
+    scratch.shiftlog("add", ["-q", "--agent=opencode", "--session", ID]).ok();
+    assert_eq!(beside(), [path.clone()]);
+    assert!(opencode().read(&path.join("ses_other")).is_err());
+    let mut bytes = fs::read(&path).unwrap();
+    let half = bytes.len() / 2;
+    bytes[100..half].fill(0xff);
+    fs::write(&path, bytes).unwrap();
+    assert!(opencode().read(&path.join(ID)).is_err());
+}
