@@ -255,6 +255,11 @@ impl Redactor {
             let text = &chain[chain.len() - 1].text;
             self.look(text, &chain, offset, false, found);
         }
+        if let Some(view) = View::uncoloured(chain.last().map_or(piece, |view| &view.text)) {
+            chain.push(view);
+            let text = &chain[chain.len() - 1].text;
+            self.look(text, &chain, offset, false, found);
+        }
     }
 
     /// Looks at one view; `chain` leads back to the piece of the line at `offset`.
@@ -497,6 +502,40 @@ mod tests {
     }
 
     #[test]
+    fn colours_hide_nothing() {
+        let token = expand("ghp_{a36}");
+        let value = expand("{a40}");
+        let azure = expand("{a3}8Q~{_34}");
+        let jwt = expand("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI{a24}.{_43}");
+        let gone = "[REDACTED:github-token]";
+        for (before, behind) in [
+            ("\x1b[31m", "\x1b[0m"),
+            ("\x1b[01;31m\x1b[K", "\x1b[m\x1b[K"),
+            ("\x1b[38;2;10;200;30m", "\x1b(B\x1b[m"),
+            ("\x1b]0;title\x07", "\x1b]0;\x1b\\"),
+            ("\u{9b}1m", "\u{9b}m"),
+            (r"\033[31m", r"\033[0m"),
+        ] {
+            let text = |secret: &str| format!("x {before}{secret}{behind} y");
+            assert_eq!(redacted(&text(&token)), text(gone));
+            let line = |secret: &str| serde_json::json!({ "content": text(secret) }).to_string();
+            assert_eq!(redacted(&line(&token)), line(gone));
+            let inner = |secret: &str| serde_json::json!({ "a": [line(secret)] }).to_string();
+            assert_eq!(redacted(&inner(&token)), inner(gone));
+            assert_eq!(redacted(&line(&azure)), line("[REDACTED:azure-client-secret]"));
+            assert_eq!(redacted(&line(&jwt)), line("[REDACTED:jwt]"));
+            if before.starts_with("\x1b[") {
+                let setting = |secret: &str| line(&format!("API_KEY{behind}={before}{secret}"));
+                assert_eq!(redacted(&setting(&value)), setting("[REDACTED:secret]"));
+            }
+        }
+        let ascii = format!(r#"{{"content":"\u009b31m{token}\u009b0m"}}"#);
+        assert_eq!(redacted(&ascii), format!(r#"{{"content":"\u009b31m{gone}\u009b0m"}}"#));
+        let glued = format!("[31m{token}");
+        assert_eq!(redacted(&glued), glued, "a bracket alone is none");
+    }
+
+    #[test]
     fn a_key_in_plain_text_waits_until_its_end_is_seen_and_goes_line_by_line() {
         let key = expand(
             "before\n-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n{b64}\n  12\u{2192}{b64}\n-----END RSA PRIVATE KEY-----\nafter\n",
@@ -555,7 +594,7 @@ mod tests {
             "[ -~]{0,40}",
             any::<String>(),
         ];
-        let clothes = prop_oneof![Just(0), Just(1), Just(2), Just(3)];
+        let clothes = prop_oneof![Just(0), Just(1), Just(2), Just(3), Just(4), Just(5)];
         (secret, clothes, "[ -~]{0,12}").prop_map(|(secret, clothes, around)| match clothes {
             0 => format!("{around} {}", secret.replace(['\n', '\r'], " ")),
             1 => serde_json::json!({ "type": "user", "text": format!("{around}\n{secret}\n") }).to_string(),
@@ -563,6 +602,8 @@ mod tests {
                 let inner = serde_json::json!({ "command": format!("{around} {secret}") }).to_string();
                 serde_json::json!([{ "input": inner, "n": 12_345_678_901_u64 }]).to_string()
             }
+            3 => format!("{around}\x1b[31m{}\x1b[0m{around}", secret.replace(['\n', '\r'], " ")),
+            4 => serde_json::json!({ "text": format!("{around}\x1b[1m{secret}\x1b[m{around}\x1b[K") }).to_string(),
             _ => serde_json::json!({ secret: around, "password": 12_345_678 }).to_string(),
         })
     }
