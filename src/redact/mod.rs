@@ -31,7 +31,7 @@ const PIECE_BYTES: usize = 1 << 20;
 /// By how much two pieces overlap; what is longer than that and cut by a piece's end may be found in two parts.
 const OVERLAP_BYTES: usize = 64 << 10;
 /// How often escapes within escapes are undone.
-const MAX_DEPTH: usize = 3;
+const MAX_DEPTH: usize = 5;
 /// A key in plain text that has not ended after so many bytes is none.
 const MAX_BLOCK_BYTES: usize = 64 << 10;
 
@@ -244,7 +244,9 @@ impl Redactor {
         let mut chain: Vec<View> = Vec::new();
         self.look(piece, &[], offset, is_last, found);
         for _ in 0..MAX_DEPTH {
-            let Some(view) = View::unescaped(chain.last().map_or(piece, |view| &view.text)) else { break };
+            let source = chain.last().map_or(piece, |view| &view.text);
+            // Backslashes that are no escapes lead no deeper.
+            let Some(view) = View::unescaped(source).filter(|view| view.text.len() < source.len()) else { break };
             chain.push(view);
             let text = &chain[chain.len() - 1].text;
             self.look(text, &chain, offset, false, found);
@@ -499,6 +501,14 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(redacted(&text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn json_within_json_hides_nothing_four_levels_deep() {
+        let nested = |secret: &str| {
+            (0..5).fold(format!("x\n{secret}\n"), |inner, _| serde_json::json!({ "a": inner }).to_string())
+        };
+        assert_eq!(redacted(&nested(&expand("ghp_{a36}"))), nested("[REDACTED:github-token]"));
     }
 
     #[test]
