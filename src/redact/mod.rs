@@ -31,7 +31,7 @@ const PIECE_BYTES: usize = 1 << 20;
 /// By how much two pieces overlap; what is longer than that and cut by a piece's end may be found in two parts.
 const OVERLAP_BYTES: usize = 64 << 10;
 /// How often escapes within escapes are undone.
-const MAX_DEPTH: usize = 3;
+const MAX_DEPTH: usize = 5;
 /// A key in plain text that has not ended after so many bytes is none.
 const MAX_BLOCK_BYTES: usize = 64 << 10;
 
@@ -244,13 +244,20 @@ impl Redactor {
         let mut chain: Vec<View> = Vec::new();
         self.look(piece, &[], offset, is_last, found);
         for _ in 0..MAX_DEPTH {
-            let Some(view) = View::unescaped(chain.last().map_or(piece, |view| &view.text)) else { break };
+            let source = chain.last().map_or(piece, |view| &view.text);
+            // Backslashes that are no escapes lead no deeper.
+            let Some(view) = View::unescaped(source).filter(|view| view.text.len() < source.len()) else { break };
             chain.push(view);
             let text = &chain[chain.len() - 1].text;
             self.look(text, &chain, offset, false, found);
         }
         let innermost = chain.last().map_or(piece, |view| &view.text);
         if let Some(view) = View::percent_decoded(innermost) {
+            chain.push(view);
+            let text = &chain[chain.len() - 1].text;
+            self.look(text, &chain, offset, false, found);
+        }
+        if let Some(view) = View::uncoloured(chain.last().map_or(piece, |view| &view.text)) {
             chain.push(view);
             let text = &chain[chain.len() - 1].text;
             self.look(text, &chain, offset, false, found);
@@ -497,6 +504,48 @@ mod tests {
     }
 
     #[test]
+    fn json_within_json_hides_nothing_four_levels_deep() {
+        let nested = |secret: &str| {
+            (0..5).fold(format!("x\n{secret}\n"), |inner, _| serde_json::json!({ "a": inner }).to_string())
+        };
+        assert_eq!(redacted(&nested(&expand("ghp_{a36}"))), nested("[REDACTED:github-token]"));
+    }
+
+    #[test]
+    fn colours_hide_nothing() {
+        let token = expand("ghp_{a36}");
+        let value = expand("{a40}");
+        let azure = expand("{a3}8Q~{_34}");
+        let jwt = expand("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI{a24}.{_43}");
+        let gone = "[REDACTED:github-token]";
+        for (before, behind) in [
+            ("\x1b[31m", "\x1b[0m"),
+            ("\x1b[01;31m\x1b[K", "\x1b[m\x1b[K"),
+            ("\x1b[38;2;10;200;30m", "\x1b(B\x1b[m"),
+            ("\x1b]0;title\x07", "\x1b]0;\x1b\\"),
+            ("\u{9b}1m", "\u{9b}m"),
+            (r"\033[31m", r"\033[0m"),
+        ] {
+            let text = |secret: &str| format!("x {before}{secret}{behind} y");
+            assert_eq!(redacted(&text(&token)), text(gone));
+            let line = |secret: &str| serde_json::json!({ "content": text(secret) }).to_string();
+            assert_eq!(redacted(&line(&token)), line(gone));
+            let inner = |secret: &str| serde_json::json!({ "a": [line(secret)] }).to_string();
+            assert_eq!(redacted(&inner(&token)), inner(gone));
+            assert_eq!(redacted(&line(&azure)), line("[REDACTED:azure-client-secret]"));
+            assert_eq!(redacted(&line(&jwt)), line("[REDACTED:jwt]"));
+            if before.starts_with("\x1b[") {
+                let setting = |secret: &str| line(&format!("API_KEY{behind}={before}{secret}"));
+                assert_eq!(redacted(&setting(&value)), setting("[REDACTED:secret]"));
+            }
+        }
+        let ascii = format!(r#"{{"content":"\u009b31m{token}\u009b0m"}}"#);
+        assert_eq!(redacted(&ascii), format!(r#"{{"content":"\u009b31m{gone}\u009b0m"}}"#));
+        let glued = format!("[31m{token}");
+        assert_eq!(redacted(&glued), glued, "a bracket alone is none");
+    }
+
+    #[test]
     fn a_key_in_plain_text_waits_until_its_end_is_seen_and_goes_line_by_line() {
         let key = expand(
             "before\n-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n{b64}\n  12\u{2192}{b64}\n-----END RSA PRIVATE KEY-----\nafter\n",
@@ -555,7 +604,7 @@ mod tests {
             "[ -~]{0,40}",
             any::<String>(),
         ];
-        let clothes = prop_oneof![Just(0), Just(1), Just(2), Just(3)];
+        let clothes = prop_oneof![Just(0), Just(1), Just(2), Just(3), Just(4), Just(5)];
         (secret, clothes, "[ -~]{0,12}").prop_map(|(secret, clothes, around)| match clothes {
             0 => format!("{around} {}", secret.replace(['\n', '\r'], " ")),
             1 => serde_json::json!({ "type": "user", "text": format!("{around}\n{secret}\n") }).to_string(),
@@ -563,6 +612,8 @@ mod tests {
                 let inner = serde_json::json!({ "command": format!("{around} {secret}") }).to_string();
                 serde_json::json!([{ "input": inner, "n": 12_345_678_901_u64 }]).to_string()
             }
+            3 => format!("{around}\x1b[31m{}\x1b[0m{around}", secret.replace(['\n', '\r'], " ")),
+            4 => serde_json::json!({ "text": format!("{around}\x1b[1m{secret}\x1b[m{around}\x1b[K") }).to_string(),
             _ => serde_json::json!({ secret: around, "password": 12_345_678 }).to_string(),
         })
     }

@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use bstr::ByteSlice as _;
+
 use super::value;
 
 /// A set of bytes, as bits of [`CLASSES`].
@@ -129,6 +131,11 @@ impl Shape {
             Shape::Assigned(_) => {
                 let name = rest.iter().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED)).count();
                 let gap = &rest[name..];
+                // Behind a coloured name a control sequence comes first, be it escaped or not.
+                let start = &gap[..gap.len().min(NAME_BYTES / 2)];
+                if start.contains(&0x1B) || start.contains_str("u001b") {
+                    return true;
+                }
                 let way = gap.iter().take(NAME_BYTES).take_while(|byte| !is_in(**byte, ALNUM)).count();
                 // Between a name and its value stands a sign; only after an option (`--token abc`) a mere space.
                 let is_assignment = gap[..way].iter().any(|byte| matches!(byte, b':' | b'=' | b',' | b'%' | b'>'))

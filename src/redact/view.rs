@@ -2,6 +2,15 @@
 
 use std::ops::Range;
 
+use bstr::ByteSlice as _;
+
+/// What `\u009b` is in a view: the beginning of a control sequence, as a byte that no text has.
+const CONTROL: u8 = 0xFF;
+/// What is longer than that is no control sequence.
+const CONTROL_BYTES: usize = 64;
+/// How programs spell the beginning of a control sequence.
+const SPELLED: &[&[u8]] = &[b"\\x1b[", b"\\x1B[", b"\\033[", b"\\e["];
+
 /// A text made from another by undoing escapes.
 pub struct View {
     /// The text without its escapes; what was no ASCII is one byte of value 0x80.
@@ -21,7 +30,12 @@ impl View {
                 [b'\\', b'u', hex @ ..] => {
                     let code =
                         hex.get(..4).and_then(|hex| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-                    code.map(|code| (6, u8::try_from(code).ok().filter(u8::is_ascii).unwrap_or(0x80)))
+                    let byte = |code| match u8::try_from(code) {
+                        Ok(0x9B) => CONTROL,
+                        Ok(byte) if byte.is_ascii() => byte,
+                        _ => 0x80,
+                    };
+                    code.map(|code| (6, byte(code)))
                 }
                 [b'\\', byte, ..] => Some((
                     2,
@@ -55,13 +69,22 @@ impl View {
         })
     }
 
+    /// Puts a space in the place of each control sequence of a terminal, so that its last letter is no part of the word
+    /// behind it. `None` if there are none.
+    pub fn uncoloured(source: &[u8]) -> Option<View> {
+        let is_begun = source.iter().any(|byte| matches!(byte, 0x1B | 0x9B | &CONTROL))
+            || (source.contains(&b'\\') && SPELLED.iter().any(|spelled| source.contains_str(spelled)));
+        let view = is_begun.then(|| View::made(source, |rest| Some((control_bytes(rest)?, b' '))))?;
+        (view.anchors.len() > 1).then_some(view)
+    }
+
     /// Makes a view; `unit` says for a rest of the source how long the escape at its beginning is and what it stands
     /// for.
     fn made(source: &[u8], unit: impl Fn(&[u8]) -> Option<(usize, u8)>) -> View {
         let mut view = View { text: Vec::with_capacity(source.len()), anchors: vec![(0, 0)], source_len: source.len() };
         let mut at = 0;
         while at < source.len() {
-            let run = source[at..].iter().position(|byte| matches!(byte, b'\\' | b'%')).unwrap_or(source.len() - at);
+            let run = source[at..].iter().position(|byte| is_special(*byte)).unwrap_or(source.len() - at);
             view.text.extend_from_slice(&source[at..at + run]);
             at += run;
             if at == source.len() {
@@ -98,6 +121,37 @@ impl View {
     }
 }
 
+/// Says whether something can begin here that stands for something else.
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'%' | 0x1B | 0xC2 | CONTROL)
+}
+
+/// Returns the length of the control sequence at the beginning of `text`.
+fn control_bytes(text: &[u8]) -> Option<usize> {
+    let run = |from: usize, is_part: &dyn Fn(u8) -> bool| {
+        from + text[from..].iter().take(CONTROL_BYTES).take_while(|byte| is_part(**byte)).count()
+    };
+    let spelled = || SPELLED.iter().find(|spelled| text.starts_with(spelled)).map(|spelled| spelled.len());
+    let parameters = match text {
+        [0x1B, b'[', ..] | [0xC2, 0x9B, ..] => Some(2),
+        [CONTROL, ..] => Some(1),
+        // A title or a link: all up to its end, which another escape character or BEL is.
+        [0x1B, b']', ..] => {
+            let end = 2 + text[2..].iter().take_while(|byte| **byte >= b' ').count();
+            return match &text[end..] {
+                [0x07, ..] => Some(end + 1),
+                [0x1B, b'\\', ..] => Some(end + 2),
+                _ => None,
+            };
+        }
+        [0x1B, ..] => None,
+        _ => Some(spelled()?),
+    };
+    let between = parameters.map_or(1, |from| run(from, &|byte| matches!(byte, b'0'..=b'?')));
+    let last = run(between, &|byte| matches!(byte, b' '..=b'/'));
+    matches!(text.get(last)?, b'0'..=b'~').then_some(last + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -115,10 +169,30 @@ mod tests {
         assert_eq!(view.source(1..3), 1..5);
     }
 
+    #[test]
+    fn a_control_sequence_is_one_space() {
+        let cases: &[(&[u8], &[u8])] = &[
+            (b"a\x1b[01;31m\x1b[Kb\x1b[mc", b"a  b c"),
+            (b"\x1b(B\x1b[38;2;255;255;255;48;2;255;255;255mx", b"  x"),
+            (b"\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b", b" a b"),
+            ("\u{9b}31ma\u{e9}31mb".as_bytes(), " a\u{e9}31mb".as_bytes()),
+            (br"\033[31ma\x1b[Kb\e[0mc\d", br" a b c\d"),
+            (b"\x1b]no end", b""),
+            (b"\x1b[31", b""),
+            ("\u{96db}\u{c9}m".as_bytes(), b""),
+        ];
+        for (source, text) in cases {
+            let view = View::uncoloured(source).map(|view| view.text).unwrap_or_default();
+            assert_eq!(view.as_bstr(), text.as_bstr(), "{}", source.as_bstr());
+        }
+    }
+
     proptest! {
         #[test]
-        fn every_stretch_leads_back_into_the_source(source in "[a\\\\nu04%D\"]{0,40}", from in 0usize..40, length in 0usize..10) {
-            for view in [View::unescaped(source.as_bytes()), View::percent_decoded(source.as_bytes())].into_iter().flatten() {
+        fn every_stretch_leads_back_into_the_source(source in "[a\\\\nu04%D\"\\x1b\\[;m]{0,40}", from in 0usize..40, length in 0usize..10) {
+            let source = source.as_bytes();
+            let views = [View::unescaped(source), View::percent_decoded(source), View::uncoloured(source)];
+            for view in views.into_iter().flatten() {
                 let end = (from + length).min(view.text.len());
                 let span = view.source(from.min(end)..end);
                 prop_assert!(span.start <= span.end && span.end <= source.len());

@@ -6,6 +6,7 @@
 //! there. Blobs that nothing leads to, such as earlier roots, are left out.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -25,6 +26,8 @@ const TABLES: &str =
     "CREATE TABLE blobs(id text primary key,data blob);CREATE TABLE meta(key text primary key,value text);";
 /// How deep blobs that name others are followed.
 const MAX_DEPTH: usize = 64;
+/// How deep messages within messages are looked into.
+const MAX_NESTING: usize = 8;
 /// Text in binary data is left readable from this length on, so that secrets in it are found.
 const TEXT_BYTES: usize = 6;
 
@@ -183,13 +186,15 @@ fn is_message(data: &[u8]) -> bool {
 
 /// Returns bytes in pieces: a number for the blob that is named there, text as it is, anything else as base64 in a list.
 fn cut(data: &[u8], places: &HashMap<Id, usize>) -> Value {
+    let mut seams = Vec::new();
+    find_seams(data, 0, 0, &mut seams);
     let mut pieces = Vec::new();
     let mut start = 0;
     let mut at = 0;
     while at + 32 <= data.len() {
         let id: Option<Id> = data[at..at + 32].try_into().ok();
         if let Some(place) = id.and_then(|id| places.get(&id)) {
-            cut_plain(&data[start..at], &mut pieces);
+            cut_plain(data, start..at, &seams, &mut pieces);
             pieces.push(json!(place));
             at += 32;
             start = at;
@@ -197,33 +202,90 @@ fn cut(data: &[u8], places: &HashMap<Id, usize>) -> Value {
             at += 1;
         }
     }
-    cut_plain(&data[start..], &mut pieces);
+    cut_plain(data, start..data.len(), &seams, &mut pieces);
     Value::Array(pieces)
 }
 
-fn cut_plain(mut data: &[u8], pieces: &mut Vec<Value>) {
+/// Finds where the strings of a message begin and end, in the wire format of protocol buffers, those of messages within
+/// it too. A tag or a length that happens to be a letter would else stand before a secret and hide it.
+fn find_seams(data: &[u8], offset: usize, depth: usize, seams: &mut Vec<usize>) {
+    for field in strings(data).into_iter().flatten() {
+        seams.push(offset + field.start);
+        if depth < MAX_NESTING {
+            find_seams(&data[field.clone()], offset + field.start, depth + 1, seams);
+        }
+        seams.push(offset + field.end);
+    }
+}
+
+/// Returns the strings of a message; `None` if it is none.
+fn strings(data: &[u8]) -> Option<Vec<Range<usize>>> {
+    // Text is a message only if it is nothing but strings: prose shall not be taken for one.
+    let is_text = std::str::from_utf8(data).is_ok_and(|text| text.chars().all(is_readable));
+    let mut strings = Vec::new();
+    let mut at = 0;
+    while at < data.len() {
+        let tag = varint(data, &mut at)?;
+        match tag & 7 {
+            _ if tag >> 3 == 0 => return None,
+            2 => {
+                let length = usize::try_from(varint(data, &mut at)?).ok()?;
+                let end = at.checked_add(length).filter(|end| *end <= data.len())?;
+                strings.push(at..end);
+                at = end;
+            }
+            _ if is_text => return None,
+            0 => drop(varint(data, &mut at)?),
+            1 => at += 8,
+            5 => at += 4,
+            _ => return None,
+        }
+    }
+    (at == data.len()).then_some(strings)
+}
+
+fn varint(data: &[u8], at: &mut usize) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..63).step_by(7) {
+        let byte = *data.get(*at)?;
+        *at += 1;
+        number |= u64::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn is_readable(c: char) -> bool {
+    !c.is_control() || matches!(c, '\n' | '\t' | '\r')
+}
+
+/// Cuts a stretch of `data` that names no blobs; no text goes across one of the `seams`.
+fn cut_plain(data: &[u8], stretch: Range<usize>, seams: &[usize], pieces: &mut Vec<Value>) {
     let mut binary = Vec::new();
     let flush = |binary: &mut Vec<u8>, pieces: &mut Vec<Value>| {
         if !binary.is_empty() {
             pieces.push(json!([BASE64_STANDARD.encode(std::mem::take(binary))]));
         }
     };
-    while !data.is_empty() {
-        let valid = match std::str::from_utf8(data) {
+    let mut at = stretch.start;
+    while at < stretch.end {
+        let seam = seams.get(seams.partition_point(|seam| *seam <= at));
+        let rest = &data[at..seam.map_or(stretch.end, |seam| stretch.end.min(*seam))];
+        let valid = match std::str::from_utf8(rest) {
             Ok(text) => text,
-            Err(error) => std::str::from_utf8(&data[..error.valid_up_to()]).unwrap_or_default(),
+            Err(error) => std::str::from_utf8(&rest[..error.valid_up_to()]).unwrap_or_default(),
         };
-        let is_readable = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
         let text = valid.find(|c| !is_readable(c)).map_or(valid, |end| &valid[..end]);
+        let length = text.len().max(1);
         if text.len() >= TEXT_BYTES {
             flush(&mut binary, pieces);
             pieces.push(json!(text));
-            data = &data[text.len()..];
         } else {
-            let length = text.len().max(1);
-            binary.extend_from_slice(&data[..length]);
-            data = &data[length..];
+            binary.extend_from_slice(&rest[..length]);
         }
+        at += length;
     }
     flush(&mut binary, pieces);
 }
@@ -329,4 +391,29 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 
 fn id(hex: &str) -> Option<Id> {
     unhex(hex)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::expand;
+
+    #[test]
+    fn neither_a_length_nor_a_tag_is_glued_to_a_text() {
+        for secret in [expand("ghp_{a36}"), expand("AKIA{u16}")] {
+            let lengths = (secret.len()..128).filter_map(|length| u8::try_from(length).ok());
+            for length in lengths.filter(u8::is_ascii_alphanumeric) {
+                let text = format!("{secret}{}", " ".repeat(usize::from(length) - secret.len()));
+                let field = |tag| [&[tag, length][..], text.as_bytes()].concat();
+                let fields = [field(b'\n'), field(b'2'), vec![b'8', 1]].concat();
+                let outer = [vec![0x12, 0x80 | (fields.len() & 0x7F) as u8, (fields.len() >> 7) as u8], fields.clone()];
+                for data in [fields.clone(), outer.concat()] {
+                    let pieces = cut(&data, &HashMap::new());
+                    let texts = pieces.as_array().expect("a list").iter().filter_map(Value::as_str);
+                    assert_eq!(texts.collect::<Vec<_>>(), [&text, &text], "behind {:?}", char::from(length));
+                    assert_eq!(joined(&pieces, &[], Form::Bytes), Some(data));
+                }
+            }
+        }
+    }
 }
