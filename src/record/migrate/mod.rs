@@ -9,6 +9,7 @@ mod store;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
@@ -31,6 +32,8 @@ const BACKUP_PREFIX: &str = "refs/shiftlog/backup/";
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// How long to wait for another process that migrates; a person can stop it.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long to wait for it without a word.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A document of an earlier tool that can be migrated.
 #[derive(Clone, Debug)]
@@ -110,9 +113,21 @@ impl Plan {
     }
 }
 
-/// Waits until no other process of this repository migrates, and keeps others out while it is held.
-pub fn lock(repo: &Repository) -> Lock {
-    State::new(&repo.common_dir()).lock_file("migrate.lock", Instant::now() + LOCK_TIMEOUT)
+/// Waits until no other process of this repository migrates, and keeps others out while it is held. Calls `tell` if that
+/// takes more than a second.
+pub fn lock(repo: &Repository, tell: impl FnOnce() + Send) -> Lock {
+    let state = State::new(&repo.common_dir());
+    std::thread::scope(|scope| {
+        let (held, waiting) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || {
+            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                tell();
+            }
+        });
+        let lock = state.lock_file("migrate.lock", Instant::now() + LOCK_TIMEOUT);
+        drop(held);
+        lock
+    })
 }
 
 /// Finds the documents under `notes_ref`, under the ref of the first tool, and under `others`. Nothing is written.
