@@ -405,6 +405,38 @@ fn a_session_that_we_have_recorded_further_is_joined() {
 }
 
 #[test]
+fn a_session_that_is_going_on_is_left_until_it_is_over() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("live");
+    session.prompt("make it back off");
+    session.edits("net.rs", "retry();\n");
+    let first = session.commits("back off");
+    session.says("said after commit one");
+    attach(&scratch, FIRST_REF, "HEAD", &document("live", &session.text()).to_string());
+    let before = scratch.record(&first);
+    let left = migrate(&scratch, &[]);
+    let why = "the session is going on; run 'git shiftlog migrate' again when it is over";
+    let commit = &first[..7];
+    assert_eq!(left.code, 1, "{left:?}");
+    assert_eq!(left.stderr, format!("error: session 'claude/live' on {commit} is left as it is: {why}\n"));
+    assert_eq!(scratch.record(&first), before);
+    session.prompt("and retry");
+    session.edits("net.rs", "retry(2);\n");
+    let second = session.commits("retry");
+    assert_eq!(scratch.record(&second)["since"], before["through"]);
+    let added = scratch.raw(&second, &[]);
+    assert_eq!(added.matches("said after commit one").count(), 1, "{added}");
+    session.hook("SessionEnd");
+    migrate(&scratch, &[]).ok();
+    for record in [scratch.record(&first), scratch.record(&second)] {
+        assert!(record["tree"].is_string(), "{record}");
+    }
+    assert_eq!(scratch.raw(&second, &[]), added);
+    assert_eq!(migrate(&scratch, &[]).ok(), "nothing to do\n");
+    assert_whole(&scratch);
+}
+
+#[test]
 fn a_record_of_ours_keeps_its_tree_beside_a_document_of_the_same_words() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");

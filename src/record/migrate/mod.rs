@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use bstr::ByteSlice as _;
 
 use super::capture::Redaction;
+use super::process::Process;
 use super::read::EARLIER_REF;
-use super::state::Lock;
+use super::state::{Live, Lock};
 use super::tombstone::Tombstones;
 use super::{Earlier, Note, Reader, Record, State, Unit, redaction};
 use crate::agent;
@@ -34,6 +35,8 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long to wait for it without a word.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a session counts as going on after its last hook, whatever has become of its process.
+const RECENT_SECS: i64 = 60 * 60;
 
 /// A document of an earlier tool that can be migrated.
 #[derive(Clone, Debug)]
@@ -130,6 +133,14 @@ pub fn lock(repo: &Repository, tell: impl FnOnce() + Send) -> Lock {
     })
 }
 
+/// Returns the sessions that are going on: hooks know how far those are stored, and nobody else may store more of them.
+fn live_sessions(repo: &Repository) -> HashSet<SessionKey> {
+    let is_recent = |live: &Live| Time::now().seconds - live.seen < RECENT_SECS;
+    // The process that a hook found can be one that only passed it on.
+    let is_live = |live: &Live| !live.is_over && (is_recent(live) || live.process.is_none_or(Process::is_alive));
+    State::new(&repo.common_dir()).sessions().iter().filter(|live| is_live(live)).map(Live::key).collect()
+}
+
 /// Finds the documents under `notes_ref`, under the ref of the first tool, and under `others`. Nothing is written.
 ///
 /// Unpacks every document once.
@@ -169,6 +180,7 @@ impl Plan {
         let (name, tip) = (self.sources[source].ref_name.clone(), self.sources[source].tip);
         let is_ours = name == self.notes_ref;
         let purged = Tombstones::read(repo)?;
+        let live = live_sessions(repo);
         let commit_ids: BTreeSet<ObjectId> =
             notes::list(repo, &name)?.into_iter().map(|entry| entry.annotated_id).collect();
         for commit_id in commit_ids {
@@ -194,6 +206,11 @@ impl Plan {
                 };
                 // What was removed for good is not there for any reader.
                 if purged.bars(&key) || (is_done && !is_ours) {
+                    continue;
+                }
+                if !is_done && live.contains(&key) {
+                    let why = "the session is going on; run 'git shiftlog migrate' again when it is over";
+                    self.leave(repo, commit_id, Some(&key), why);
                     continue;
                 }
                 if is_done {
