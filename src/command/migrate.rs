@@ -38,7 +38,9 @@ pub fn run() -> ExitCode {
         if !options.dry_run {
             super::add::store_pending(&repo);
         }
-        let _lock = (!options.dry_run).then(|| migrate::lock(&repo));
+        let _lock = (!options.dry_run).then(|| {
+            migrate::lock(&repo, || cli::warning("waiting for another 'git shiftlog migrate' in this repository"))
+        });
         let mut plan = migrate::plan(&repo, &notes_ref, &others)?;
         let set_up = setup::remove_earlier(&repo)?;
         let mut lines = describe(&plan, &notes_ref);

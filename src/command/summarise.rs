@@ -13,6 +13,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, Repository};
 use crate::pretty;
 use crate::record::{Conversation, Reader, redaction, save_summary, saved_summary};
+use crate::redact::Redactor;
 
 /// How long saving may take while other processes keep moving the ref.
 const SAVE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -95,9 +96,13 @@ fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: 
         return print(repo, options, &commit, &saved, true, has_printed);
     }
     let ask = choose(repo, options, &conversations)?;
-    let question = question(repo, options, ask, revision, &commit, conversations)?;
+    let redactor = redaction::redactor(repo)?;
+    let question = question(repo, options, ask, revision, &commit, conversations, &redactor)?;
     let answer = ask.answer(&question, options.model.as_deref(), Duration::from_secs(options.timeout))?;
-    let text = pretty::text(&answer).trim().to_owned();
+    let text = clean(&redactor, pretty::text(&answer).trim()).trim().to_owned();
+    if text.is_empty() {
+        return Err(Error::other(format!("nothing is left of what {} says without its secrets", ask.name)));
+    }
     let saved = if options.save { save(repo, options, &commit, &text).map(|()| true) } else { Ok(false) };
     // What cannot be saved can still be read.
     print(repo, options, &commit, &text, matches!(saved, Ok(true)), has_printed)?;
@@ -128,7 +133,7 @@ fn choose(repo: &Repository, options: &Options, conversations: &[Conversation]) 
     of_session.chain(agent::ALL.iter().filter_map(|agent| agent.ask())).find(|ask| ask.is_installed()).ok_or_else(none)
 }
 
-/// Returns what the agent is asked, without the secrets that another tool may have stored.
+/// Returns what the agent is asked, without secrets: another tool may have stored some, and a subject or path may have one.
 fn question(
     repo: &Repository,
     options: &Options,
@@ -136,9 +141,9 @@ fn question(
     revision: &str,
     commit: &Commit,
     mut conversations: Vec<Conversation>,
+    redactor: &Redactor,
 ) -> Result<String> {
-    let redactor = redaction::redactor(repo)?;
-    conversations.iter_mut().for_each(|conversation| conversation.redact(&redactor));
+    conversations.iter_mut().for_each(|conversation| conversation.redact(redactor));
     let problems = conversations.iter().flat_map(|conversation| &conversation.problems);
     if conversations.iter().all(|conversation| conversation.messages.is_empty()) {
         let nothing = Error::other(format!("there are no words to summarise for {revision}"));
@@ -147,7 +152,14 @@ fn question(
     problems.for_each(|problem| cli::warning(problem));
     let paths = repo.changed_paths(commit)?;
     let focus = options.focus.as_deref();
-    Ok(pretty::summary_question(commit, &paths, &conversations, focus, ask.max_question_bytes()))
+    let question = pretty::summary_question(commit, &paths, &conversations, focus, ask.max_question_bytes());
+    Ok(clean(redactor, &question))
+}
+
+/// Returns a text without its secrets, of whole lines. A key that has no end is left out.
+fn clean(redactor: &Redactor, text: &str) -> String {
+    let lines = format!("{}\n", text.trim_end_matches('\n'));
+    String::from_utf8_lossy(&redactor.redact(lines.as_bytes()).0).into_owned()
 }
 
 fn save(repo: &Repository, options: &Options, commit: &Commit, text: &str) -> Result<()> {

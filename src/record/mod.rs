@@ -166,11 +166,14 @@ impl Record {
         }
         if self.since == other.since {
             // Whichever is asked first must not matter, or two clones that join the same notes would never agree.
-            let rank = |record: &Record| (record.bytes, record.time.clone(), record.prompt.is_some());
+            // Without its tree a record cannot be verified; one made of an earlier tool's document has none.
+            let rank =
+                |record: &Record| (record.bytes, record.tree.is_some(), record.time.clone(), record.prompt.is_some());
             let line = |record: &Record| record.without_summary().to_line();
             let is_more = rank(other) > rank(self) || (rank(other) == rank(self) && line(other) > line(self));
-            let longer = if is_more { other } else { self };
-            return Some(Record { earlier: self.earlier_with(other), ..longer.clone() });
+            let (longer, shorter) = if is_more { (other, self) } else { (self, other) };
+            let tree = longer.tree.clone().or_else(|| shorter.tree.clone());
+            return Some(Record { tree, earlier: self.earlier_with(other), ..longer.clone() });
         }
         let (first, second) = if other.since.as_deref() == Some(&self.through) {
             (self, other)

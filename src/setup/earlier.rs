@@ -167,9 +167,11 @@ fn is_theirs(block: &[u8]) -> bool {
     body.iter().all(|line| {
         let program = COMMANDS.iter().find_map(|command| line.strip_suffix(command.as_bytes()));
         let Some(program) = program else { return line.is_empty() };
+        // They wrote one plain word; more than that is a user's.
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"/\\:._-+@~".contains(byte);
         let program = program.strip_suffix(b".exe").unwrap_or(program);
-        let name = program.rsplit(|byte| b"/\\ ".contains(byte)).next().unwrap_or_default();
-        name == b"git-shiftlog" || NAMES.iter().any(|known| name == known.as_bytes())
+        let name = program.rsplit(|byte| b"/\\".contains(byte)).next().unwrap_or_default();
+        program.iter().all(is_plain) && (name == b"git-shiftlog" || NAMES.iter().any(|known| name == known.as_bytes()))
     })
 }
 
@@ -238,7 +240,7 @@ mod tests {
     fn a_block_goes_and_what_was_there_before_it_stays_byte_for_byte() {
         for name in NAMES {
             for command in
-                ["claudit sync push", "/opt/x/shiftlog sync pull\n/opt/x/shiftlog remap", "C:\\a b\\claudit.exe remap"]
+                ["claudit sync push", "/opt/x/shiftlog sync pull\n/opt/x/shiftlog remap", "C:\\a\\claudit.exe remap"]
             {
                 for text in ["#!/bin/sh\necho mine\n", "#!/bin/bash\nexit 0", "#!/bin/sh\r\nx\r\n", "x\n\n\n"] {
                     let with = added(text, name, command);
@@ -262,6 +264,10 @@ mod tests {
             "#!/bin/sh\n\n# claudit-managed start\nclaudit sync push\n# shiftlog-managed end\n",
             "#!/bin/sh\n# claudit-managed end\n# claudit-managed start\n",
             "#!/bin/sh\necho '# claudit-managed start'\necho '# claudit-managed end'\n",
+            "#!/bin/sh\n\n# claudit-managed start\nnpm run lint && claudit sync push\n# claudit-managed end\n",
+            "#!/bin/sh\n\n# claudit-managed start\nnpm run lint;/opt/claudit sync push\n# claudit-managed end\n",
+            "#!/bin/sh\n\n# claudit-managed start\nnice -n 5 claudit sync push\n# claudit-managed end\n",
+            "#!/bin/sh\n\n# claudit-managed start\n\"$BIN\"/claudit remap\n# claudit-managed end\n",
             "#!/bin/sh\n\n# shiftlog-managed start\nmy-notshiftlog remap\n# shiftlog-managed end\n",
         ] {
             assert_eq!(without_blocks(text.as_bytes()).as_bstr(), text);

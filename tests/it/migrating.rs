@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -403,6 +405,74 @@ fn a_session_that_we_have_recorded_further_is_joined() {
 }
 
 #[test]
+fn a_session_that_is_going_on_is_left_until_it_is_over() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("live");
+    session.prompt("make it back off");
+    session.edits("net.rs", "retry();\n");
+    let first = session.commits("back off");
+    session.says("said after commit one");
+    attach(&scratch, FIRST_REF, "HEAD", &document("live", &session.text()).to_string());
+    let before = scratch.record(&first);
+    let left = migrate(&scratch, &[]);
+    let why = "the session is going on; run 'git shiftlog migrate' again when it is over";
+    let commit = &first[..7];
+    assert_eq!(left.code, 1, "{left:?}");
+    assert_eq!(left.stderr, format!("error: session 'claude/live' on {commit} is left as it is: {why}\n"));
+    assert_eq!(scratch.record(&first), before);
+    session.prompt("and retry");
+    session.edits("net.rs", "retry(2);\n");
+    let second = session.commits("retry");
+    assert_eq!(scratch.record(&second)["since"], before["through"]);
+    let added = scratch.raw(&second, &[]);
+    assert_eq!(added.matches("said after commit one").count(), 1, "{added}");
+    session.hook("SessionEnd");
+    migrate(&scratch, &[]).ok();
+    for record in [scratch.record(&first), scratch.record(&second)] {
+        assert!(record["tree"].is_string(), "{record}");
+    }
+    assert_eq!(scratch.raw(&second, &[]), added);
+    assert_eq!(migrate(&scratch, &[]).ok(), "nothing to do\n");
+    assert_whole(&scratch);
+}
+
+#[test]
+fn a_record_of_ours_keeps_its_tree_beside_a_document_of_the_same_words() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it back off");
+    session.edits("net.rs", "retry();\n");
+    let commit = session.commits("back off");
+    session.hook("SessionEnd");
+    let ours = scratch.record(&commit);
+    let mut document = document("s1", &scratch.raw(&commit, &["--full"]));
+    // It stands for the same words, and was made later.
+    document["timestamp"] = "2099-01-02T03:04:05Z".into();
+    attach(&scratch, FIRST_REF, "HEAD", &document.to_string());
+    migrate(&scratch, &[]).ok();
+    let mut joined = scratch.record(&commit);
+    assert_eq!(joined.as_object_mut().unwrap().remove("earlier"), Some(json!([document["checksum"]])));
+    assert!(ours["tree"].is_string());
+    assert_eq!(joined, ours);
+}
+
+#[test]
+fn who_must_wait_for_another_migration_is_told() {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.state()).unwrap();
+    let held = fs::File::create(scratch.state().join("migrate.lock")).unwrap();
+    held.lock().unwrap();
+    let mut command = scratch.command("git", &scratch.top);
+    command.args(["shiftlog", "migrate", "-q"]).stderr(Stdio::piped());
+    let mut waiting = command.spawn().unwrap();
+    let mut told = String::new();
+    BufReader::new(waiting.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    assert_eq!(told, "warning: waiting for another 'git shiftlog migrate' in this repository\n");
+    drop(held);
+    assert!(waiting.wait().unwrap().success());
+}
+
+#[test]
 fn two_processes_at_once_lose_nothing() {
     let scratch = Scratch::new();
     let made = one_session(&scratch, "refs/notes/shiftlog", 3);
@@ -564,6 +634,19 @@ fn blocks_in_hook_files_go_and_the_rest_stays_byte_for_byte() {
     let expected = expected.map(|(name, text, mode)| (name.to_owned(), (text.to_owned(), mode)));
     assert_eq!(files(&scratch, ".git/hooks"), BTreeMap::from(expected));
     assert_eq!(migrate(&scratch, &[]).ok(), "nothing to do\n");
+}
+
+#[test]
+fn a_block_in_which_a_user_runs_more_stays_with_a_warning() {
+    let scratch = Scratch::new();
+    let hook = scratch.top.join(".git/hooks/pre-push");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    let text = with_block("", "claudit", "test -n \"$SKIP\" || npm run lint && claudit sync push");
+    fs::write(&hook, &text).unwrap();
+    let ran = migrate(&scratch, &[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "nothing to do\n"));
+    assert!(ran.stderr.contains("pre-push' has a block of an earlier tool that somebody has changed"), "{ran:?}");
+    assert_eq!(fs::read_to_string(&hook).unwrap(), text);
 }
 
 #[test]

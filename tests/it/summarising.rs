@@ -282,9 +282,9 @@ fn what_an_agent_says_is_text_without_escapes_fences_and_secrets() {
         format!("printf '```text\\nIt \\033]0;title\\007backs\\033[31m off with {token}\\342\\200\\256.\\n```\\n'");
     install(&scratch, "codex", &script);
     let printed = summarise(&scratch, &["--agent=codex", "--save"]).ok();
-    assert_eq!(printed, format!("It ]0;titlebacks[31m off with {token}.\n"));
+    assert!(!printed.contains(&token) && printed.starts_with("It ]0;titlebacks[31m off with "), "{printed}");
     let saved = scratch.record("HEAD")["summary"].as_str().unwrap().to_owned();
-    assert!(!saved.contains(&token) && saved.starts_with("It ]0;titlebacks[31m off with "), "{saved}");
+    assert_eq!(printed, format!("{saved}\n"), "what is printed is what is saved");
     let long = "printf 'é%.0s' $(seq 5000)";
     install(&scratch, "codex", long);
     summarise(&scratch, &["--agent=codex", "--save", "--force"]).ok();
@@ -308,6 +308,35 @@ fn a_secret_that_another_tool_stored_is_not_sent() {
 }
 
 #[test]
+fn a_secret_in_a_subject_a_path_or_the_focus_is_not_sent() {
+    let scratch = Scratch::new();
+    let [subject, path, focus] =
+        ["a1B2c3D4e5", "f6G7h8I9j0", "k1L2m3N4o5"].map(|start| format!("ghp_{start}E5F6g7H8i9J0k1L2m3N4o5P6q7"));
+    scratch.commit(&path, "1\n", &format!("use {subject}"));
+    add_to(&scratch, "HEAD", "s1", &["make it back off"]);
+    install(&scratch, "claude", SAYS);
+    summarise(&scratch, &["--focus", &format!("why {focus}")]).ok();
+    let asked = asked(&scratch);
+    for (secret, before) in [(subject, "commit: use "), (path, "changes:\n  "), (focus, "above all: why ")] {
+        assert!(!asked.contains(&secret) && asked.contains(before), "{asked}");
+    }
+    assert!(asked.contains("> make it back off"), "{asked}");
+}
+
+#[test]
+fn what_an_agent_leaves_behind_ends_with_it() {
+    let scratch = recorded();
+    let fifo = scratch.root().join("alive");
+    scratch.run_in(&scratch.root(), "mkfifo", ["alive"]).ok();
+    let script =
+        format!("exec 3>'{}'; trap '' TERM; echo here >&3; (sleep 60; echo child >&3) & {SAYS}", fifo.display());
+    install(&scratch, "claude", &script);
+    let alive = std::thread::spawn(move || fs::read_to_string(fifo).unwrap());
+    assert_eq!(summarise(&scratch, &[]).ok(), "It backs off.\n");
+    assert_eq!(alive.join().unwrap(), "here\n");
+}
+
+#[test]
 fn a_time_limit_ends_an_agent_and_its_children() {
     let scratch = recorded();
     let fifo = scratch.root().join("alive");
@@ -325,12 +354,15 @@ fn a_time_limit_ends_an_agent_and_its_children() {
 }
 
 #[test]
-fn an_agent_ends_with_the_command_that_asked_it() {
+fn an_agent_and_its_directory_go_with_the_command_that_asked_it() {
     let scratch = recorded();
     let fifo = scratch.root().join("alive");
     scratch.run_in(&scratch.root(), "mkfifo", ["alive"]).ok();
-    install(&scratch, "claude", &format!("exec 3>'{}'; echo here >&3; sleep 60; echo agent >&3", fifo.display()));
-    let mut command = scratch.command(bin_dir().join("git-shiftlog-summarise"), &scratch.top);
+    let script = "trap '' TERM; pwd -P >\"$HOME/place\"; echo here >&3; sleep 60; echo agent >&3";
+    install(&scratch, "claude", script);
+    // All that the command starts has the pipe: it is at its end when nobody is left.
+    let mut command = scratch.command("sh", &scratch.top);
+    command.args(["-c", "exec 3>\"$1\"; exec git-shiftlog-summarise", "sh"]).arg(&fifo);
     let mut asking = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut alive = fs::File::open(fifo).unwrap();
     let mut here = [0; 5];
@@ -340,6 +372,8 @@ fn an_agent_ends_with_the_command_that_asked_it() {
     let mut rest = String::new();
     alive.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "", "it was ended before it could go on");
+    let place = fs::read_to_string(scratch.home().join("place")).unwrap();
+    assert!(!fs::exists(place.trim_end()).unwrap(), "{place}");
 }
 
 #[test]

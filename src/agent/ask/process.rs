@@ -48,7 +48,7 @@ pub fn run(
     stdin.write_all(input.as_bytes()).and_then(|()| stdin.rewind()).map_err(failed)?;
     command.envs(environment.iter().copied()).stdin(stdin);
     command.stdout(stdout.try_clone().map_err(failed)?).stderr(stderr.try_clone().map_err(failed)?);
-    let status = wait(command.spawn().map_err(failed)?, limit, &stdout, &stderr)?;
+    let status = wait(command.spawn().map_err(failed)?, directory.path(), limit, &stdout, &stderr)?;
     let told = stderr.metadata().map_or(0, |metadata| metadata.len());
     let stderr = text(&mut stderr, told.saturating_sub(MAX_ANSWER_BYTES));
     Ok(Ended { status, stdout: text(&mut stdout, 0), stderr })
@@ -81,16 +81,25 @@ fn text(file: &mut File, start: u64) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Waits until a child ends; ends it when the time is over, or it says too much.
-fn wait(mut child: Child, limit: Duration, stdout: &File, stderr: &File) -> Result<ExitStatus, String> {
-    let guard = Guard::over(&child);
+/// Waits until a child ends; ends it when the time is over, or it says too much. What it leaves behind is ended too.
+fn wait(
+    mut child: Child,
+    directory: &Path,
+    limit: Duration,
+    stdout: &File,
+    stderr: &File,
+) -> Result<ExitStatus, String> {
+    let guard = Guard::over(&child, directory);
     let deadline = Instant::now() + limit;
     let is_over = |file: &File, max: u64| file.metadata().is_ok_and(|metadata| metadata.len() > max);
     // What fills a disk gets no time for it.
     let mut grace = Duration::ZERO;
     let reason = loop {
         match child.try_wait() {
-            Ok(Some(status)) => return Ok(status),
+            Ok(Some(status)) => {
+                end_group(&child, Duration::ZERO);
+                return Ok(status);
+            }
             Err(error) => break error.to_string(),
             Ok(None) if Instant::now() >= deadline => {
                 grace = GRACE;
@@ -109,6 +118,14 @@ fn wait(mut child: Child, limit: Duration, stdout: &File, stderr: &File) -> Resu
 
 /// Ends a child that has not been waited for, with all that it has started.
 fn end(child: &mut Child, grace: Duration) {
+    end_group(child, grace);
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Ends what is left of a child's process group.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no process groups"))]
+fn end_group(child: &Child, grace: Duration) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         use rustix::process::{Signal, kill_process_group};
@@ -116,21 +133,22 @@ fn end(child: &mut Child, grace: Duration) {
         std::thread::sleep(grace);
         let _ = kill_process_group(group, Signal::KILL);
     }
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
-/// Ends an agent when this process is gone before it is: Ctrl-C reaches our own process group, and the agent has another.
+/// Ends an agent and removes its directory when this process is gone before it is: Ctrl-C reaches our own process group,
+/// and the agent has another.
 struct Guard(Option<Child>);
 
 impl Guard {
-    fn over(agent: &Child) -> Self {
+    fn over(agent: &Child, directory: &Path) -> Self {
         if cfg!(not(unix)) {
             return Guard(None);
         }
         // It reads a word from us when all is well, and the end of its input when we are no more.
         let mut command = Command::new("sh");
-        command.args(["-c", "read -r done || kill -s TERM -- \"-$1\"", "sh", &agent.id().to_string()]);
+        let script =
+            "read -r done && exit; kill -s TERM -- \"-$1\"; sleep 1; kill -s KILL -- \"-$1\"; rm -rf -- \"$2\"";
+        command.args(["-c", script, "sh", &agent.id().to_string()]).arg(directory);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -9,13 +9,15 @@ mod store;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
 
 use super::capture::Redaction;
+use super::process::Process;
 use super::read::EARLIER_REF;
-use super::state::Lock;
+use super::state::{Live, Lock};
 use super::tombstone::Tombstones;
 use super::{Earlier, Note, Reader, Record, State, Unit, redaction};
 use crate::agent;
@@ -31,6 +33,10 @@ const BACKUP_PREFIX: &str = "refs/shiftlog/backup/";
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// How long to wait for another process that migrates; a person can stop it.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long to wait for it without a word.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a session counts as going on after its last hook, whatever has become of its process.
+const RECENT_SECS: i64 = 60 * 60;
 
 /// A document of an earlier tool that can be migrated.
 #[derive(Clone, Debug)]
@@ -110,9 +116,29 @@ impl Plan {
     }
 }
 
-/// Waits until no other process of this repository migrates, and keeps others out while it is held.
-pub fn lock(repo: &Repository) -> Lock {
-    State::new(&repo.common_dir()).lock_file("migrate.lock", Instant::now() + LOCK_TIMEOUT)
+/// Waits until no other process of this repository migrates, and keeps others out while it is held. Calls `tell` if that
+/// takes more than a second.
+pub fn lock(repo: &Repository, tell: impl FnOnce() + Send) -> Lock {
+    let state = State::new(&repo.common_dir());
+    std::thread::scope(|scope| {
+        let (held, waiting) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || {
+            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                tell();
+            }
+        });
+        let lock = state.lock_file("migrate.lock", Instant::now() + LOCK_TIMEOUT);
+        drop(held);
+        lock
+    })
+}
+
+/// Returns the sessions that are going on: hooks know how far those are stored, and nobody else may store more of them.
+fn live_sessions(repo: &Repository) -> HashSet<SessionKey> {
+    let is_recent = |live: &Live| Time::now().seconds - live.seen < RECENT_SECS;
+    // The process that a hook found can be one that only passed it on.
+    let is_live = |live: &Live| !live.is_over && (is_recent(live) || live.process.is_none_or(Process::is_alive));
+    State::new(&repo.common_dir()).sessions().iter().filter(|live| is_live(live)).map(Live::key).collect()
 }
 
 /// Finds the documents under `notes_ref`, under the ref of the first tool, and under `others`. Nothing is written.
@@ -154,6 +180,7 @@ impl Plan {
         let (name, tip) = (self.sources[source].ref_name.clone(), self.sources[source].tip);
         let is_ours = name == self.notes_ref;
         let purged = Tombstones::read(repo)?;
+        let live = live_sessions(repo);
         let commit_ids: BTreeSet<ObjectId> =
             notes::list(repo, &name)?.into_iter().map(|entry| entry.annotated_id).collect();
         for commit_id in commit_ids {
@@ -179,6 +206,11 @@ impl Plan {
                 };
                 // What was removed for good is not there for any reader.
                 if purged.bars(&key) || (is_done && !is_ours) {
+                    continue;
+                }
+                if !is_done && live.contains(&key) {
+                    let why = "the session is going on; run 'git shiftlog migrate' again when it is over";
+                    self.leave(repo, commit_id, Some(&key), why);
                     continue;
                 }
                 if is_done {
