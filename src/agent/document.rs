@@ -1,18 +1,21 @@
 //! Transcripts that are one JSON document, written anew each time: as lines, so that only what is new is stored.
 //!
 //! The first line says how the document was written, then each element of its list has a line, and what is around the
-//! list comes last. [`from_lines`] gives the document back byte for byte; where that cannot be, it stays in one piece.
+//! list comes last. Only whitespace between tokens changes; no number or string is spelt anew. [`from_lines`] gives the
+//! document back byte for byte; where that cannot be, it stays in one piece.
 
 use std::ops::Range;
 
-use serde::Serialize as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
 use super::json;
 
-/// Documents beyond this size stay in one piece: as a value they take several times as much memory.
-const MAX_BYTES: usize = 64 << 20;
+/// How our lines begin.
+const HEAD: &[u8] = b"{\"shiftlog\":";
+
+/// Nothing nested deeper is indented: the indentation of a few brackets would outgrow everything else.
+const MAX_DEPTH: usize = 128;
 
 /// Returns a document as lines; `list` is the member that holds its messages, or empty if the document is that list.
 pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
@@ -23,28 +26,35 @@ pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
 }
 
 fn taken_apart(document: &[u8], list: &str) -> Option<Vec<u8>> {
-    if document.len() > MAX_BYTES {
-        return None;
-    }
-    let value: Value = serde_json::from_slice(document).ok()?;
     let text = document.trim_ascii_end();
     let end = std::str::from_utf8(&document[text.len()..]).ok()?;
-    let indent = indent(text);
+    let lines = split(&spelt(text, 0)?, list, indent(text), end)?;
     // What is written so again and again is written so from its lines, too.
-    let is_the_same = written(&value, indent)? == text;
-    is_the_same.then(|| lines(value, list, indent, end))?
+    (put_together(&lines)? == document).then_some(lines)
 }
 
 /// Returns a value as such lines, to be written with this indentation (0 for none) and this end.
-pub fn lines(mut document: Value, list: &str, indent: usize, end: &str) -> Option<Vec<u8>> {
-    let place = if list.is_empty() { &mut document } else { document.as_object_mut()?.get_mut(list)? };
-    let Value::Array(elements) = std::mem::replace(place, Value::Array(Vec::new())) else { return None };
+pub fn lines(document: Value, list: &str, indent: usize, end: &str) -> Option<Vec<u8>> {
+    split(&serde_json::to_vec(&document).ok()?, list, indent, end)
+}
+
+/// Returns the lines of a document without whitespace.
+fn split(document: &[u8], list: &str, indent: usize, end: &str) -> Option<Vec<u8>> {
+    let place = place(document, list)?;
+    let array = &document[place.clone()];
+    if !array.starts_with(b"[") {
+        return None;
+    }
     let head = json!({ "shiftlog": "document", "list": list, "indent": indent, "end": end });
-    let rest = (!list.is_empty()).then_some(document);
-    let mut lines = Vec::new();
-    for line in [head].into_iter().chain(elements).chain(rest) {
-        serde_json::to_writer(&mut lines, &line).ok()?;
+    let mut lines = format!("{head}\n").into_bytes();
+    for element in parts(array)?.into_iter().filter(|element| !element.is_empty()) {
+        lines.extend_from_slice(&array[element]);
         lines.push(b'\n');
+    }
+    if !list.is_empty() {
+        for text in [&document[..place.start], b"[]", &document[place.end..], b"\n"] {
+            lines.extend_from_slice(text);
+        }
     }
     Some(lines)
 }
@@ -52,7 +62,7 @@ pub fn lines(mut document: Value, list: &str, indent: usize, end: &str) -> Optio
 /// Says whether a text is such lines.
 pub fn is_lines(text: &[u8]) -> bool {
     let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
-    text.starts_with(b"{\"shiftlog\":") && header(&text[..end]).is_some()
+    header(&text[..end]).is_some()
 }
 
 /// Returns the document that lines were made of; a text that is none of ours is returned as it is.
@@ -66,45 +76,39 @@ fn put_together(lines: &[u8]) -> Option<Vec<u8>> {
     let Some(list) = head.get("list").and_then(Value::as_str) else {
         return body.strip_suffix(b"\n").map(<[u8]>::to_vec);
     };
-    let mut elements = Vec::new();
-    for line in body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        elements.push(serde_json::from_slice::<Value>(line).ok()?);
+    let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let mut elements: Vec<&[u8]> = lines.collect();
+    let (before, after) = around(&mut elements, list)?;
+    let array = [&b"["[..], elements.join(&b',').as_slice(), b"]"].concat();
+    // A line that is not one value would become something else between its neighbours.
+    if parts(&array)?.len() != elements.len().max(1) {
+        return None;
     }
-    let document = if list.is_empty() { Value::Array(elements) } else { with_elements(elements, list)? };
     let indent = usize::try_from(head.get("indent")?.as_u64()?).ok()?.min(16);
-    let mut bytes = written(&document, indent)?;
-    bytes.extend_from_slice(head.get("end")?.as_str()?.as_bytes());
-    Some(bytes)
+    let mut document = spelt(&[before, array, after].concat(), indent)?;
+    document.extend_from_slice(head.get("end")?.as_str()?.as_bytes());
+    Some(document)
 }
 
-/// Returns the object whose elements these are, itself the last of them.
-fn with_elements(mut elements: Vec<Value>, list: &str) -> Option<Value> {
-    let Value::Object(mut document) = elements.pop()? else { return None };
-    // A transcript that was cut short has no last line; then all that is left is its messages.
-    match document.get_mut(list) {
-        Some(place) => *place = Value::Array(elements),
-        None => {
-            elements.push(Value::Object(document));
-            document = Map::from_iter([(list.to_owned(), Value::Array(elements))]);
-        }
+/// Returns what is before and after the list, which the last line says; that line is taken away.
+fn around(lines: &mut Vec<&[u8]>, list: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    if list.is_empty() {
+        return Some((Vec::new(), Vec::new()));
     }
-    Some(Value::Object(document))
+    let last = lines.last().and_then(|line| spelt(line, 0)).unwrap_or_default();
+    match place(&last, list).filter(|place| last[place.clone()] == *b"[]") {
+        Some(place) => {
+            lines.pop();
+            Some((last[..place.start].to_vec(), last[place.end..].to_vec()))
+        }
+        // A transcript that was cut short has no last line; then all that is left is its messages.
+        None => Some((format!("{{{}:", json!(list)).into_bytes(), b"}".to_vec())),
+    }
 }
 
 fn header(line: &[u8]) -> Option<Value> {
-    let value: Value = serde_json::from_slice(line).ok()?;
+    let value: Value = line.starts_with(HEAD).then(|| serde_json::from_slice(line).ok())??;
     (value.get("shiftlog")?.as_str()? == "document").then_some(value)
-}
-
-fn written(value: &Value, indent: usize) -> Option<Vec<u8>> {
-    if indent == 0 {
-        return serde_json::to_vec(value).ok();
-    }
-    let spaces = vec![b' '; indent];
-    let mut bytes = Vec::new();
-    let pretty = serde_json::ser::PrettyFormatter::with_indent(&spaces);
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, pretty)).ok()?;
-    Some(bytes)
 }
 
 /// Returns how far the first member of a document is indented; 0 if the document is one line.
@@ -113,6 +117,116 @@ fn indent(document: &[u8]) -> usize {
         Some(end) => document[end + 1..].iter().take_while(|byte| **byte == b' ').count(),
         None => 0,
     }
+}
+
+/// Returns the tokens of a JSON text with their places: strings, brackets, commas, colons and what else is not
+/// whitespace. Any text has some.
+fn tokens(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        next += text[next..].iter().position(|byte| !is_whitespace(*byte))?;
+        let start = next;
+        let rest = &text[start..];
+        next += match rest[0] {
+            b'"' => string_length(rest),
+            byte if is_punctuation(byte) => 1,
+            _ => rest.iter().position(|byte| ends_word(*byte)).unwrap_or(rest.len()),
+        };
+        Some((start, &text[start..next]))
+    })
+}
+
+fn is_whitespace(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+fn is_punctuation(byte: u8) -> bool {
+    matches!(byte, b'[' | b']' | b'{' | b'}' | b',' | b':')
+}
+
+fn ends_word(byte: u8) -> bool {
+    byte == b'"' || is_whitespace(byte) || is_punctuation(byte)
+}
+
+/// Returns the length of the string that a text begins with; one that does not end takes all of it.
+fn string_length(text: &[u8]) -> usize {
+    let mut is_escaped = false;
+    let end = text.iter().skip(1).position(|byte| {
+        let ends = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        ends
+    });
+    end.map_or(text.len(), |end| end + 2)
+}
+
+/// Returns a JSON text with other whitespace between its tokens: this indentation, or none at all for 0.
+fn spelt(text: &[u8], indent: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut depth = 0_usize;
+    let mut last: &[u8] = b"";
+    for (_, token) in tokens(text) {
+        let closes = matches!(token, b"]" | b"}");
+        if closes {
+            depth = depth.checked_sub(1)?;
+        }
+        let breaks = match last {
+            b"" => false,
+            b"[" | b"{" => !closes,
+            b"," => true,
+            _ => closes,
+        };
+        if indent > 0 && breaks {
+            bytes.push(b'\n');
+            bytes.resize(bytes.len() + depth * indent, b' ');
+        }
+        bytes.extend_from_slice(token);
+        match token {
+            b"[" | b"{" => depth += 1,
+            b":" if indent > 0 => bytes.push(b' '),
+            _ => {}
+        }
+        if indent > 0 && depth > MAX_DEPTH {
+            return None;
+        }
+        last = token;
+    }
+    Some(bytes)
+}
+
+/// Returns the place of the list in a document without whitespace; where a member comes twice, the last one counts.
+fn place(document: &[u8], list: &str) -> Option<Range<usize>> {
+    if list.is_empty() {
+        return Some(0..document.len());
+    }
+    let name = format!("{}:", json!(list));
+    let is_list = |member: &Range<usize>| document[member.clone()].starts_with(name.as_bytes());
+    let member = parts(document)?.into_iter().rfind(is_list)?;
+    Some(member.start + name.len()..member.end)
+}
+
+/// Returns the places of what the commas of an array or object separate: one, which is empty, if it has nothing.
+fn parts(text: &[u8]) -> Option<Vec<Range<usize>>> {
+    if !matches!(text.first()?, b'[' | b'{') {
+        return None;
+    }
+    let mut parts = Vec::new();
+    let mut start = 1;
+    let mut depth = 0_usize;
+    for (place, token) in tokens(text) {
+        match token {
+            b"[" | b"{" => depth += 1,
+            b"]" | b"}" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 || depth == 1 && token == b"," {
+            parts.push(start..place);
+            start = place + 1;
+        }
+        if depth == 0 {
+            return (start == text.len()).then_some(parts);
+        }
+    }
+    None
 }
 
 /// Visits the elements of a document's list and then what is around them, in such lines or in the document itself; with
@@ -146,6 +260,8 @@ pub fn each(text: &[u8], list: &str, mut visit: impl FnMut(&Record<'_>, Range<us
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn texts(text: &[u8]) -> Vec<String> {
@@ -196,5 +312,183 @@ mod tests {
         let common = crate::transcript::complete_lines(&one[..common]);
         assert_eq!(one[..common].iter().filter(|byte| **byte == b'\n').count(), 2);
         assert_eq!(from_lines(&one[..common]), br#"{"messages":[{"text":"a"}]}"#, "also without its last line");
+    }
+
+    /// Tokens that a reader and writer of JSON would spell otherwise, or refuse.
+    const ODD: [&str; 8] = [
+        r#"{"text":"a","cost":0.000003}"#,
+        r#"{"text":"a","n":[1e+21,1E5,-0,-0.0,1.50,12345678901234567890123]}"#,
+        r#"{"text":"\ud83d cut \udc00"}"#,
+        r#"{"text":"a","text":"b","":{"":{}}}"#,
+        r#"{"text":"\/ \q \u00e9 \u0041 \\","quote":"\\\"[{,:"}"#,
+        r#""a string, with ] and \\""#,
+        "[[],{},[[{}]],[null,true]]",
+        "\"\u{7f}\u{2028}\t\"",
+    ];
+
+    fn pretty(document: &str, indent: usize) -> String {
+        let bytes = spelt(document.as_bytes(), indent).expect("its brackets match");
+        String::from_utf8(bytes).expect("it was text")
+    }
+
+    fn count(lines: &[u8]) -> usize {
+        lines.iter().filter(|byte| **byte == b'\n').count()
+    }
+
+    #[test]
+    fn what_serde_would_spell_otherwise_is_taken_apart_and_comes_back() {
+        let list = format!("[{}]", ODD.join(","));
+        let object = format!(r#"{{"cost":1e+21,"messages":{list},"o":{{}},"cost":2.50,"v":[]}}"#);
+        for (document, name, count_of_lines) in [(list, "", 9), (object, "messages", 10)] {
+            for indent in [0, 1, 2, 4] {
+                for end in ["", "\n", "\r\n", "\n\n \t"] {
+                    let document = format!("{}{end}", pretty(&document, indent));
+                    let lines = to_lines(document.as_bytes(), name);
+                    assert_eq!(count(&lines), count_of_lines, "it is taken apart: {document}");
+                    assert_eq!(String::from_utf8_lossy(&from_lines(&lines)), document);
+                    let lines = String::from_utf8(lines).expect("it is text");
+                    assert_eq!(lines.lines().skip(1).take(ODD.len()).collect::<Vec<_>>(), ODD, "as it was spelt");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_written_so_stays_in_one_piece() {
+        let deep = format!("[\n  {}1{}\n]", "[".repeat(200_000), "]".repeat(200_000));
+        let crlf = pretty(r#"{"messages":[{"text":"a"},2]}"#, 2).replace('\n', "\r\n");
+        let other = [
+            "[1, 2]",
+            " [1]",
+            "[1,,2]",
+            "[1,]",
+            "[1 2]",
+            "[\"a\nb\"]",
+            "[1]]",
+            "[1",
+            "[\"",
+            "[\"\\",
+            "]",
+            "}{",
+            "1",
+            "[\n\t1\n]",
+            "[1]\u{feff}",
+            "{\"messages\":1}",
+            "{\"messages\":{\"a\":[1]}}",
+            "{\"mess\\u0061ges\":[1]}",
+            "{\"a\":{\"messages\":[1]}}",
+            "{\"shiftlog\":\"document\"}\n[1]\n",
+            &deep,
+            &crlf,
+        ];
+        for document in other {
+            for list in ["", "messages"] {
+                let lines = to_lines(document.as_bytes(), list);
+                let piece = format!("{{\"shiftlog\":\"document\"}}\n{document}\n");
+                let is_object = list.is_empty() && document.starts_with("{\"messages\"");
+                assert!(lines == piece.as_bytes() || is_object, "{document}");
+                assert_eq!(from_lines(&lines), document.as_bytes(), "{document}");
+            }
+        }
+    }
+
+    #[test]
+    fn indentation_is_that_of_other_writers_of_json() {
+        let value = json!({"a": [], "b": {}, "c": [1, [2, {"d": null}], "x: [,]"], "e": {"f": {}, "g": [[]]}});
+        for indent in 1..5 {
+            let mut bytes = Vec::new();
+            let spaces = " ".repeat(indent);
+            let formatter = serde_json::ser::PrettyFormatter::with_indent(spaces.as_bytes());
+            let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
+            serde::Serialize::serialize(&value, &mut serializer).expect("it is JSON");
+            assert_eq!(pretty(&value.to_string(), indent).as_bytes(), bytes);
+        }
+    }
+
+    #[test]
+    fn a_value_becomes_the_lines_of_its_text() {
+        let value = json!({"id": "T-1", "messages": [{"text": "a"}, 2], "v": []});
+        let text = serde_json::to_string_pretty(&value).expect("it is JSON") + "\n";
+        assert_eq!(lines(value.clone(), "messages", 2, "\n"), Some(to_lines(text.as_bytes(), "messages")));
+        assert_eq!(lines(value.clone(), "id", 2, "\n"), None);
+        assert_eq!(lines(value, "", 2, "\n"), None);
+    }
+
+    #[test]
+    fn lines_that_were_changed_or_lost_still_make_a_document() {
+        let head = r#"{"shiftlog":"document","list":"messages","indent":0,"end":"\n"}"#;
+        let document = |body: &str| {
+            let bytes = from_lines(format!("{head}\n{body}").as_bytes());
+            String::from_utf8(bytes).expect("it is text")
+        };
+        let all = "{ \"text\": \"[gone]\" }\r\n\n7\n{\"id\" : 1e+21, \"messages\" : [ ]}";
+        assert_eq!(document(all), "{\"id\":1e+21,\"messages\":[{\"text\":\"[gone]\"},7]}\n");
+        assert_eq!(document("{\"messages\":[1]}\n"), "{\"messages\":[{\"messages\":[1]}]}\n", "this is a message");
+        assert_eq!(document(""), "{\"messages\":[]}\n");
+        for body in ["1,2\n", "\"a\n", "]\n[\n", "[\n]\n", "}\n"] {
+            assert_eq!(document(body), format!("{head}\n{body}"), "a line that is not one value: {body}");
+        }
+    }
+
+    #[test]
+    fn what_is_added_leaves_the_lines_before_as_they_are_however_it_is_spelt() {
+        for indent in [0, 2, 4] {
+            let mut before = Vec::new();
+            for length in 1..=ODD.len() {
+                let document = format!(r#"{{"updated":{length}e+21,"messages":[{}]}}"#, ODD[..length].join(","));
+                let lines = to_lines(pretty(&document, indent).as_bytes(), "messages");
+                assert!(lines.starts_with(&before), "{document}");
+                assert_eq!(count(&lines), length + 2);
+                let rest = lines[..lines.len() - 1].iter().rposition(|byte| *byte == b'\n').expect("it has lines");
+                before = lines[..=rest].to_vec();
+            }
+        }
+    }
+
+    fn json_texts() -> impl Strategy<Value = String> {
+        let word = proptest::sample::select(vec![
+            "null",
+            "-0.0",
+            "0.000003",
+            "1e+21",
+            r#""\ud83d""#,
+            r#""\q\\""#,
+            r#"",[\"""#,
+        ]);
+        word.prop_map(str::to_owned).prop_recursive(4, 24, 5, |value| {
+            let name = proptest::sample::select(vec!["messages", "a", ""]);
+            let member = (name, value.clone()).prop_map(|(name, value)| format!("\"{name}\":{value}"));
+            let array = proptest::collection::vec(value, 0..5).prop_map(|values| format!("[{}]", values.join(",")));
+            let object =
+                proptest::collection::vec(member, 0..5).prop_map(|members| format!("{{{}}}", members.join(",")));
+            prop_oneof![array, object]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_json_comes_back(text in json_texts(), indent in 0usize..5, end in "[ \r\n]{0,3}", list in "(messages)?") {
+            let document = pretty(&text, indent) + &end;
+            let lines = to_lines(document.as_bytes(), &list);
+            prop_assert_eq!(from_lines(&lines), document.as_bytes());
+            if list.is_empty() && text.starts_with('[') {
+                let is_one_piece = lines.starts_with(br#"{"shiftlog":"document"}"#);
+                prop_assert!(!is_one_piece, "it is taken apart");
+            }
+        }
+
+        #[test]
+        fn any_text_comes_back(text in "[\\[\\]{}:,\"\\\\ \n1a]{0,24}", bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            for list in ["", "a"] {
+                for text in [text.as_bytes(), &bytes] {
+                    prop_assert_eq!(&from_lines(&to_lines(text, list)), text);
+                }
+                let head = json!({ "shiftlog": "document", "list": list, "indent": 2, "end": "" });
+                from_lines(&[format!("{head}\n").as_bytes(), text.as_bytes(), b"\n", &bytes].concat());
+            }
+            if !bytes.starts_with(HEAD) {
+                prop_assert_eq!(from_lines(&bytes), bytes, "a text that is none of ours");
+            }
+        }
     }
 }
