@@ -742,3 +742,29 @@ fn a_session_that_is_recorded_while_an_import_runs_is_left_alone() {
     assert_eq!(refs(&scratch), recorded);
     assert!(sessions(&scratch, &first).is_empty());
 }
+
+#[test]
+fn a_commit_of_one_worktree_is_not_given_to_the_session_of_another() {
+    let scratch = Scratch::new();
+    let linked = scratch.root().join("linked");
+    scratch.git(["worktree", "add", "-q", "-b", "topic", linked.to_str().unwrap()]).ok();
+    let (here, there) = (Past::new(&scratch, "here"), Past::in_directory(&scratch, "there", &linked));
+    for past in [&here, &there] {
+        past.at(200, |session| session.prompt("greet"));
+        past.at(201, |session| session.edits("same.txt", "same\n"));
+        past.at(202, |session| session.edits("other.txt", "before\n"));
+        fs::write(past.0.dir.join("other.txt"), "formatted\n").unwrap();
+    }
+    let in_linked = commit_at(&scratch, &linked, 203, &["-m", "in the linked one"]);
+    let in_main = commit_at(&scratch, &scratch.top, 204, &["-m", "in the main one"]);
+    here.at(206, |session| session.edits("late.txt", "before\n"));
+    there.at(206, |session| session.edits("late.txt", "before\n"));
+    fs::write(linked.join("late.txt"), "formatted\n").unwrap();
+    let by_path = commit_at(&scratch, &linked, 207, &["-m", "formatted"]);
+    here.at(210, |session| session.says("Done."));
+    there.at(210, |session| session.says("Done."));
+    let said = import(&scratch, &[]);
+    assert_eq!(sessions(&scratch, &in_linked), ["there"], "{said}");
+    assert_eq!(sessions(&scratch, &in_main), ["here"], "{said}");
+    assert_eq!(sessions(&scratch, &by_path), ["there"], "{said}");
+}
