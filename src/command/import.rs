@@ -9,10 +9,10 @@ use serde_json::json;
 use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
+use crate::git::{Repository, has_fault};
 use crate::pretty;
 use crate::record::attribute::{Confidence, Evidence};
-use crate::record::import::{Done, Fate, Link, Plan, Planned, Request, carry_out, plan};
+use crate::record::import::{Done, Fate, Link, Plan, Planned, Request, carry_out, lock, plan};
 
 /// Record what agents did before
 #[derive(Debug, Parser)]
@@ -67,9 +67,12 @@ pub fn run() -> ExitCode {
             Least::Medium => Confidence::Medium,
             Least::Low => Confidence::Low,
         };
+        let mut tell_waiting = || cli::warning("waiting for another 'git shiftlog import' to end");
+        let _lock = (!options.dry_run).then(|| lock(&repo, &mut tell_waiting));
         let mut progress = Progress::new("Reading sessions", !options.quiet);
         let request = Request { agents: &agents, since, least };
         let plan = plan(&repo, &notes_ref, &request, &mut |done, total| progress.tell(done, total))?;
+        pause_if_asked();
         let done = if options.dry_run {
             None
         } else {
@@ -84,6 +87,15 @@ pub fn run() -> ExitCode {
         }
         Ok(if has_failed { Outcome::No } else { Outcome::Done })
     })
+}
+
+/// Waits for the end of the input where a test asks for it, so that something else can happen before the plan is carried
+/// out.
+fn pause_if_asked() {
+    if has_fault("import-planned") {
+        cli::warning("planned");
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+    }
 }
 
 fn agents(names: &[String]) -> Result<Vec<&'static dyn Agent>> {
@@ -105,6 +117,9 @@ fn outcome<'p>(planned: &'p Planned, done: Option<&Done>) -> Option<(Fate, Vec<&
             Fate::Recorded,
             planned.links.iter().filter(|link| commit_ids.contains(&link.commit_id)).collect(),
         ));
+    }
+    if done.changed.contains(&planned.key) {
+        return Some((Fate::Changed, Vec::new()));
     }
     done.archived.contains(&planned.key).then_some((Fate::Archived, Vec::new()))
 }
@@ -132,6 +147,7 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, done: Option<&Done>
                 Fate::Archived => format!("would archive session {}\n", planned.key),
                 Fate::GoingOn => format!("left session {} alone: it is going on\n", planned.key),
                 Fate::Purged => format!("left session {} alone: words of it were purged\n", planned.key),
+                Fate::Changed => format!("left session {} alone: it was recorded meanwhile\n", planned.key),
             };
         }
         let of = |wanted: Fate| outcomes.iter().filter(move |(_, (fate, _))| *fate == wanted);
@@ -155,6 +171,7 @@ fn objects(planned: &Planned, fate: Fate, links: &[&Link]) -> String {
         Fate::Archived => "archived",
         Fate::GoingOn => "going-on",
         Fate::Purged => "purged",
+        Fate::Changed => "changed",
     };
     let (agent, session) = (&planned.key.agent, &planned.key.id);
     if links.is_empty() {

@@ -87,8 +87,8 @@ pub struct Past {
     pub claims: Vec<Claim>,
     /// When the commits were made that it is recorded on already.
     pub recorded: Vec<i64>,
-    /// The paths it edited, from the top, and when.
-    touched: Vec<(BString, i64)>,
+    /// What it edited, and when.
+    touched: Vec<(Place, i64)>,
     /// Answers that named a commit which is there, so that their subjects say nothing of another.
     spent: HashSet<(usize, usize, String)>,
 }
@@ -141,6 +141,22 @@ impl Past {
     }
 }
 
+/// A file of a worktree.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Place {
+    /// The path from the top.
+    path: BString,
+    /// The top of the worktree.
+    top: PathBuf,
+}
+
+impl Place {
+    /// Says whether a commit can have it from here: one that is known to be made in another worktree cannot.
+    fn may_be_in(&self, candidate: &Candidate) -> bool {
+        candidate.made_in.as_ref().is_none_or(|top| *top == self.top)
+    }
+}
+
 /// Says whether a time lies in a tool call, or near to it.
 fn is_around(call: &Call, time: i64) -> bool {
     let Some(from) = call.from else { return false };
@@ -167,10 +183,10 @@ impl Attribution<'_, '_> {
         let changes = self.changes_by_path(past);
         past.touched = changes
             .iter()
-            .flat_map(|(path, changes)| changes.iter().filter_map(|change| Some((path.clone(), change.time?))))
+            .flat_map(|(place, changes)| changes.iter().filter_map(|change| Some((place.clone(), change.time?))))
             .collect();
-        for (path, changes) in changes {
-            self.claim_by_content(past, &path, &changes);
+        for (place, changes) in changes {
+            self.claim_by_content(past, &place, &changes);
         }
         past.traces.iter_mut().for_each(Trace::drop_texts);
     }
@@ -191,13 +207,13 @@ impl Attribution<'_, '_> {
         }
     }
 
-    fn changes_by_path(&self, past: &Past) -> BTreeMap<BString, Vec<Change>> {
-        let mut by_path: BTreeMap<BString, Vec<Change>> = BTreeMap::new();
-        let mut known: HashMap<&str, Option<BString>> = HashMap::new();
+    fn changes_by_path(&self, past: &Past) -> BTreeMap<Place, Vec<Change>> {
+        let mut by_path: BTreeMap<Place, Vec<Change>> = BTreeMap::new();
+        let mut known: HashMap<&str, Option<Place>> = HashMap::new();
         for change in past.traces.iter().flat_map(|trace| &trace.changes) {
-            let path = known.entry(&change.path).or_insert_with(|| self.path_of(past, &change.path));
-            if let Some(path) = path {
-                by_path.entry(path.clone()).or_default().push(change.clone());
+            let place = known.entry(&change.path).or_insert_with(|| self.place_of(past, &change.path));
+            if let Some(place) = place {
+                by_path.entry(place.clone()).or_default().push(change.clone());
             }
         }
         // Those of sub-agents come between those of the session.
@@ -205,27 +221,28 @@ impl Attribution<'_, '_> {
         by_path
     }
 
-    /// Returns a path of a transcript from the top of the worktree that it is in.
-    fn path_of(&self, past: &Past, path: &str) -> Option<BString> {
+    /// Returns a path of a transcript from the top of the worktree that it is in, with that top.
+    fn place_of(&self, past: &Past, path: &str) -> Option<Place> {
         let path = past.directory.join(path);
         if path.components().any(|part| part == Component::ParentDir) {
             return None;
         }
-        let inside = self.tops.iter().find_map(|top| link::below(top, &path))?;
+        let (top, inside) = self.tops.iter().find_map(|top| Some((top, link::below(top, &path)?)))?;
         let inside: PathBuf = inside.components().collect();
-        Some(<[u8]>::from_path(&inside)?.into()).filter(|path: &BString| !path.is_empty())
+        let path: BString = <[u8]>::from_path(&inside)?.into();
+        (!path.is_empty()).then(|| Place { path, top: top.clone() })
     }
 
-    /// Claims the first commit that has at `path` what the session wrote there.
-    fn claim_by_content(&mut self, past: &mut Past, path: &BString, changes: &[Change]) {
+    /// Claims the first commit that has at `place` what the session wrote there.
+    fn claim_by_content(&mut self, past: &mut Past, place: &Place, changes: &[Change]) {
         let written = self.written(changes);
         let mut seen = HashSet::new();
-        for commit_id in self.candidates.changing(path) {
+        for commit_id in self.candidates.changing(&place.path) {
             let Some(found) = self.candidates.get(commit_id).cloned() else { continue };
-            if !past.may_have_made(&found) {
+            if !past.may_have_made(&found) || !place.may_be_in(&found) {
                 continue;
             }
-            let change = self.candidates.changes(commit_id).iter().find(|change| change.path == *path).cloned();
+            let change = self.candidates.changes(commit_id).iter().find(|change| change.path == place.path).cloned();
             let Some((before, after)) = change.and_then(|change| Some((change.before, change.after?.1))) else {
                 continue;
             };
@@ -390,7 +407,8 @@ impl Attribution<'_, '_> {
                 let past = &mut pasts[number];
                 let since = past.last_before(candidate.time);
                 let is_since = |time: i64| since < time && time <= candidate.time;
-                if past.touched.iter().any(|(path, time)| is_since(*time) && paths.contains(path)) {
+                let fits = |place: &Place| paths.contains(&place.path) && place.may_be_in(&candidate);
+                if past.touched.iter().any(|(place, time)| is_since(*time) && fits(place)) {
                     past.claims.push(claim(&candidate, Evidence::Paths, None));
                 }
             }

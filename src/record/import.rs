@@ -14,7 +14,7 @@ use super::candidates::Candidates;
 use super::capture::{Reading, Redaction};
 use super::hook::{is_going_on, new_live};
 use super::recorder::{Recorder, Report};
-use super::state::{Live, Mark, Progress};
+use super::state::{Live, Lock, Mark, Progress};
 use super::tombstone::Tombstones;
 use super::trace::Trace;
 use super::{Note, Reader, State, redaction};
@@ -28,6 +28,8 @@ use crate::transcript::{SessionKey, complete_lines};
 
 /// How long the writes of one session may wait for other processes.
 const TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// How long to wait for another import before saying so.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to wait for a hook that is running.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// A transcript that has not grown for so long is finished, also if its last line has no end.
@@ -56,6 +58,8 @@ pub enum Fate {
     GoingOn,
     /// Something was removed from it for good, and would come back.
     Purged,
+    /// Somebody else has stored or recorded it since it was looked at.
+    Changed,
 }
 
 /// A commit that a session is recorded on.
@@ -78,6 +82,8 @@ pub struct Planned {
     agent: &'static dyn Agent,
     worktree: PathBuf,
     sources: Vec<Source>,
+    /// What our own state had of it.
+    live: Option<Live>,
 }
 
 /// A transcript: the session's own, or a sub-agent's.
@@ -90,6 +96,8 @@ struct Source {
     /// Whether its last line gets the end that it lacks.
     is_finished: bool,
     progress: Progress,
+    /// The newest segment that the archive had.
+    newest: Option<ObjectId>,
     /// How far commits have it.
     recorded: u64,
     has_news: bool,
@@ -113,10 +121,32 @@ pub struct Done {
     pub recorded: BTreeMap<SessionKey, BTreeSet<ObjectId>>,
     /// The sessions whose words alone were stored.
     pub archived: BTreeSet<SessionKey>,
+    /// The sessions that were left alone because they are not any more what the plan saw.
+    pub changed: BTreeSet<SessionKey>,
     /// Sessions that could not be stored.
     pub problems: Vec<Error>,
     /// What the recorder has to tell.
     pub report: Report,
+}
+
+/// Waits until no other process of this repository imports, and keeps others out while it is held.
+///
+/// A plan is only as good as what it was made from, so this is held from before [`plan`] until after [`carry_out`].
+/// `tell` is called once if it takes long.
+pub fn lock(repo: &Repository, tell: &mut dyn FnMut()) -> Lock {
+    let state = State::new(&repo.common_dir());
+    let mut has_told = false;
+    loop {
+        let deadline = Instant::now() + PATIENCE;
+        let lock = state.lock_file("import.lock", deadline);
+        if Instant::now() < deadline {
+            return lock;
+        }
+        if !has_told {
+            tell();
+            has_told = true;
+        }
+    }
 }
 
 /// Finds the sessions of the past that ran in this repository, and which commits each has made.
@@ -263,6 +293,7 @@ struct Loaded {
     agent: &'static dyn Agent,
     worktree: PathBuf,
     sources: Vec<Source>,
+    live: Option<Live>,
     /// Set if it is left alone.
     fate: Option<Fate>,
 }
@@ -313,7 +344,7 @@ impl<'a, 'r> Loader<'a, 'r> {
             None
         };
         let past = Past::new(key, stored.directory.clone(), stored.worktree.clone(), traces);
-        Some((past, Loaded { agent: stored.agent, worktree: stored.worktree.clone(), sources, fate }))
+        Some((past, Loaded { agent: stored.agent, worktree: stored.worktree.clone(), sources, live, fate }))
     }
 
     fn source(
@@ -338,6 +369,7 @@ impl<'a, 'r> Loader<'a, 'r> {
             None => Progress::default(),
         };
         let mut source = Source {
+            newest: self.archive.newest(&key)?,
             progress: self.recovered(&key, progress)?,
             key,
             path: found.transcript.clone(),
@@ -395,9 +427,10 @@ fn end_last_line(bytes: &mut Vec<u8>) {
 
 /// Decides what becomes of a session, and cuts its transcripts; `None` if there is nothing to do.
 fn settle(past: Past, loaded: Loaded, least: Confidence, known: &Known) -> Option<Planned> {
-    let Loaded { agent, worktree, mut sources, fate } = loaded;
+    let Loaded { agent, worktree, mut sources, live, fate } = loaded;
     let Past { key, traces, claims, .. } = past;
-    let planned = |fate, links, sources| Some(Planned { key: key.clone(), fate, links, agent, worktree, sources });
+    let planned =
+        |fate, links, sources| Some(Planned { key: key.clone(), fate, links, agent, worktree, sources, live });
     if let Some(fate) = fate {
         return planned(fate, Vec::new(), Vec::new());
     }
@@ -430,7 +463,7 @@ fn settle(past: Past, loaded: Loaded, least: Confidence, known: &Known) -> Optio
 
 /// Stores the sessions of a plan and records them on their commits, each through the same path as a hook.
 ///
-/// A session that fails is a problem, and the others go on. What has been done when this is ended early stays, and is
+/// A session that somebody else has recorded since is left alone. One that fails is a problem, and the others go on. What has been done when this is ended early stays, and is
 /// not done again. `tell` gets how many sessions of how many are done.
 pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan, tell: &mut dyn FnMut(usize, usize)) -> Done {
     let mut done = Done::default();
@@ -443,8 +476,9 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan, tell: &mut dyn
         }
         let before = recorder.report.recorded.len();
         match recorder.import(planned) {
-            Ok(is_stored) if is_stored => drop(done.archived.insert(planned.key.clone())),
-            Ok(_) => {}
+            Ok(Outcome::More) => drop(done.archived.insert(planned.key.clone())),
+            Ok(Outcome::Nothing) => {}
+            Ok(Outcome::Changed) => drop(done.changed.insert(planned.key.clone())),
             Err(error) => {
                 done.problems.push(Error::other(format!("session {}", planned.key)).because(error.to_string()))
             }
@@ -460,12 +494,24 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan, tell: &mut dyn
     done
 }
 
+/// What storing a session came to.
+enum Outcome {
+    /// The archive has more than before.
+    More,
+    /// It has the same as before.
+    Nothing,
+    /// It was not tried: the session is not any more what the plan saw.
+    Changed,
+}
+
 impl Recorder<'_> {
-    /// Stores one session, and brings our own state up to date. Returns whether the archive has more than before.
-    fn import(&mut self, planned: &Planned) -> Result<bool> {
+    /// Stores one session, and brings our own state up to date.
+    fn import(&mut self, planned: &Planned) -> Result<Outcome> {
+        // From the second look on, no hook comes in between.
+        let _lock = self.state.lock(Instant::now() + LOCK_TIMEOUT);
         let before = self.state.session(&planned.key);
-        if before.as_ref().is_some_and(|live| is_going_on(live, Time::now().seconds)) {
-            return Ok(false);
+        if before != planned.live || self.has_changed(planned)? {
+            return Ok(Outcome::Changed);
         }
         let path = planned.sources.first().map(|source| source.path.clone()).unwrap_or_default();
         let mut live = before.clone().unwrap_or_else(|| {
@@ -488,11 +534,26 @@ impl Recorder<'_> {
             has_more |= progress.stored.segment != stored.segment;
         }
         // What was recorded before a failure must be known next time.
-        let _lock = self.state.lock(Instant::now() + LOCK_TIMEOUT);
         if self.state.session(&planned.key) == before {
             if before.is_some() { self.state.update(&live)? } else { self.state.save_imported(&live)? }
         }
-        outcome.map(|()| has_more)
+        outcome.map(|()| if has_more { Outcome::More } else { Outcome::Nothing })
+    }
+
+    /// Says whether the archive has another end of a session than it had, or its commits have records of it by now.
+    fn has_changed(&self, planned: &Planned) -> Result<bool> {
+        for source in &planned.sources {
+            if self.archive.newest(&source.key)? != source.newest {
+                return Ok(true);
+            }
+        }
+        for link in &planned.links {
+            let note = notes::get(self.repo, &self.notes_ref, link.commit_id)?.unwrap_or_default();
+            if Note::parse(&note).records().any(|record| record.key() == planned.key) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn import_source(&mut self, agent: &dyn Agent, source: &Source, progress: &mut Progress) -> Result<()> {

@@ -1,7 +1,9 @@
 //! What `git shiftlog import` promises: each commit gets the session that made it, no other gets it, and no word is lost.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
+use std::process::{Child, Stdio};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
@@ -667,4 +669,102 @@ fn a_written_transcript_of_claude_code_links_what_it_committed() {
     assert!(!scratch.raw(&made, &[]).contains("Committed as 4e1c2aa"), "what follows the result does not belong to it");
     assert!([&earlier, &other, &later].iter().all(|commit| sessions(&scratch, commit).is_empty()));
     assert_eq!(import(&scratch, &[]), "recorded 0 sessions on 0 commits, archived 0\n");
+}
+
+/// An import that is running.
+struct Running {
+    child: Child,
+    messages: BufReader<std::process::ChildStderr>,
+}
+
+impl Running {
+    fn new(scratch: &Scratch, fault: &str) -> Self {
+        let mut command = scratch.command("git", &scratch.top);
+        command.env("SHIFTLOG_FAULT", fault).args(["shiftlog", "import"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let messages = BufReader::new(child.stderr.take().unwrap());
+        Running { child, messages }
+    }
+
+    /// Returns its next message.
+    fn message(&mut self) -> String {
+        let mut line = String::new();
+        self.messages.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Lets it go on, and returns what it says.
+    fn finish(mut self) -> String {
+        drop(self.child.stdin.take());
+        let mut said = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        said
+    }
+}
+
+#[test]
+fn a_second_import_waits_for_the_first_before_it_looks() {
+    let scratch = Scratch::new();
+    let past = Past::new(&scratch, "s1");
+    past.at(200, |session| session.prompt("one"));
+    past.at(201, |session| session.edits("a.txt", "a\n"));
+    past.commits(202, "one");
+    past.at(203, |session| session.edits("a.txt", "b\n"));
+    past.commits(204, "two");
+    let mut first = Running::new(&scratch, "import-planned");
+    assert_eq!(first.message(), "warning: planned\n");
+    let mut second = Running::new(&scratch, "");
+    assert_eq!(second.message(), "warning: waiting for another 'git shiftlog import' to end\n");
+    assert!(first.finish().ends_with("recorded 1 session on 2 commits, archived 0\n"));
+    let after = refs(&scratch);
+    assert_eq!(second.finish(), "recorded 0 sessions on 0 commits, archived 0\n");
+    assert_eq!(refs(&scratch), after);
+    assert_eq!(scratch.raw("HEAD~1", &[]) + &scratch.raw("HEAD", &[]), past.text());
+}
+
+#[test]
+fn a_session_that_is_recorded_while_an_import_runs_is_left_alone() {
+    let scratch = Scratch::new();
+    let past = Past::new(&scratch, "s1");
+    past.at(200, |session| session.prompt("one"));
+    past.at(201, |session| session.edits("a.txt", "a\n"));
+    let first = past.commits(202, "one");
+    past.at(203, |session| session.edits("a.txt", "b\n"));
+    let second = past.commits(204, "two");
+    let mut running = Running::new(&scratch, "import-planned");
+    assert_eq!(running.message(), "warning: planned\n");
+    let transcript = past.0.transcript.to_str().unwrap();
+    scratch.shiftlog("add", [&second, "--session=s1", "--agent=claude", "--transcript", transcript]).ok();
+    let recorded = refs(&scratch);
+    let said = running.finish();
+    assert!(said.starts_with("left session claude/s1 alone: it was recorded meanwhile\n"), "{said}");
+    assert_eq!(refs(&scratch), recorded);
+    assert!(sessions(&scratch, &first).is_empty());
+}
+
+#[test]
+fn a_commit_of_one_worktree_is_not_given_to_the_session_of_another() {
+    let scratch = Scratch::new();
+    let linked = scratch.root().join("linked");
+    scratch.git(["worktree", "add", "-q", "-b", "topic", linked.to_str().unwrap()]).ok();
+    let (here, there) = (Past::new(&scratch, "here"), Past::in_directory(&scratch, "there", &linked));
+    for past in [&here, &there] {
+        past.at(200, |session| session.prompt("greet"));
+        past.at(201, |session| session.edits("same.txt", "same\n"));
+        past.at(202, |session| session.edits("other.txt", "before\n"));
+        fs::write(past.0.dir.join("other.txt"), "formatted\n").unwrap();
+    }
+    let in_linked = commit_at(&scratch, &linked, 203, &["-m", "in the linked one"]);
+    let in_main = commit_at(&scratch, &scratch.top, 204, &["-m", "in the main one"]);
+    here.at(206, |session| session.edits("late.txt", "before\n"));
+    there.at(206, |session| session.edits("late.txt", "before\n"));
+    fs::write(linked.join("late.txt"), "formatted\n").unwrap();
+    let by_path = commit_at(&scratch, &linked, 207, &["-m", "formatted"]);
+    here.at(210, |session| session.says("Done."));
+    there.at(210, |session| session.says("Done."));
+    let said = import(&scratch, &[]);
+    assert_eq!(sessions(&scratch, &in_linked), ["there"], "{said}");
+    assert_eq!(sessions(&scratch, &in_main), ["here"], "{said}");
+    assert_eq!(sessions(&scratch, &by_path), ["there"], "{said}");
 }
