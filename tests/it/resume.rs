@@ -184,10 +184,10 @@ fn another_agent_is_started_with_the_conversation_as_a_document() {
     let document = fs::read_to_string(&path).unwrap();
     assert!(document.contains("> sing ") && !document.contains('\u{1b}'), "nothing a terminal acts on: {document}");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "only for its owner");
-    scratch.shiftlog("purge", ["--yes", "--session=s1"]).ok();
-    assert!(!path.exists(), "it goes with what it repeats");
     let ran = resume(&scratch, &["--as=hal"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (129, "error: unknown agent 'hal'\n"));
+    scratch.shiftlog("purge", ["--yes", "--session=s1"]).ok();
+    assert!(!path.exists(), "it goes with what it repeats");
 }
 
 #[test]
