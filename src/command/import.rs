@@ -198,7 +198,7 @@ fn confidence(evidence: Evidence) -> &'static str {
 fn evidence(evidence: Evidence) -> &'static str {
     match evidence {
         Evidence::Id => "id",
-        Evidence::Content => "content",
+        Evidence::Content | Evidence::Foreign => "content",
         Evidence::Subject => "subject",
         Evidence::Paths => "paths",
         Evidence::Time => "time",
@@ -208,6 +208,7 @@ fn evidence(evidence: Evidence) -> &'static str {
 fn reason(evidence: Evidence) -> &'static str {
     match evidence {
         Evidence::Id => "git told it the id",
+        Evidence::Foreign => "it wrote what is there, but somebody else committed it",
         Evidence::Content => "it wrote what is there",
         Evidence::Subject => "it ran 'git commit' with that subject",
         Evidence::Paths => "it had edited what changes",

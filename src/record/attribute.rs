@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use bstr::{BString, ByteSlice as _};
 
@@ -22,6 +23,12 @@ const CLOCK_SECS: i64 = 2;
 const MAX_FILE_BYTES: u64 = 256 << 10;
 /// The most edits of one file that are done again.
 const MAX_EDITS: usize = 200;
+/// The most commits of one file that they are done again for.
+const MAX_REPLAYS: usize = 200;
+/// How long after a session what it wrote may be committed.
+const LATE_SECS: i64 = 24 * 60 * 60;
+/// How many bytes of files are kept in memory.
+const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// How sure it is that a session belongs to a commit.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -43,6 +50,8 @@ pub enum Evidence {
     Paths,
     /// It ran `git commit` at that time, with that subject.
     Subject,
+    /// It wrote what the commit of somebody else has at a path.
+    Foreign,
     /// It wrote what the commit has at a path.
     Content,
     /// Git told it the id.
@@ -54,7 +63,7 @@ impl Evidence {
     pub fn confidence(self) -> Confidence {
         match self {
             Evidence::Time => Confidence::Low,
-            Evidence::Paths | Evidence::Subject => Confidence::Medium,
+            Evidence::Paths | Evidence::Subject | Evidence::Foreign => Confidence::Medium,
             Evidence::Content | Evidence::Id => Confidence::High,
         }
     }
@@ -174,6 +183,33 @@ pub struct Attribution<'a, 'r> {
     pub tops: &'a [PathBuf],
     /// The sessions that are recorded on commits already.
     pub known: &'a HashMap<ObjectId, HashSet<SessionKey>>,
+    /// The files that were read last.
+    pub texts: Texts,
+}
+
+/// The texts of files, kept for the next session that edited them.
+#[derive(Default)]
+pub struct Texts {
+    by_id: HashMap<ObjectId, Option<Rc<str>>>,
+    bytes: usize,
+}
+
+impl Texts {
+    /// Returns a file; `None` if it is too large, no text, or not here.
+    fn get(&mut self, repo: &Repository, blob_id: ObjectId) -> Option<Rc<str>> {
+        if let Some(text) = self.by_id.get(&blob_id) {
+            return text.clone();
+        }
+        if self.bytes > MAX_KEPT_BYTES {
+            *self = Texts::default();
+        }
+        let bytes = repo.read_blob(blob_id, MAX_FILE_BYTES).ok();
+        let text: Option<Rc<str>> = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).map(Rc::from);
+        // An entry costs something too.
+        self.bytes += 100 + text.as_ref().map_or(0, |text| text.len());
+        self.by_id.insert(blob_id, text.clone());
+        text
+    }
 }
 
 impl Attribution<'_, '_> {
@@ -237,7 +273,10 @@ impl Attribution<'_, '_> {
     fn claim_by_content(&mut self, past: &mut Past, place: &Place, changes: &[Change]) {
         let written = self.written(changes);
         let mut seen = HashSet::new();
-        for commit_id in self.candidates.changing(&place.path) {
+        let replays = std::cell::Cell::new(0);
+        let from = i64::MIN;
+        let until = past.end().map_or(i64::MAX, |end| end.saturating_add(LATE_SECS));
+        for commit_id in self.candidates.changing(&place.path, from, until) {
             let Some(found) = self.candidates.get(commit_id).cloned() else { continue };
             if !past.may_have_made(&found) || !place.may_be_in(&found) {
                 continue;
@@ -248,13 +287,20 @@ impl Attribution<'_, '_> {
             };
             let is_by_then = |time: Option<i64>| time.is_none_or(|time| time <= found.time.saturating_add(CLOCK_SECS));
             let is_written = written.iter().any(|(blob_id, time)| *blob_id == after && is_by_then(*time));
-            let is_edited = || {
+            let is_known = is_written || past.has_claimed(commit_id);
+            let mut is_edited = || {
                 let edits: Vec<&Change> = changes.iter().filter(|change| is_by_then(change.time)).collect();
+                replays.set(replays.get() + 1);
                 before.is_some_and(|(_, before)| self.leads_to(before, after, &edits))
             };
             // A later commit with the same content took it from elsewhere, as a revert does.
-            if (is_written || is_edited()) && seen.insert(after) && !past.has_claimed(commit_id) {
-                past.claims.push(claim(&found, Evidence::Content, None));
+            if (is_known || (replays.get() < MAX_REPLAYS && is_edited()))
+                && seen.insert(after)
+                && !past.has_claimed(commit_id)
+            {
+                let is_foreign = found.is_own == Some(false) && found.made_in.is_none();
+                let evidence = if is_foreign { Evidence::Foreign } else { Evidence::Content };
+                past.claims.push(claim(&found, evidence, None));
             }
         }
     }
@@ -277,17 +323,21 @@ impl Attribution<'_, '_> {
     }
 
     /// Says whether edits turn one blob into another. Those that are in it already find nothing to replace.
-    fn leads_to(&self, before: ObjectId, after: ObjectId, edits: &[&Change]) -> bool {
-        let read = |blob_id: ObjectId| String::from_utf8(self.repo.read_blob(blob_id, MAX_FILE_BYTES).ok()?).ok();
-        let is_edit = |change: &&&Change| change.old.is_some();
-        if edits.len() > MAX_EDITS || !edits.iter().any(|change| is_edit(&change)) {
+    fn leads_to(&mut self, before: ObjectId, after: ObjectId, edits: &[&Change]) -> bool {
+        let edits = || edits.iter().filter_map(|change| Some((change.old.as_deref()?, change.new.as_deref()?)));
+        if !(1..=MAX_EDITS).contains(&edits().count()) {
             return false;
         }
-        let (Some(mut content), Some(wanted)) = (read(before), read(after)) else { return false };
-        for change in edits.iter().filter(is_edit) {
-            let (Some(old), Some(new)) = (&change.old, &change.new) else { continue };
+        let Some(wanted) = self.texts.get(self.repo, after) else { return false };
+        // The last that is done has left its text; most commits are told apart by that.
+        if !edits().any(|(_, new)| wanted.contains(new)) {
+            return false;
+        }
+        let Some(before) = self.texts.get(self.repo, before) else { return false };
+        let mut content = before.to_string();
+        for (old, new) in edits() {
             content = edited(&content, old, new).unwrap_or(content);
-            if content == wanted {
+            if content == *wanted {
                 return true;
             }
         }

@@ -59,7 +59,7 @@ pub struct Candidates<'r> {
     by_id: BTreeMap<ObjectId, Candidate>,
     changes: HashMap<ObjectId, Rc<Vec<PathChange>>>,
     /// The commits that change a path, oldest first; made when it is first asked for.
-    by_path: Option<HashMap<BString, Vec<ObjectId>>>,
+    by_path: Option<HashMap<BString, Vec<(i64, ObjectId)>>>,
 }
 
 impl<'r> Candidates<'r> {
@@ -169,19 +169,23 @@ impl<'r> Candidates<'r> {
         Rc::clone(self.changes.entry(commit_id).or_insert_with(find))
     }
 
-    /// Returns the commits that change a path, oldest first. The first call looks at all candidates.
-    pub fn changing(&mut self, path: &BString) -> Vec<ObjectId> {
+    /// Returns the commits that change a path and were made in this time, amended since or not, oldest first. The first
+    /// call looks at all candidates.
+    pub fn changing(&mut self, path: &BString, from: i64, until: i64) -> Vec<ObjectId> {
         if self.by_path.is_none() {
-            let ids: Vec<ObjectId> = self.oldest_first().into_iter().map(|candidate| candidate.commit_id).collect();
-            let mut by_path: HashMap<BString, Vec<ObjectId>> = HashMap::new();
-            for commit_id in ids {
+            let oldest_first = self.oldest_first().into_iter();
+            let made: Vec<(i64, ObjectId)> =
+                oldest_first.map(|found| (found.time.min(found.author_time), found.commit_id)).collect();
+            let mut by_path: HashMap<BString, Vec<(i64, ObjectId)>> = HashMap::new();
+            for (time, commit_id) in made {
                 for change in self.changes(commit_id).iter() {
-                    by_path.entry(change.path.clone()).or_default().push(commit_id);
+                    by_path.entry(change.path.clone()).or_default().push((time, commit_id));
                 }
             }
             self.by_path = Some(by_path);
         }
-        self.by_path.as_ref().and_then(|by_path| by_path.get(path)).cloned().unwrap_or_default()
+        let found = self.by_path.as_ref().and_then(|by_path| by_path.get(path)).into_iter().flatten();
+        found.filter(|(time, _)| (from..=until).contains(time)).map(|(_, commit_id)| *commit_id).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use twox_hash::XxHash3_64;
 
-use super::attribute::{Attribution, Claim, Confidence, Evidence, Past};
+use super::attribute::{Attribution, Claim, Confidence, Evidence, Past, Texts};
 use super::candidates::Candidates;
 use super::capture::{Reading, Redaction};
 use super::hook::{is_going_on, new_live};
@@ -169,7 +169,8 @@ pub fn plan(
     let known = Known::read(repo, notes_ref)?;
     let mut loader = Loader::new(repo, &known)?;
     let mut candidates = Candidates::new(repo, &worktrees);
-    let mut attribution = Attribution { repo, candidates: &mut candidates, tops: &tops, known: &known.sessions };
+    let (texts, candidates) = (Texts::default(), &mut candidates);
+    let mut attribution = Attribution { repo, candidates, tops: &tops, known: &known.sessions, texts };
     let mut plan = Plan::default();
     let (mut pasts, mut loaded) = (Vec::new(), Vec::new());
     let found = find(request, &worktrees);

@@ -768,3 +768,24 @@ fn a_commit_of_one_worktree_is_not_given_to_the_session_of_another() {
     assert_eq!(sessions(&scratch, &in_main), ["here"], "{said}");
     assert_eq!(sessions(&scratch, &by_path), ["there"], "{said}");
 }
+
+#[test]
+fn what_a_session_wrote_is_not_looked_for_long_after_it_and_proves_little_of_somebody_elses_commit() {
+    let scratch = Scratch::new();
+    let (soon, late) = (Past::new(&scratch, "soon"), Past::new(&scratch, "late"));
+    soon.at(200, |session| session.edits("soon.txt", "soon\n"));
+    scratch.git(["switch", "-q", "-c", "elsewhere"]).ok();
+    let foreign = commit_by(&scratch, &scratch.top, 202, "colleague@example.com", &["-m", "theirs"]);
+    late.at(200, |session| session.edits("late.txt", "late\n"));
+    let mut reapply = scratch.command("git", &scratch.top);
+    reapply.env("GIT_COMMITTER_DATE", "2026-07-02T00:00:00Z").env("GIT_AUTHOR_DATE", "2026-07-02T00:00:00Z");
+    scratch.git(["add", "-A"]).ok();
+    assert!(reapply.args(["commit", "-q", "-m", "Reapply \"add it\""]).status().unwrap().success());
+    let reapplied = scratch.id("HEAD");
+    // As after a fetch, nothing tells that they were made here.
+    fs::remove_dir_all(scratch.top.join(".git/logs")).unwrap();
+    let said = import(&scratch, &[]);
+    assert_eq!(sessions(&scratch, &foreign), ["soon"], "{said}");
+    assert!(said.contains("(medium: it wrote what is there, but somebody else committed it)"), "{said}");
+    assert!(sessions(&scratch, &reapplied).is_empty(), "{said}");
+}
