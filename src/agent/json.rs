@@ -71,6 +71,8 @@ pub fn find<T>(text: &[u8], mut read: impl FnMut(&Value<'_>) -> Option<T>) -> Op
 /// Returns the first thing that `read` finds in the records at the beginning of a file.
 pub fn find_in_file<T>(path: &Path, read: impl FnMut(&Value<'_>) -> Option<T>) -> Option<T> {
     let mut head = Vec::new();
+    // To open anything else can take for ever.
+    path.metadata().ok().filter(std::fs::Metadata::is_file)?;
     std::fs::File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
     find(&head, read)
 }

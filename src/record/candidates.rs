@@ -9,6 +9,8 @@ use bstr::BString;
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository, Worktree};
 
+/// So many commits in a row that are too old end a walk.
+const MAX_OLD: usize = 256;
 /// How far beyond what is asked for history is read, so that it need not be read again for the next session.
 const STEP_SECS: i64 = 30 * 24 * 60 * 60;
 /// How far clocks may go wrong from one commit to the next.
@@ -108,11 +110,18 @@ impl<'r> Candidates<'r> {
         }
         self.reached = time.saturating_sub(STEP_SECS);
         let range = Range { tips: self.tips.clone(), hidden: Vec::new() };
+        let mut old_in_a_row = 0;
         for step in self.repo.walk(&range, Order::NewestFirst)? {
             let step = step?;
             if step.time.is_some_and(|time| time < self.reached.saturating_sub(SKEW_SECS)) {
-                break;
+                // One commit with a wrong date hides nothing that is below it.
+                old_in_a_row += 1;
+                if old_in_a_row > MAX_OLD {
+                    break;
+                }
+                continue;
             }
+            old_in_a_row = 0;
             if step.parent_ids.len() > 1 || self.by_id.contains_key(&step.commit_id) {
                 continue;
             }

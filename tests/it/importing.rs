@@ -789,3 +789,18 @@ fn what_a_session_wrote_is_not_looked_for_long_after_it_and_proves_little_of_som
     assert!(said.contains("(medium: it wrote what is there, but somebody else committed it)"), "{said}");
     assert!(sessions(&scratch, &reapplied).is_empty(), "{said}");
 }
+
+#[test]
+fn a_commit_with_a_wrong_date_hides_nothing_below_it() {
+    let scratch = Scratch::new();
+    let past = Past::new(&scratch, "s1");
+    past.at(10, |session| session.prompt("make it"));
+    past.at(11, |session| session.edits("a.txt", "made\n"));
+    let commit = past.commits(12, "made by an agent");
+    let mut wrong = scratch.command("git", &scratch.top);
+    wrong.args(["commit", "-q", "--allow-empty", "-m", "from the dawn of time"]);
+    wrong.env("GIT_COMMITTER_DATE", "@86400 +0000").env("GIT_AUTHOR_DATE", "@86400 +0000");
+    assert!(wrong.status().unwrap().success());
+    import(&scratch, &[]);
+    assert_eq!(sessions(&scratch, &commit), ["s1"]);
+}

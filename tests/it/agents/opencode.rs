@@ -389,9 +389,9 @@ fn a_database_that_cannot_be_read_is_no_empty_session_and_one_at_rest_gets_no_fi
     drop(running);
     let path = Running::path(&scratch);
     let beside = || files_below(path.parent().unwrap());
-    assert_eq!(beside(), [path.clone()], "the last that leaves takes the log with it");
+    assert_eq!(beside(), std::slice::from_ref(&path), "the last that leaves takes the log with it");
     scratch.shiftlog("add", ["-q", "--agent=opencode", "--session", ID]).ok();
-    assert_eq!(beside(), [path.clone()]);
+    assert_eq!(beside(), std::slice::from_ref(&path));
     assert!(opencode().read(&path.join("ses_other")).is_err());
     let mut bytes = fs::read(&path).unwrap();
     let half = bytes.len() / 2;
