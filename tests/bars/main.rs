@@ -73,6 +73,9 @@ impl Stage {
         let stage = Stage { root: root.expect("a temporary directory") };
         fs::create_dir_all(stage.top()).expect("a directory");
         stage.run(stage.git(&["init", "-q", "-b", "main", "."]));
+        // Hooks of agents record only where somebody has set that up.
+        fs::create_dir_all(stage.top().join(".git/shiftlog")).expect("a directory");
+        fs::write(stage.top().join(".git/shiftlog/installed"), "{\"shiftlog\":1}\n").expect("room");
         stage.commit("start");
         stage
     }
