@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{come_back, fake_program, files_below, fixture, run_hook, survive_payloads, told};
+use super::{come_back, fake_program, files_below, fixture, outlined, run_hook, survive_payloads};
 use crate::support::Scratch;
 
 const ID: &str = "019ed11e-aeff-7173-9228-5b048d95c933";
@@ -23,7 +23,7 @@ fn every_rollout_parses_and_comes_back() {
     let Some(paths) = rollouts() else { return };
     assert_eq!(paths.len(), 7, "{paths:?}");
     let expected = snapbox::file!["../../data/codex-fixtures.txt"];
-    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("codex", &paths), expected);
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(outlined("codex", &paths), expected);
     come_back("codex", &paths);
 }
 
