@@ -32,7 +32,7 @@ pub use self::head::{Head, ReflogEntry};
 pub use self::locate::{Location, locate};
 pub use self::names::Names;
 pub use self::refs::{Branch, Merged, Tip, backoff, fault_point, has_fault};
-pub use self::remote::{Asking, Push};
+pub use self::remote::{Asking, Fetch, Push};
 pub use self::walk::{Order, Range, Step};
 pub use self::worktrees::Worktree;
 

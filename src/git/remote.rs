@@ -3,6 +3,8 @@
 //! All of it is `git` itself: credentials and transports are its business. What we fetch goes to refs of our own, never
 //! onto those we write.
 
+use std::path::{Path, PathBuf};
+
 use bstr::ByteSlice as _;
 
 use super::{ObjectId, Order, Range, Repository, git};
@@ -10,6 +12,17 @@ use crate::error::{Error, Kind, Result};
 
 /// Beyond so many new commits, `git fetch` proves as quickly that nothing is missing.
 const MAX_NEWS: usize = 1000;
+
+/// A ref of a remote that is to be fetched.
+#[derive(Clone, Debug)]
+pub struct Fetch {
+    /// What the remote calls it.
+    pub ref_name: String,
+    /// Where the remote had it when we looked. What is fetched may be newer.
+    pub commit_id: ObjectId,
+    /// The ref of ours that shall point there.
+    pub tracking: String,
+}
 
 /// How a ref of a remote is to change.
 #[derive(Clone, Debug)]
@@ -20,6 +33,32 @@ pub struct Push {
     pub commit_id: ObjectId,
     /// Where the remote had it when we looked; the push is refused if it has moved since. `None` for nowhere.
     pub expected: Option<ObjectId>,
+}
+
+/// How a remote is reached.
+enum Way {
+    /// `git fetch-pack` talks to this URL itself.
+    Pack(String),
+    /// A program of Git's is told what to fetch.
+    Helper { program: String, url: String },
+}
+
+/// What came from a remote.
+struct Fetched {
+    /// Where each of the refs is there, in the order they were asked for.
+    tips: Vec<ObjectId>,
+    _locks: Locks,
+}
+
+/// Files that keep new packs from being tidied away, until refs point at what is in them.
+struct Locks(Vec<PathBuf>);
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 /// Whether a person is there to be asked for a password.
@@ -78,7 +117,7 @@ impl Repository {
         Ok(parsed.filter(|(name, _)| names.contains(&name.as_str())).collect())
     }
 
-    /// Fetches refs of a remote to refs of ours, wherever those were. Each pair is a name there and a name here.
+    /// Fetches refs of a remote to refs of ours, wherever those were.
     ///
     /// Nothing else is fetched or changed, whatever the configuration says. `option` is one more for `git fetch`,
     /// which says what a partial clone leaves where it is, or that all shall come once more.
@@ -86,14 +125,8 @@ impl Repository {
     /// # Errors
     ///
     /// What Git says.
-    pub fn fetch_refs(
-        &self,
-        remote: &str,
-        pairs: &[(String, String)],
-        option: Option<&str>,
-        asking: Asking,
-    ) -> Result<()> {
-        if option.is_none() && self.fetch_news(remote, pairs, asking)? {
+    pub fn fetch_refs(&self, remote: &str, fetches: &[Fetch], option: Option<&str>, asking: Asking) -> Result<()> {
+        if option.is_none() && self.fetch_news(remote, fetches, asking)? {
             return Ok(());
         }
         let mut args: Vec<String> =
@@ -103,7 +136,7 @@ impl Repository {
         args.push("--refmap=".into());
         args.extend(option.map(str::to_owned));
         args.extend(["--".into(), remote.to_owned()]);
-        args.extend(pairs.iter().map(|(theirs, ours)| format!("+{theirs}:{ours}")));
+        args.extend(fetches.iter().map(|fetch| format!("+{}:{}", fetch.ref_name, fetch.tracking)));
         git(args).repository(self).asking(asking).capture().map(drop)
     }
 
@@ -112,56 +145,89 @@ impl Repository {
     /// `git fetch` proves that nothing is missing by reading every tree of what is here, which for notes on a hundred
     /// thousand commits takes ten times as long as all the rest. What was here when it was fetched last has been proved
     /// then; this looks at what has come since.
-    fn fetch_news(&self, remote: &str, pairs: &[(String, String)], asking: Asking) -> Result<bool> {
+    fn fetch_news(&self, remote: &str, fetches: &[Fetch], asking: Asking) -> Result<bool> {
         let mut known = Vec::new();
-        for (_, ours) in pairs {
-            let Some(tip) = self.tip(ours)? else { return Ok(false) };
+        for fetch in fetches {
+            let Some(tip) = self.tip(&fetch.tracking)? else { return Ok(false) };
             known.push(tip.commit_id);
         }
-        let Some(url) = self
-            .plain_url(remote)
-            .filter(|_| self.gix().is_shallow().is_ok_and(|is_shallow| !is_shallow) && !self.is_partial())
-        else {
+        if self.is_partial() || self.gix().is_shallow().unwrap_or(true) {
             return Ok(false);
+        }
+        let fetched = match self.way_to(remote) {
+            Some(Way::Pack(url)) => self.fetch_pack(remote, &url, fetches, asking),
+            Some(Way::Helper { program, url }) => self.fetch_by_helper(&program, remote, &url, fetches, asking),
+            None => return Ok(false),
         };
-        let mut args = vec!["fetch-pack".to_owned(), "--quiet".to_owned(), "--no-progress".to_owned()];
-        let upload_pack = self.config_string(&format!("remote.{remote}.uploadpack"));
-        args.extend(upload_pack.map(|program| format!("--upload-pack={program}")));
-        args.extend([url].into_iter().chain(pairs.iter().map(|(theirs, _)| theirs.clone())));
-        let Ok(output) = git(args).repository(self).asking(asking).capture() else { return Ok(false) };
-        let mut tips = Vec::new();
-        for (theirs, ours) in pairs {
-            let id = output.lines().find_map(|line| {
-                let (hex, name) = line.split_once_str(" ")?;
-                (name == theirs.as_bytes()).then(|| self.parse_id(&hex.to_str_lossy()))?
-            });
-            let Some(id) = id else { return Ok(false) };
-            tips.push((ours, id));
-        }
-        let ids: Vec<ObjectId> = tips.iter().map(|(_, id)| *id).collect();
-        if !self.is_complete(&ids, &known) {
+        let Ok(fetched) = fetched else { return Ok(false) };
+        if fetched.tips.len() != fetches.len() || !self.is_complete(&fetched.tips, &known) {
             return Ok(false);
         }
-        for (ours, id) in tips {
-            self.point_ref(ours, id)?;
+        for (fetch, id) in fetches.iter().zip(&fetched.tips) {
+            self.point_ref(&fetch.tracking, *id)?;
         }
         Ok(true)
     }
 
-    /// Returns the URL of a remote that `git fetch-pack` can talk to: not one that needs a helper, as HTTP does.
-    fn plain_url(&self, remote: &str) -> Option<String> {
+    /// Fetches with the program that `git fetch` is made of.
+    fn fetch_pack(&self, remote: &str, url: &str, fetches: &[Fetch], asking: Asking) -> Result<Fetched> {
+        let mut args = vec!["fetch-pack".to_owned(), "--quiet".to_owned(), "--no-progress".to_owned()];
+        let upload_pack = self.config_string(&format!("remote.{remote}.uploadpack"));
+        args.extend(upload_pack.map(|program| format!("--upload-pack={program}")));
+        args.extend([url.to_owned()].into_iter().chain(fetches.iter().map(|fetch| fetch.ref_name.clone())));
+        let output = git(args).repository(self).asking(asking).capture()?;
+        let id_of = |fetch: &Fetch| {
+            output.lines().find_map(|line| {
+                let (hex, name) = line.split_once_str(" ")?;
+                (name == fetch.ref_name.as_bytes()).then(|| self.parse_id(&hex.to_str_lossy()))?
+            })
+        };
+        Ok(Fetched { tips: fetches.iter().filter_map(id_of).collect(), _locks: Locks(Vec::new()) })
+    }
+
+    /// Fetches with the program that speaks the protocol of `url`, as gitremote-helpers(7) says.
+    fn fetch_by_helper(
+        &self,
+        program: &str,
+        remote: &str,
+        url: &str,
+        fetches: &[Fetch],
+        asking: Asking,
+    ) -> Result<Fetched> {
+        let mut input = String::from("option verbosity 0\noption progress false\n");
+        for fetch in fetches {
+            input.push_str(&format!("fetch {} {}\n", fetch.commit_id, fetch.ref_name));
+        }
+        input.push_str("\n\n");
+        // With later versions such a program only passes on what it is told, and the talking would be ours.
+        let args = ["-c", "protocol.version=0", program, remote, url];
+        let output = git(args).repository(self).asking(asking).input(input.into()).capture()?;
+        let locks = output.lines().filter_map(|line| line.strip_prefix(b"lock ")?.to_path().ok());
+        let is_ours = |path: &&Path| {
+            path.extension().is_some_and(|extension| extension == "keep")
+                && path.parent().is_some_and(|parent| parent.ends_with("objects/pack"))
+        };
+        let locks = Locks(locks.filter(is_ours).map(Path::to_owned).collect());
+        Ok(Fetched { tips: fetches.iter().map(|fetch| fetch.commit_id).collect(), _locks: locks })
+    }
+
+    /// Returns how to fetch from a remote without `git fetch`; `None` where that alone knows it.
+    fn way_to(&self, remote: &str) -> Option<Way> {
         use gix::url::Scheme;
         let found = self.gix().find_remote(remote).ok()?;
         let url = found.url(gix::remote::Direction::Fetch)?;
         let text = url.to_bstring().to_str().ok()?.to_owned();
-        let is_plain = match url.scheme {
+        if self.config_string(&format!("remote.{remote}.vcs")).is_some() || text.starts_with('-') {
+            return None;
+        }
+        match url.scheme {
             // Git looks for a relative path in several places.
-            Scheme::File => text.starts_with('/') || text.starts_with("file://"),
-            Scheme::Ssh | Scheme::Git => true,
-            _ => false,
-        };
-        let has_helper = self.config_string(&format!("remote.{remote}.vcs")).is_some();
-        (is_plain && !has_helper && !text.starts_with('-')).then_some(text)
+            Scheme::File if text.starts_with('/') || text.starts_with("file://") => Some(Way::Pack(text)),
+            Scheme::Ssh | Scheme::Git => Some(Way::Pack(text)),
+            Scheme::Http => Some(Way::Helper { program: "remote-http".into(), url: text }),
+            Scheme::Https => Some(Way::Helper { program: "remote-https".into(), url: text }),
+            _ => None,
+        }
     }
 
     /// Says whether everything is here that came with commits since the known ones.

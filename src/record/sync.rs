@@ -13,7 +13,7 @@ use super::tombstone::{self, Tombstones};
 use super::{Note, State, Unit, purge};
 use crate::archive::{self, Archive};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Asking, ObjectId, Push, Repository};
+use crate::git::{Asking, Fetch, ObjectId, Push, Repository};
 use crate::notes::{self, Resolved, Versions};
 
 /// How often a push is tried when others are faster.
@@ -103,6 +103,12 @@ struct Shared {
     /// Where the remote's is kept.
     tracking: String,
     what: What,
+}
+
+impl Shared {
+    fn fetch(&self, there: ObjectId) -> Fetch {
+        Fetch { ref_name: self.name.clone(), commit_id: there, tracking: self.tracking.clone() }
+    }
 }
 
 /// What a shared ref holds.
@@ -246,18 +252,17 @@ impl<'r> Syncer<'r> {
         plan: Plan,
         synced: &mut Synced,
     ) -> Result<()> {
-        let mut wanted: Vec<&Shared> = Vec::new();
+        let mut wanted: Vec<(What, Fetch)> = Vec::new();
         let known = Known::read(self.repo);
         for shared in shared {
-            let there = at(&shared.name);
-            let has_it = there.is_none() || self.repo.tip(&shared.tracking)?.map(|tip| tip.commit_id) == there;
-            let is_known = there.is_some_and(|id| known.has(&shared.tracking, id));
-            if !has_it && !is_known {
-                wanted.push(shared);
+            let Some(there) = at(&shared.name) else { continue };
+            let has_it = self.repo.tip(&shared.tracking)?.is_some_and(|tip| tip.commit_id == there);
+            if !has_it && !known.has(&shared.tracking, there) {
+                wanted.push((shared.what, shared.fetch(there)));
             }
         }
         if plan.is_dry_run {
-            synced.would.extend(wanted.iter().map(|shared| format!("fetch {} from {remote}", shared.name)));
+            synced.would.extend(wanted.iter().map(|(_, fetch)| format!("fetch {} from {remote}", fetch.ref_name)));
             return Ok(());
         }
         // Without its notes, a partial clone would ask for them one by one; words can wait until they are read.
@@ -268,10 +273,10 @@ impl<'r> Syncer<'r> {
             &[(&[What::Purged, What::Notes, What::Sessions], None)]
         };
         for (whats, filter) in rounds {
-            let wanted = wanted.iter().filter(|shared| whats.contains(&shared.what));
-            let pairs: Vec<_> = wanted.map(|shared| (shared.name.clone(), shared.tracking.clone())).collect();
-            if !pairs.is_empty() {
-                self.repo.fetch_refs(remote, &pairs, *filter, self.asking)?;
+            let wanted = wanted.iter().filter(|(what, _)| whats.contains(what));
+            let fetches: Vec<Fetch> = wanted.map(|(_, fetch)| fetch.clone()).collect();
+            if !fetches.is_empty() {
+                self.repo.fetch_refs(remote, &fetches, *filter, self.asking)?;
             }
         }
         Ok(())
@@ -284,10 +289,9 @@ impl<'r> Syncer<'r> {
     /// What Git says.
     pub fn fetch_again(&self, remote: &str) -> Result<()> {
         let shared = self.shared(remote, What::Sessions);
-        if self.repo.remote_refs(remote, &[&shared.name], self.asking)?.is_empty() {
-            return Ok(());
-        }
-        self.repo.fetch_refs(remote, &[(shared.name, shared.tracking)], Some("--refetch"), self.asking)
+        let theirs = self.repo.remote_refs(remote, &[&shared.name], self.asking)?;
+        let Some((_, there)) = theirs.first() else { return Ok(()) };
+        self.repo.fetch_refs(remote, &[shared.fetch(*there)], Some("--refetch"), self.asking)
     }
 
     /// Joins what was fetched to ours.

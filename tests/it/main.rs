@@ -19,6 +19,7 @@ mod redaction;
 mod resume;
 mod rewriting;
 mod rooms;
+mod server;
 mod setup;
 mod sharing;
 mod signing;

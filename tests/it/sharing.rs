@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::server::{Daemon, Http};
 use crate::support::{Ran, Scratch};
 
 /// A bare repository that stands for the server, and clones of it.
@@ -382,74 +383,10 @@ fn a_clone_without_our_program_can_merge_and_push_the_notes_with_git_alone() {
     assert!(note.contains("a remark of b"), "{note}");
 }
 
-/// A `git daemon` for the server, and a way to it that is cut after so many bytes have come back.
-struct Daemon {
-    child: std::process::Child,
-    port: u16,
-}
-
-impl Daemon {
-    fn start(team: &Team) -> Option<Self> {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let base = format!("--base-path={}", team.scratch.root().display());
-        let mut command = team.scratch.command("git", &team.scratch.root());
-        command.args(["daemon", "--export-all", "--enable=receive-pack", "--listen=127.0.0.1", "--reuseaddr", &base]);
-        // A process group of its own: 'git daemon' starts others.
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.arg(format!("--port={port}")).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-        let child = command.spawn().unwrap();
-        let daemon = Daemon { child, port };
-        for _ in 0..200 {
-            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some(daemon);
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        crate::support::skip("there is no git daemon here");
-        None
-    }
-
-    /// Opens a way to the daemon that is cut after `limit` bytes from either side, and returns its port.
-    fn cut_after(&self, limit: usize) -> u16 {
-        use std::io::{Read as _, Write as _};
-        use std::net::{Shutdown, TcpListener, TcpStream};
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (own, port) = (listener.local_addr().unwrap().port(), self.port);
-        std::thread::spawn(move || {
-            let forward = move |mut from: TcpStream, mut to: TcpStream| {
-                let mut left = limit;
-                let mut buffer = [0; 512];
-                while let Ok(count) = from.read(&mut buffer) {
-                    if count == 0 || count > left || to.write_all(&buffer[..count]).is_err() {
-                        break;
-                    }
-                    left -= count;
-                }
-                let _ = from.shutdown(Shutdown::Both);
-                let _ = to.shutdown(Shutdown::Both);
-            };
-            for client in listener.incoming().flatten() {
-                let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { return };
-                let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-                std::thread::spawn(move || forward(from, to));
-                std::thread::spawn(move || forward(server, client));
-            }
-        });
-        own
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("kill").args(["--", &format!("-{}", self.child.id())]).status();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn a_connection_that_is_cut_anywhere_loses_nothing_and_the_next_sync_goes_on() {
     let team = Team::new();
-    let Some(daemon) = Daemon::start(&team) else { return };
+    let Some(daemon) = Daemon::start(&team.scratch) else { return };
     let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
     let direct = format!("git://127.0.0.1:{}/server.git", daemon.port);
     let mut words = Vec::new();
@@ -473,6 +410,43 @@ fn a_connection_that_is_cut_anywhere_loses_nothing_and_the_next_sync_goes_on() {
     let said: Vec<&str> = words.iter().map(String::as_str).collect();
     team.assert_said(&b, "HEAD", &said);
     team.assert_sound(&b);
+    team.assert_sound(&team.server);
+}
+
+#[test]
+fn over_http_what_is_new_comes_without_reading_all_there_is() {
+    let team = Team::new();
+    let Some(http) = Http::start(&team.scratch, &team.server) else { return };
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    for clone in [&a, &b] {
+        team.git(clone, &["remote", "set-url", "origin", &http.url("server.git")]).ok();
+    }
+    team.says(&a, "HEAD", "one");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.assert_said(&b, "HEAD", &["one"]);
+    // From now on nothing is proved twice; what comes in a pack is kept from 'git gc' only as long as needed.
+    team.says(&a, "HEAD", "two");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let trace = team.scratch.root().join("trace");
+    let mut command = team.scratch.command("git", &b);
+    command.args(["-c", "transfer.unpackLimit=1", "shiftlog", "sync", "-q"]).env("GIT_TRACE", &trace);
+    assert!(command.status().unwrap().success());
+    let trace = fs::read_to_string(trace).unwrap();
+    assert!(trace.contains("remote-http") && trace.contains("fetch-pack"), "{trace}");
+    assert!(!trace.contains("rev-list"), "{trace}");
+    team.assert_said(&b, "HEAD", &["one", "two"]);
+    let packs = fs::read_dir(b.join(".git/objects/pack")).unwrap().flatten().map(|entry| entry.path());
+    assert!(packs.into_iter().all(|path| path.extension().is_none_or(|extension| extension != "keep")));
+    // A server that was put back to an earlier state.
+    team.git(&team.server, &["update-ref", "refs/notes/shiftlog", "refs/notes/shiftlog~1"]).ok();
+    team.says(&b, "HEAD", "three");
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    for clone in [&a, &b] {
+        team.assert_said(clone, "HEAD", &["one", "two", "three"]);
+        team.assert_sound(clone);
+    }
     team.assert_sound(&team.server);
 }
 
