@@ -10,6 +10,7 @@ mod tools;
 mod transport;
 mod values;
 
+use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use rmcp::ServiceExt as _;
@@ -146,27 +147,43 @@ impl Context<'_> {
 }
 
 impl Server {
-    /// Serves until standard input ends.
+    /// Serves standard input and output until the input ends.
     ///
     /// # Errors
     ///
     /// If the runtime cannot be started.
     pub fn serve(self) -> Result<()> {
+        self.serve_on(|| std::io::stdin().lock(), || std::io::stdout().lock())
+    }
+
+    /// Serves a client whose lines come from `input`, until they end, and go to `output`; each is made in the thread that
+    /// uses it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::serve`].
+    pub fn serve_on<I: BufRead, O: Write>(
+        self,
+        input: impl FnOnce() -> I + Send + 'static,
+        output: impl FnOnce() -> O + Send + 'static,
+    ) -> Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .max_blocking_threads(handler::MAX_CALLS)
             .build()
             .map_err(|error| Error::other("cannot start the server").because(error))?;
-        runtime.block_on(async {
-            let transport = transport::Stdio::start()?;
-            let service = handler::NoPanic(handler::Handler::new(self));
-            match service.serve(transport).await {
+        let (wire, writer) = transport::Wire::start(input, output)?;
+        let outcome = runtime.block_on(async {
+            match handler::NoPanic(handler::Handler::new(self)).serve(wire).await {
                 Ok(running) => drop(running.waiting().await),
                 // Input that ends before an opening is no failure.
                 Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => {}
                 Err(error) => return Err(Error::other("cannot serve").because(error.to_string())),
             }
             Ok(())
-        })
+        });
+        drop(runtime);
+        writer.finish();
+        outcome
     }
 }

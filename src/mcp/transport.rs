@@ -4,7 +4,8 @@
 //! sees it: what is malformed is answered here, with the id where one is usable, and never ends the server.
 
 use std::collections::HashSet;
-use std::io::{BufRead as _, Read as _, Write as _};
+use std::io::{BufRead, Read as _, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use rmcp::RoleServer;
@@ -64,33 +65,55 @@ impl Open {
     }
 }
 
-/// Standard input and output.
-pub struct Stdio {
+/// A client: lines come from it, and lines go to it.
+pub struct Wire {
     incoming: channel::Receiver<ClientJsonRpcMessage>,
     outgoing: Option<mpsc::Sender<Line>>,
-    writer: Option<std::thread::JoinHandle<()>>,
     open: Arc<Open>,
+    has_ended: Arc<AtomicBool>,
 }
 
-impl Stdio {
-    /// Starts reading and writing.
+/// The thread that writes.
+pub struct Writer {
+    thread: std::thread::JoinHandle<()>,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl Writer {
+    /// Waits until everything is written, once the input has ended and the [`Wire`] with all its sending is gone.
+    pub fn finish(self) {
+        // Otherwise the reader may be waiting for a line, and keeps the writer waiting.
+        if self.has_ended.load(Ordering::Acquire) {
+            let _ = self.thread.join();
+        }
+    }
+}
+
+impl Wire {
+    /// Starts reading and writing: each in a thread of its own, where `input` and `output` are made.
     ///
     /// # Errors
     ///
     /// If a thread cannot be started.
-    pub fn start() -> Result<Self> {
+    pub fn start<I: BufRead, O: Write>(
+        input: impl FnOnce() -> I + Send + 'static,
+        output: impl FnOnce() -> O + Send + 'static,
+    ) -> Result<(Self, Writer)> {
         let fail = |error: std::io::Error| Error::other("cannot start a thread").because(error);
         let (outgoing, lines) = mpsc::channel::<Line>();
-        let writer = std::thread::Builder::new().name("writer".into()).spawn(move || write(&lines)).map_err(fail)?;
+        let thread =
+            std::thread::Builder::new().name("writer".into()).spawn(move || write(output(), &lines)).map_err(fail)?;
         let (sender, incoming) = channel::channel(QUEUE);
         let open = Arc::new(Open::default());
-        let reader = Reader { sender, replies: outgoing.clone(), open: Arc::clone(&open), is_open: false };
-        std::thread::Builder::new().name("reader".into()).spawn(move || reader.run()).map_err(fail)?;
-        Ok(Stdio { incoming, outgoing: Some(outgoing), writer: Some(writer), open })
+        let reader = Reader { replies: outgoing.clone(), sender, open: Arc::clone(&open), is_open: false };
+        std::thread::Builder::new().name("reader".into()).spawn(move || reader.run(input())).map_err(fail)?;
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let writer = Writer { thread, has_ended: Arc::clone(&has_ended) };
+        Ok((Wire { incoming, outgoing: Some(outgoing), open, has_ended }, writer))
     }
 }
 
-impl Transport<RoleServer> for Stdio {
+impl Transport<RoleServer> for Wire {
     type Error = std::io::Error;
 
     fn send(
@@ -118,6 +141,7 @@ impl Transport<RoleServer> for Stdio {
             None => {
                 // What was asked before the input ended is still answered.
                 self.open.settled().await;
+                self.has_ended.store(true, Ordering::Release);
                 None
             }
         }
@@ -126,16 +150,6 @@ impl Transport<RoleServer> for Stdio {
     async fn close(&mut self) -> std::result::Result<(), Self::Error> {
         self.outgoing = None;
         Ok(())
-    }
-}
-
-impl Drop for Stdio {
-    fn drop(&mut self) {
-        self.outgoing = None;
-        // The reader holds the other sender; it ends with its input.
-        if let Some(writer) = self.writer.take().filter(std::thread::JoinHandle::is_finished) {
-            let _ = writer.join();
-        }
     }
 }
 
@@ -156,11 +170,10 @@ fn serialized(item: &TxJsonRpcMessage<RoleServer>) -> std::io::Result<(String, S
     Ok((message.to_string(), id))
 }
 
-fn write(lines: &mpsc::Receiver<Line>) {
-    let mut stdout = std::io::stdout().lock();
+fn write(mut output: impl Write, lines: &mpsc::Receiver<Line>) {
     for (line, done) in lines {
-        let written = stdout.write_all(line.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
-        if written.and_then(|()| stdout.flush()).is_err() {
+        let written = output.write_all(line.as_bytes()).and_then(|()| output.write_all(b"\n"));
+        if written.and_then(|()| output.flush()).is_err() {
             // Nobody listens any more.
             std::process::exit(0);
         }
@@ -172,8 +185,9 @@ fn write(lines: &mpsc::Receiver<Line>) {
 
 /// Reads lines and decides about them.
 struct Reader {
-    sender: channel::Sender<ClientJsonRpcMessage>,
+    // This goes first: who sees that no more messages come may rely on every reply having been handed on.
     replies: mpsc::Sender<Line>,
+    sender: channel::Sender<ClientJsonRpcMessage>,
     open: Arc<Open>,
     /// Whether the client has opened the conversation.
     is_open: bool,
@@ -187,18 +201,17 @@ enum Verdict {
 }
 
 impl Reader {
-    fn run(mut self) {
-        let mut stdin = std::io::stdin().lock();
+    fn run(mut self, mut input: impl BufRead) {
         let mut is_first = true;
         loop {
             let mut line = Vec::new();
-            match stdin.by_ref().take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut line) {
+            match input.by_ref().take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {}
             }
             if line.len() as u64 > MAX_LINE_BYTES && line.last() != Some(&b'\n') {
                 drop(line);
-                if skip_line(&mut stdin).is_err() {
+                if skip_line(&mut input).is_err() {
                     return;
                 }
                 self.refuse(&Value::Null, -32600, "the message is longer than 16 MiB");
@@ -335,7 +348,7 @@ fn misfit(method: &str, params: Option<&Value>) -> Option<&'static str> {
 }
 
 /// Reads on to the end of the line.
-fn skip_line(input: &mut impl std::io::BufRead) -> std::io::Result<()> {
+fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
     loop {
         let buffer = input.fill_buf()?;
         if buffer.is_empty() {

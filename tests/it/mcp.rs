@@ -554,6 +554,11 @@ fn pipelined_calls_are_all_answered_before_the_end() {
         ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_i64().unwrap()).collect();
     ids.sort_unstable();
     assert_eq!((ran.code, ids), (0, (1..62).collect()));
+    // Nor does a refusal get lost because the input ends with what is refused.
+    for _ in 0..20 {
+        let ran = feed(&mut scratch.command("git-shiftlog-mcp", &scratch.top), b"no message");
+        assert!(ran.stdout.contains("-32700"), "{ran:?}");
+    }
     let silent = feed(&mut scratch.command("git-shiftlog-mcp", &scratch.top), b"");
     assert_eq!((silent.code, silent.stdout.as_str(), silent.stderr.as_str()), (0, "", ""));
 }
