@@ -4,7 +4,7 @@
 //!
 //! | room | what it is about |
 //! | --- | --- |
-//! | [`error`] | kind, message, hints, source |
+//! | [`error`], [`outside`] | kind, message, hints, source; text of others made harmless |
 //! | [`git`], [`transcript`], [`redact`], [`path`] | the repository as Git hands it to us; a conversation as a value; text without secrets; a way to name a value in JSON |
 //! | [`notes`], [`archive`], [`agent`] | bytes on objects; segments; each agent's files, hooks and transcripts |
 //! | [`record`], [`setup`] | a session recorded on a commit; what `init` puts in place |
@@ -19,6 +19,8 @@
 #![warn(missing_docs)]
 
 pub mod error;
+pub mod outside;
+
 pub mod git;
 pub mod path;
 pub mod redact;

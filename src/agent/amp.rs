@@ -13,9 +13,10 @@ use serde_json_borrow::Value;
 
 use super::hooks::{Commands, Handler, HookFile, Shape};
 use super::json::{self, at, field, flag, list, number, string, text};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Ask, Found, Parser, Recorded, Restoration, ask, document, tool};
 use crate::error::{Error, Kind, Result};
+use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
 /// Amp.
@@ -76,12 +77,12 @@ impl Agent for Amp {
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let path = threads().filter(|_| is_plain_id(session_id))?.join(format!("{session_id}.json"));
+        let path = threads().filter(|_| outside::is_plain_id(session_id))?.join(format!("{session_id}.json"));
         read(&path).is_some_and(|thread| has_messages(&thread)).then_some(path)
     }
 
     fn fetch(&self, session_id: &str) -> Result<Option<Vec<u8>>> {
-        if !session_id.starts_with("T-") || !is_plain_id(session_id) {
+        if !session_id.starts_with("T-") || !outside::is_plain_id(session_id) {
             return Ok(None);
         }
         let failed = |reason: &dyn std::fmt::Display| {
@@ -118,7 +119,7 @@ impl Agent for Amp {
 
     fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
         let id = session.session_id;
-        if !id.starts_with("T-") || !is_plain_id(id) {
+        if !id.starts_with("T-") || !outside::is_plain_id(id) {
             return Ok(None);
         }
         // The server has it.
@@ -128,7 +129,7 @@ impl Agent for Amp {
 
     fn session_of_environment(&self) -> Option<String> {
         let is_other = std::env::var("AGENT").is_ok_and(|agent| agent != "amp");
-        std::env::var("AGENT_THREAD_ID").ok().filter(|id| !is_other && id.starts_with("T-") && is_plain_id(id))
+        std::env::var("AGENT_THREAD_ID").ok().filter(|id| !is_other && id.starts_with("T-") && outside::is_plain_id(id))
     }
 
     fn ask(&self) -> Option<&'static Ask> {

@@ -11,9 +11,10 @@ use serde_json_borrow::Value;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, field, list, string, text};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Found, Parser, Recorded, Restoration, prompt, tool};
 use crate::error::{Error, Kind, Result};
+use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
 
 /// Antigravity.
@@ -57,7 +58,7 @@ impl Agent for Antigravity {
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let folder = root().filter(|_| is_plain_id(session_id))?.join("brain").join(session_id);
+        let folder = root().filter(|_| outside::is_plain_id(session_id))?.join("brain").join(session_id);
         log_of(&folder)
     }
 
@@ -68,7 +69,7 @@ impl Agent for Antigravity {
             json::find_in_file(path, ran).is_some_and(|cwd| place::is_below(&cwd, directory))
         };
         let found = |folder: PathBuf| {
-            let session_id = folder.file_name()?.to_str().filter(|id| is_plain_id(id))?.to_owned();
+            let session_id = folder.file_name()?.to_str().filter(|id| outside::is_plain_id(id))?.to_owned();
             let transcript = log_of(&folder).filter(|path| place::is_written_since(path, seconds)).filter(is_here)?;
             Some(Found { session_id, transcript })
         };

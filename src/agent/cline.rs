@@ -11,8 +11,9 @@ use serde_json_borrow::Value;
 
 use super::hooks::{Commands, HookFile, Shape};
 use super::json::{self, at, field, flag, list, string, text};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Found, Parser, document, prompt, tool};
+use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
 
 /// Cline.
@@ -65,7 +66,7 @@ impl Agent for Cline {
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let tasks = tasks().into_iter().filter(|_| is_plain_id(session_id));
+        let tasks = tasks().into_iter().filter(|_| outside::is_plain_id(session_id));
         tasks.map(|tasks| tasks.join(session_id).join(FILE)).find(|path| path.is_file())
     }
 

@@ -11,9 +11,10 @@ use serde_json_borrow::Value;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, at, field, list, number, string, text};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, tool};
 use crate::error::{Error, Result};
+use crate::outside;
 use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolResult};
 
 /// Codex.
@@ -96,7 +97,7 @@ impl Agent for Codex {
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let root = root().filter(|_| is_plain_id(session_id))?;
+        let root = root().filter(|_| outside::is_plain_id(session_id))?;
         let is_it = |path: &PathBuf| id_of(path).is_some_and(|id| id == session_id);
         let days = days(&root, None).into_iter().chain([root.join("archived_sessions")]);
         let mut found: Vec<PathBuf> = days.flat_map(|day| place::entries(&day)).filter(is_it).collect();
@@ -160,7 +161,7 @@ impl Agent for Codex {
         let main = (session.session_id, session.transcript);
         for (id, text) in [main].into_iter().chain(session.sub_agents.iter().map(|(id, text)| (id.as_str(), &text[..])))
         {
-            let Some(path) = place(id, text).filter(|_| is_plain_id(id)) else { return Ok(None) };
+            let Some(path) = place(id, text) else { return Ok(None) };
             files.push((path, Content::Transcript(text.to_vec())));
         }
         let words = ["codex", "resume", session.session_id].map(str::to_owned).to_vec();
@@ -172,7 +173,7 @@ impl Agent for Codex {
     }
 
     fn session_of_environment(&self) -> Option<String> {
-        std::env::var("CODEX_THREAD_ID").ok().filter(|id| is_plain_id(id))
+        std::env::var("CODEX_THREAD_ID").ok().filter(|id| outside::is_plain_id(id))
     }
 
     fn ask(&self) -> Option<&'static Ask> {
@@ -216,7 +217,7 @@ fn id_of(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl")?.strip_prefix("rollout-")?;
     let id = stem.get(stem.len().checked_sub(36)?..)?;
-    is_plain_id(id).then(|| id.to_owned())
+    outside::is_plain_id(id).then(|| id.to_owned())
 }
 
 /// Returns where a rollout goes below `sessions`: it is named by the local time at which it was begun.
@@ -224,7 +225,7 @@ fn file_name(session_id: &str, transcript: &[u8]) -> Option<String> {
     let time = json::find(transcript, |record| meta(record).and_then(|meta| string(meta, "timestamp")))?;
     let begun: jiff::Timestamp = time.parse().ok()?;
     let local = begun.to_zoned(jiff::tz::TimeZone::system());
-    Some(local.strftime(&format!("%Y/%m/%d/rollout-%Y-%m-%dT%H-%M-%S-{session_id}.jsonl")).to_string())
+    Some(format!("{}-{session_id}.jsonl", local.strftime("%Y/%m/%d/rollout-%Y-%m-%dT%H-%M-%S")))
 }
 
 /// Returns what a rollout's first record says of it, with or without an envelope.

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use serde_json_borrow::Value;
 
 use super::json::{self, at, field, list, string, text};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Found, Parser, document, tool};
+use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
 
 /// Continue.
@@ -57,7 +58,7 @@ impl Agent for Continue {
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let path = folder().filter(|_| is_plain_id(session_id))?.join(format!("{session_id}.json"));
+        let path = folder().filter(|_| outside::is_plain_id(session_id))?.join(format!("{session_id}.json"));
         path.is_file().then_some(path)
     }
 
@@ -70,7 +71,7 @@ impl Agent for Continue {
         let mut found = place::sessions(&folder, "json");
         found.retain(|found| {
             found.session_id != INDEX
-                && is_plain_id(&found.session_id)
+                && outside::is_plain_id(&found.session_id)
                 && place::is_written_since(&found.transcript, seconds)
                 && is_here(found)
         });

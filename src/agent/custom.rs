@@ -7,9 +7,10 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json_borrow::Value;
 
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Content, Found, Parser, Recorded, Restoration, json};
 use crate::error::{Error, Kind, Result};
+use crate::outside;
 use crate::transcript::{Message, Part, Role};
 
 /// A description: the values of `shiftlog.agent.<name>.*`.
@@ -50,7 +51,7 @@ impl Custom {
     /// Makes an agent; `None` if the description has no pattern or its name is no plain word. The agent stays for as long
     /// as the process runs.
     pub fn new(definition: Definition) -> Option<&'static Custom> {
-        if !is_plain_id(&definition.name) || definition.transcript.is_empty() {
+        if !outside::is_plain_id(&definition.name) || definition.transcript.is_empty() {
             return None;
         }
         Some(Box::leak(Box::new(Custom {
@@ -94,7 +95,7 @@ impl Custom {
         let files = paths.into_iter().filter(|(path, _)| path.is_file());
         let named = files.filter_map(|(path, id)| {
             let id = session_id.map(str::to_owned).or(id).or_else(|| Some(path.file_stem()?.to_str()?.to_owned()))?;
-            is_plain_id(&id).then_some(Found { session_id: id, transcript: path })
+            outside::is_plain_id(&id).then_some(Found { session_id: id, transcript: path })
         });
         named.collect()
     }
@@ -172,7 +173,7 @@ fn matches(pattern: &str, name: &str) -> Option<Option<String>> {
             let (Some(head), Some(id), Some(tail)) = (name.get(..start), name.get(start..end), name.get(end..)) else {
                 continue;
             };
-            if is_plain_id(id) && fits(before, head) && fits(after, tail) {
+            if outside::is_plain_id(id) && fits(before, head) && fits(after, tail) {
                 return Some(Some(id.to_owned()));
             }
         }
@@ -212,7 +213,7 @@ impl Agent for Custom {
     }
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
-        let found = is_plain_id(session_id).then(|| self.files(directory, Some(session_id)))?;
+        let found = outside::is_plain_id(session_id).then(|| self.files(directory, Some(session_id)))?;
         let is_it = |found: &&Found| {
             self.pattern.contains("{session}") || found.transcript.file_stem().is_some_and(|stem| stem == session_id)
         };
@@ -230,7 +231,7 @@ impl Agent for Custom {
         found.retain(|found| place::is_written_since(&found.transcript, seconds) && is_from_here(&found.transcript));
         for found in &mut found {
             let told = json::find_in_file(&found.transcript, |record| self.member(record, &self.format.session));
-            found.session_id = told.filter(|id| is_plain_id(id)).unwrap_or_else(|| found.session_id.clone());
+            found.session_id = told.filter(|id| outside::is_plain_id(id)).unwrap_or_else(|| found.session_id.clone());
         }
         found
     }
@@ -241,7 +242,7 @@ impl Agent for Custom {
                 .hint(format!("git config shiftlog.agent.{}.resume '<command> {{session}}'", self.name)));
         };
         let id = session.session_id;
-        if !is_plain_id(id) {
+        if !outside::is_plain_id(id) {
             return Ok(None);
         }
         let named = self.pattern.replace("{session}", id);

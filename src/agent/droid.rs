@@ -11,9 +11,10 @@ use serde_json_borrow::Value;
 use super::claude::{encode_directory, records};
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, field, string, text};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, prompt};
 use crate::error::Result;
+use crate::outside;
 use crate::transcript::{Message, Part, Role};
 
 /// Droid.
@@ -54,7 +55,7 @@ impl Agent for Droid {
     }
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
-        let sessions = root().filter(|_| is_plain_id(session_id))?.join("sessions");
+        let sessions = root().filter(|_| outside::is_plain_id(session_id))?.join("sessions");
         let file = format!("{session_id}.jsonl");
         let expected = folders(&sessions, directory).into_iter().chain([sessions.clone()]);
         let others = || place::entries(&sessions).into_iter();
@@ -77,7 +78,7 @@ impl Agent for Droid {
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let id = session.session_id;
-        let Some(root) = root().filter(|_| is_plain_id(id)) else { return Ok(None) };
+        let Some(root) = root().filter(|_| outside::is_plain_id(id)) else { return Ok(None) };
         let sessions = root.join("sessions");
         let [folder, older] = folders(&sessions, directory);
         let file = format!("{id}.jsonl");

@@ -10,9 +10,10 @@ use serde_json_borrow::Value;
 
 use super::hooks::{Commands, HookFile, Shape};
 use super::json::{self, at, field, flag, list, number, string, text};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Content, Found, Parser, Recorded, Restoration, tool};
 use crate::error::Result;
+use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
 /// Pi.
@@ -41,7 +42,7 @@ impl Agent for Pi {
     }
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
-        let sessions = sessions().filter(|_| is_plain_id(session_id))?;
+        let sessions = sessions().filter(|_| outside::is_plain_id(session_id))?;
         let is_it = |path: &PathBuf| id_of(path).as_deref() == Some(session_id);
         let in_folder = |folder: PathBuf| place::entries(&folder).into_iter().rfind(is_it);
         folders(&sessions, directory).into_iter().find_map(in_folder).or_else(|| {
@@ -64,7 +65,7 @@ impl Agent for Pi {
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let Recorded { session_id, transcript, .. } = session;
-        let (Some(sessions), true) = (sessions(), is_plain_id(session_id)) else { return Ok(None) };
+        let (Some(sessions), true) = (sessions(), outside::is_plain_id(session_id)) else { return Ok(None) };
         let head = json::find(transcript, |record| {
             let head = header(record)?;
             Some((string(head, "timestamp")?, string(head, "cwd").unwrap_or_default()))
@@ -119,7 +120,7 @@ fn folder_name(directory: &Path) -> String {
 /// Returns the session that a file's name tells: `<time>_<id>.jsonl`.
 fn id_of(path: &Path) -> Option<String> {
     let (_, id) = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.split_once('_')?;
-    is_plain_id(id).then(|| id.to_owned())
+    outside::is_plain_id(id).then(|| id.to_owned())
 }
 
 fn header<'v>(record: &'v Value<'v>) -> Option<&'v Value<'v>> {

@@ -37,14 +37,6 @@ pub fn has_program(name: &str) -> bool {
     on_path || home().is_some_and(|home| home.join(".local/bin").join(name).is_file())
 }
 
-/// Says whether an id can be a file name and an argument as it stands.
-pub fn is_plain_id(id: &str) -> bool {
-    !id.is_empty()
-        && !id.starts_with('-')
-        && id.len() <= 128
-        && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
-}
-
 /// Says whether a file was written at or after `seconds` (epoch).
 pub fn is_written_since(path: &Path, seconds: i64) -> bool {
     let since = UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or(0));

@@ -10,8 +10,9 @@ use serde_json_borrow::Value;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, field, flag, string, text};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Found, Parser, tool};
+use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
 
 /// Windsurf.
@@ -51,7 +52,7 @@ impl Agent for Windsurf {
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let path = folder().filter(|_| is_plain_id(session_id))?.join(format!("{session_id}.jsonl"));
+        let path = folder().filter(|_| outside::is_plain_id(session_id))?.join(format!("{session_id}.jsonl"));
         path.is_file().then_some(path)
     }
 
@@ -66,7 +67,7 @@ impl Agent for Windsurf {
         };
         let mut found = place::sessions(&folder, "jsonl");
         found.retain(|found| {
-            is_plain_id(&found.session_id)
+            outside::is_plain_id(&found.session_id)
                 && place::is_written_since(&found.transcript, seconds)
                 && is_here(&found.transcript)
         });

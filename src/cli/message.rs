@@ -4,11 +4,11 @@ use std::io::Write as _;
 
 use crate::error::Error;
 use crate::git::Repository;
-use crate::pretty;
+use crate::outside;
 
 fn tell(prefix: &str, text: &str) {
     // A message that cannot be written has nobody to read it.
-    let _ = writeln!(std::io::stderr(), "{prefix}: {}", pretty::line(text));
+    let _ = writeln!(std::io::stderr(), "{prefix}: {}", outside::line(text));
 }
 
 /// Tells that one item failed.

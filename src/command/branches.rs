@@ -8,6 +8,7 @@ use clap::Parser;
 use crate::cli::{self, Outcome, Printing};
 use crate::error::Result;
 use crate::git::date;
+use crate::outside;
 use crate::pretty;
 use crate::record::BranchSummary;
 
@@ -74,7 +75,7 @@ pub fn run() -> ExitCode {
         for summary in &summaries {
             screen.write(|out, style| {
                 if options.json {
-                    return write!(out, "{}{end}", pretty::json(&pretty::branch_object(summary)));
+                    return write!(out, "{}{end}", outside::json(&pretty::branch_object(summary)));
                 }
                 if options.porcelain.is_some() {
                     let last = summary.last_time.map_or_else(|| "-".into(), |seconds| seconds.to_string());
@@ -84,7 +85,7 @@ pub fn run() -> ExitCode {
                 }
                 let mark = if summary.is_current { "*" } else { " " };
                 let last = summary.last_time.map(|seconds| style.date.show(date::Time { seconds, offset: 0 }));
-                let name = pretty::line(&summary.branch.name);
+                let name = outside::line(&summary.branch.name);
                 let name = style.paint(if summary.is_current { &style.new } else { "" }, &format!("{name:<width$}"));
                 let head = style.paint(&style.commit, &names.shorten(summary.branch.commit_id));
                 write!(

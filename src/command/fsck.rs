@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind};
 use crate::git::Repository;
+use crate::outside;
 use crate::pretty;
 use crate::record::fsck::{Checked, Problem, check};
 use crate::record::{Recorder, repair};
@@ -68,10 +69,10 @@ fn lines(repo: &Repository, options: &Options, checked: &Checked, done: &[String
     let is_porcelain = options.porcelain.is_some();
     let mut text = String::new();
     for line in done {
-        text += &format!("{}{}\n", if is_porcelain { "repaired " } else { "" }, pretty::line(line));
+        text += &format!("{}{}\n", if is_porcelain { "repaired " } else { "" }, outside::line(line));
     }
     for problem in &checked.problems {
-        text += &pretty::line(&line_of(problem));
+        text += &outside::line(&line_of(problem));
         text.push('\n');
     }
     if options.unreachable || is_porcelain {
@@ -125,5 +126,5 @@ fn objects(checked: &Checked, done: &[String]) -> String {
     objects.push(json!({"version": 1, "notes": checked.notes, "records": checked.records,
         "segments": checked.segments, "problems": checked.problems.len(), "elsewhere": checked.elsewhere,
         "unreachable": hex(&checked.unreachable), "absent": hex(&checked.absent)}));
-    objects.iter().map(|object| pretty::json(object) + "\n").collect()
+    objects.iter().map(|object| outside::json(object) + "\n").collect()
 }

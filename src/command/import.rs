@@ -10,6 +10,7 @@ use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, has_fault};
+use crate::outside;
 use crate::pretty;
 use crate::record::attribute::{Confidence, Evidence};
 use crate::record::import::{Done, Fate, Link, Plan, Planned, Request, carry_out, lock, plan};
@@ -161,7 +162,7 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, done: Option<&Done>
             None => format!("would record {sessions} on {commits}, archive {archived}\n"),
         };
     }
-    std::io::stdout().write_all(pretty::text(&text).as_bytes()).map_err(Error::output)
+    std::io::stdout().write_all(outside::text(&text).as_bytes()).map_err(Error::output)
 }
 
 /// Returns the objects of a session, a line each: one for each of its commits, or one if it has none.
@@ -176,13 +177,13 @@ fn objects(planned: &Planned, fate: Fate, links: &[&Link]) -> String {
     let (agent, session) = (&planned.key.agent, &planned.key.id);
     if links.is_empty() {
         let object = json!({"version": 1, "agent": agent, "session": session, "fate": fate});
-        return pretty::json(&object) + "\n";
+        return outside::json(&object) + "\n";
     }
     let object = |link: &&Link| {
         let (commit, confidence) = (link.commit_id.to_string(), confidence(link.evidence));
         let object = json!({"version": 1, "agent": agent, "session": session, "fate": fate, "commit": commit,
             "confidence": confidence, "evidence": evidence(link.evidence)});
-        pretty::json(&object) + "\n"
+        outside::json(&object) + "\n"
     };
     links.iter().map(object).collect()
 }

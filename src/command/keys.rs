@@ -8,7 +8,7 @@ use clap::Parser;
 use crate::cli;
 use crate::error::Error;
 use crate::mcp;
-use crate::pretty;
+use crate::outside;
 
 /// List what is at a path of the recorded data
 #[derive(Debug, Parser)]
@@ -27,7 +27,7 @@ pub fn run() -> ExitCode {
 fn print(options: &Options) -> crate::error::Result<()> {
     let mut out = std::io::stdout().lock();
     for key in mcp::keys(&options.path)? {
-        writeln!(out, "{}", pretty::line(&key)).map_err(Error::output)?;
+        writeln!(out, "{}", outside::line(&key)).map_err(Error::output)?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::date;
 use crate::git::{Names, Range, Repository};
+use crate::outside;
 use crate::pretty::{self, Format};
 use crate::record::{Listed, Query};
 
@@ -190,7 +191,7 @@ fn print(
     screen.write(|out, style| match voice {
         Voice::Human => pretty::write_listed(out, listed, &abbreviate(), style),
         Voice::Json => {
-            write!(out, "{}", pretty::json(&pretty::listed_object(listed))).and_then(|()| out.write_all(end))
+            write!(out, "{}", outside::json(&pretty::listed_object(listed))).and_then(|()| out.write_all(end))
         }
         Voice::Porcelain => pretty::write_porcelain(out, listed, end),
         Voice::Format(format) => {

@@ -8,6 +8,7 @@ use clap::Parser;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Result};
 use crate::git::Repository;
+use crate::outside;
 use crate::pretty;
 use crate::record::migrate::{self, Plan};
 use crate::setup::{self, Directory};
@@ -88,7 +89,7 @@ fn report(lines: &[String], is_quiet: bool) -> Result<()> {
     if is_quiet {
         return Ok(());
     }
-    let mut text: String = lines.iter().map(|line| pretty::line(line) + "\n").collect();
+    let mut text: String = lines.iter().map(|line| outside::line(line) + "\n").collect();
     if text.is_empty() {
         text = "nothing to do\n".into();
     }

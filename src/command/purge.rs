@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
+use crate::outside;
 use crate::pretty;
 use crate::record::purge::{Plan, Purged, Target, carry_out, plan};
 use crate::record::{Recorder, State, redaction, sync};
@@ -159,7 +160,7 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) ->
             "sessions": sessions, "objects": purged.objects,
             "left": purged.left.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "otherRefs": purged.other_refs, "agentFiles": purged.agent_files, "remotes": purged.remotes});
-        return std::io::stdout().write_all((pretty::json(&object) + "\n").as_bytes()).map_err(Error::output);
+        return std::io::stdout().write_all((outside::json(&object) + "\n").as_bytes()).map_err(Error::output);
     }
     let text = format!("{} gone from this repository\n", count(purged.objects, "object"));
     std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;

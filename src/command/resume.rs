@@ -10,6 +10,7 @@ use crate::agent;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository, git};
+use crate::outside;
 use crate::pretty::{self, Depth, ToolOutput};
 use crate::record::restore::{Chosen, Restore, Step};
 use crate::record::{Reader, redaction};
@@ -162,17 +163,9 @@ fn print(place: &Place, commit_id: ObjectId, directory: &Path, restore: &Restore
         };
     }
     for words in &restore.commands {
-        text += &format!("run {} in {shown}\n", shell_words(words));
+        text += &format!("run {} in {shown}\n", outside::shell_line(words));
     }
-    std::io::stdout().write_all(pretty::text(&text).as_bytes()).map_err(Error::output)
-}
-
-/// Returns words as a person would type them, those with spaces in quotes.
-fn shell_words(words: &[String]) -> String {
-    let word = |word: &String| {
-        if word.contains(char::is_whitespace) { format!("'{}'", word.replace('\'', "'\\''")) } else { word.clone() }
-    };
-    words.iter().map(word).collect::<Vec<_>>().join(" ")
+    std::io::stdout().write_all(outside::text(&text).as_bytes()).map_err(Error::output)
 }
 
 /// Runs what puts the session in place and then the agent, and returns how that ended.
@@ -186,10 +179,11 @@ fn start(commands: &[Vec<String>], directory: &Path) -> Result<Outcome> {
             command.env_remove(name);
         }
         let status = command.status().map_err(|error| {
-            let words = shell_words(words);
-            Error::other(format!("cannot start '{program}'"))
-                .because(error)
-                .hint(format!("the session is in place: cd {} && {words}", directory.display()))
+            let words = outside::shell_line(words);
+            Error::other(format!("cannot start '{program}'")).because(error).hint(format!(
+                "the session is in place: cd {} && {words}",
+                outside::shell(&directory.to_string_lossy())
+            ))
         })?;
         if !status.success() {
             return Ok(Outcome::No);

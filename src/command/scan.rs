@@ -11,7 +11,7 @@ use crate::archive::Archive;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Result};
 use crate::git::{Range, Repository, date};
-use crate::pretty;
+use crate::outside;
 use crate::record::{Query, redaction};
 use crate::redact::{Finding, RULES, Redactor, expand};
 
@@ -158,9 +158,9 @@ impl Scanner<'_> {
             object.insert("line".into(), line.into());
             object.insert("rule".into(), finding.rule.as_str().into());
             let object = serde_json::Value::Object(object);
-            return self.screen.write(|out, _| write!(out, "{}{end}", pretty::json(&object)));
+            return self.screen.write(|out, _| write!(out, "{}{end}", outside::json(&object)));
         }
-        let place = pretty::line(place);
+        let place = outside::line(place);
         self.screen.write(|out, _| write!(out, "{place}:{line}: {}{end}", finding.rule))
     }
 }

@@ -9,6 +9,7 @@ use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, date};
+use crate::outside;
 use crate::pretty::{self, Depth, ToolOutput};
 use crate::record::{Conversation, Reader};
 
@@ -149,7 +150,7 @@ fn print(
         if options.json {
             let end = options.printing.end();
             let objects = conversations.iter().map(|conversation| pretty::conversation_object(&commit, conversation));
-            return objects.into_iter().try_for_each(|object| write!(out, "{}{end}", pretty::json(&object)));
+            return objects.into_iter().try_for_each(|object| write!(out, "{}{end}", outside::json(&object)));
         }
         if options.format == Some(Layout::Markdown) {
             return conversations.iter().try_for_each(|each| pretty::write_document(out, &commit, each, depth));

@@ -11,6 +11,7 @@ use crate::agent::{self, Ask};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, Repository};
+use crate::outside;
 use crate::pretty;
 use crate::record::{Conversation, Reader, redaction, save_summary, saved_summary};
 use crate::redact::Redactor;
@@ -99,7 +100,7 @@ fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: 
     let redactor = redaction::redactor(repo)?;
     let question = question(repo, options, ask, revision, &commit, conversations, &redactor)?;
     let answer = ask.answer(&question, options.model.as_deref(), Duration::from_secs(options.timeout))?;
-    let text = clean(&redactor, pretty::text(&answer).trim()).trim().to_owned();
+    let text = clean(&redactor, outside::text(&answer).trim()).trim().to_owned();
     if text.is_empty() {
         return Err(Error::other(format!("nothing is left of what {} says without its secrets", ask.name)));
     }
@@ -177,16 +178,16 @@ fn print(
     is_saved: bool,
     has_printed: &mut bool,
 ) -> Result<()> {
-    let summary = pretty::text(summary);
+    let summary = outside::text(summary);
     let mut text = String::new();
     if options.json {
         let mut object = pretty::commit_object(commit);
         object["summary"] = summary.into();
         object["saved"] = is_saved.into();
-        text = format!("{}\n", pretty::json(&object));
+        text = format!("{}\n", outside::json(&object));
     } else {
         if options.revisions.len() > 1 {
-            let subject = pretty::line(&commit.subject().to_str_lossy());
+            let subject = outside::line(&commit.subject().to_str_lossy());
             let gap = if std::mem::replace(has_printed, true) { "\n" } else { "" };
             text = format!("{gap}{} {subject}\n\n", repo.abbreviate(commit.commit_id));
         }

@@ -7,6 +7,7 @@ use clap::Parser;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Repository};
+use crate::outside;
 use crate::pretty;
 use crate::record::remap::Scope;
 use crate::record::sync::{Level, Plan, Synced, Syncer};
@@ -118,7 +119,7 @@ fn report(options: &Options, remote: &str, plan: Plan, synced: &Synced) -> Resul
         let refused: Vec<String> = synced.refused.iter().map(ToString::to_string).collect();
         let object = serde_json::json!({"version": 1, "remote": remote, "dryRun": plan.is_dry_run,
             "received": amount(received), "sent": amount(sent), "refused": refused, "would": synced.would});
-        pretty::json(&object) + "\n"
+        outside::json(&object) + "\n"
     } else if options.quiet {
         String::new()
     } else if plan.is_dry_run && synced.would.is_empty() {

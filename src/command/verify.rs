@@ -10,7 +10,7 @@ use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind};
 use crate::git::sign::State;
 use crate::git::{Names, Order, Range};
-use crate::pretty;
+use crate::outside;
 use crate::record::verify::{Verified, verify};
 
 /// Check that records are intact, and who signed them
@@ -101,7 +101,7 @@ fn line(names: &mut Names<'_>, each: &Verified) -> String {
         Some(false) => ", made for another tree",
         None => "",
     };
-    pretty::line(&line) + "\n"
+    outside::line(&line) + "\n"
 }
 
 fn object(each: &Verified) -> String {
@@ -109,5 +109,5 @@ fn object(each: &Verified) -> String {
         "state": state(each), "problem": each.problem, "signature": each.signature.state.name(),
         "signer": each.signature.signer, "key": each.signature.key,
         "writtenBy": each.written_by.map(|id| id.to_string()), "ownTree": each.is_own_tree});
-    pretty::json(&object) + "\n"
+    outside::json(&object) + "\n"
 }

@@ -31,7 +31,7 @@ pub use self::commit::{Commit, Person};
 pub use self::head::{Head, ReflogEntry};
 pub use self::locate::{Location, locate};
 pub use self::names::Names;
-pub use self::refs::{Branch, Merged, Tip, backoff, fault_point, has_fault};
+pub use self::refs::{Branch, Merged, Tip, backoff, fault_point, has_fault, is_ref_name};
 pub use self::remote::{Asking, Fetch, Push};
 pub use self::walk::{Order, Range, Step};
 pub use self::worktrees::Worktree;

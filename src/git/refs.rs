@@ -58,6 +58,17 @@ pub fn has_fault(name: &str) -> bool {
     cfg!(debug_assertions) && std::env::var_os("SHIFTLOG_FAULT").is_some_and(|wanted| wanted == name)
 }
 
+/// Returns text as the full name of a ref, by Git's rules for those.
+fn full_name(text: &str) -> Result<gix::refs::FullName> {
+    gix::refs::FullName::try_from(text)
+        .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a valid ref name")))
+}
+
+/// Says whether text can be the full name of a ref.
+pub fn is_ref_name(text: &str) -> bool {
+    full_name(text).is_ok()
+}
+
 impl Repository {
     /// Returns where `ref_name` points, or `None` if there is no such ref.
     ///
@@ -316,9 +327,7 @@ impl Repository {
             Some(tip) => PreviousValue::MustExistAndMatch(tip.commit_id.into()),
             None => PreviousValue::MustNotExist,
         };
-        let full_name = gix::refs::FullName::try_from(ref_name)
-            .map_err(|_| Error::new(Kind::Usage, format!("'{ref_name}' is not a valid ref name")))?;
-        let edit = RefEdit::update(full_name, commit_id, expected, message);
+        let edit = RefEdit::update(full_name(ref_name)?, commit_id, expected, message);
         fault_point("commit-written");
         self.gix().edit_references_as(Some(edit), Some(signature)).map_err(|error| {
             let error = fail(error);

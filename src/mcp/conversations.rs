@@ -11,6 +11,7 @@ use super::{Context, Refusal};
 use crate::error::{Error, Kind};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Range, Repository};
+use crate::outside;
 use crate::pretty::{self, Depth, ToolOutput};
 use crate::record::{Conversation, Listed, Query, Reader, redaction};
 use crate::transcript::{Message, Part, Role};
@@ -38,12 +39,12 @@ fn number(arguments: &Arguments, name: &str, default: usize) -> usize {
 
 /// Turns a failure of ours into a sentence for an agent.
 pub(super) fn refusal(error: &Error) -> Refusal {
-    format!("{error}; run 'git shiftlog doctor' if this stays")
+    format!("{}; run 'git shiftlog doctor' if this stays", outside::line(&error.to_string()))
 }
 
 /// Returns a short piece of text that somebody gave us, safe to repeat.
 pub(super) fn quoted(text: &str) -> String {
-    let line = pretty::line(text);
+    let line = outside::line(text);
     if line.chars().count() > 60 { line.chars().take(60).chain(['…']).collect() } else { line }
 }
 
@@ -119,14 +120,14 @@ fn entry(listed: &Listed) -> Value {
     json!({
         "sha": listed.commit.commit_id.to_string(),
         "message": shortened(&listed.commit.subject().to_str_lossy()),
-        "author": pretty::line(&listed.commit.author.name.to_str_lossy()),
+        "author": outside::line(&listed.commit.author.name.to_str_lossy()),
         "date": date(listed.commit.author.time.seconds),
         "messageCount": listed.summaries.iter().map(|summary| summary.messages).fold(0, u64::saturating_add),
     })
 }
 
 fn shortened(text: &str) -> String {
-    let line = pretty::line(text);
+    let line = outside::line(text);
     if line.chars().count() <= EXCERPT_CHARS { line } else { line.chars().take(EXCERPT_CHARS).chain(['…']).collect() }
 }
 
@@ -146,14 +147,14 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     let page = Page::of(&read.conversation, &repo, id, format, offset, number(arguments, "limit", usize::MAX))?;
     let mut structured = json!({
         "sha": id.to_string(),
-        "sessionId": read.conversation.summary.key.id,
-        "timestamp": read.conversation.summary.time,
+        "sessionId": outside::line(&read.conversation.summary.key.id),
+        "timestamp": outside::line(&read.conversation.summary.time),
         "messageCount": read.message_count,
         "transcript": page.text,
         "isIncremental": is_incremental,
         "entryCount": page.entry_count,
     });
-    let mut notes: Vec<String> = read.conversation.problems.iter().map(|problem| pretty::line(problem)).collect();
+    let mut notes: Vec<String> = read.conversation.problems.iter().map(|problem| outside::line(problem)).collect();
     if let Some(next) = page.next_offset {
         structured["nextOffset"] = json!(next);
         notes.push(format!(
@@ -166,7 +167,7 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
         notes.push("an entry that is too long for one answer was cut; 'git shiftlog show --raw' has all of it".into());
     }
     if read.sessions.len() > 1 {
-        structured["sessions"] = json!(read.sessions);
+        structured["sessions"] = cleaned(json!(read.sessions));
         notes.push("several sessions made this commit; name another one with session".into());
     }
     if !notes.is_empty() {
@@ -203,7 +204,7 @@ pub(super) fn read(
     sessions.dedup();
     let wanted = session.or(sessions.first().map(String::as_str)).ok_or_else(nothing)?.to_owned();
     let found = reader.conversations(&note, Some(&wanted), is_full).map_err(|error| match error.kind() {
-        Kind::Missing => format!("{error}; sessions of {short}: {}", sessions.join(", ")),
+        Kind::Missing => outside::line(&format!("{error}; sessions of {short}: {}", sessions.join(", "))),
         _ => refusal(&error),
     })?;
     let mut conversation = found.into_iter().next().ok_or_else(nothing)?;
@@ -243,7 +244,7 @@ impl Page {
             page.text = pretty::document_head(&commit, conversation);
         }
         let entry = |at: usize| match format {
-            "raw" => pretty::text(&lines[at].to_str_lossy()),
+            "raw" => outside::text(&lines[at].to_str_lossy()),
             "markdown" => pretty::document_message(&conversation.messages[at], DEPTH),
             _ => format!("{}\n", message(&conversation.messages[at])),
         };
@@ -276,7 +277,7 @@ fn message(message: &Message) -> Value {
 /// Returns the same with all its text in one place.
 pub(super) fn message_with_text(of: &Message) -> Value {
     let mut object = message(of);
-    object["text"] = json!(pretty::text(&of.text()));
+    object["text"] = json!(outside::text(&of.text()));
     object
 }
 
@@ -288,9 +289,14 @@ pub(super) fn cleaned(mut value: Value) -> Value {
 
 fn clean(value: &mut Value) {
     match value {
-        Value::String(text) => *text = pretty::text(text),
+        Value::String(text) => *text = outside::text(text),
         Value::Array(values) => values.iter_mut().for_each(clean),
-        Value::Object(map) => map.values_mut().for_each(clean),
+        Value::Object(map) => {
+            if map.keys().any(|key| outside::line(key) != *key) {
+                *map = std::mem::take(map).into_iter().map(|(key, value)| (outside::line(&key), value)).collect();
+            }
+            map.values_mut().for_each(clean);
+        }
         _ => {}
     }
 }
@@ -304,7 +310,7 @@ pub fn branches(context: &Context<'_>, _: &Arguments) -> Result<Answer, Refusal>
     let mut bytes = 0;
     for summary in &summaries {
         let branch = json!({
-            "name": pretty::line(&summary.branch.name),
+            "name": outside::line(&summary.branch.name),
             "headSha": summary.branch.commit_id.to_string(),
             "isCurrent": summary.is_current,
             "conversationCount": summary.conversations,
@@ -381,7 +387,7 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
                 let found = json!({
                     "sha": id.to_string(),
                     "date": date(listed.commit.author.time.seconds),
-                    "sessionId": conversation.summary.key.id,
+                    "sessionId": outside::line(&conversation.summary.key.id),
                     "role": role,
                     "excerpt": excerpt,
                     "messageOffset": at,
@@ -425,6 +431,6 @@ fn found_in(message: &Message, pattern: &regex::bytes::Regex) -> Option<(&'stati
         let start = (0..=start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let end = (end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
         let (before, after) = (if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
-        Some((role, format!("{before}{}{after}", pretty::line(&text[start..end]).trim())))
+        Some((role, format!("{before}{}{after}", outside::line(&text[start..end]).trim())))
     })
 }

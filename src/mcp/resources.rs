@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::conversations::{self, Page, quoted};
 use super::{Context, Refusal};
 use crate::git::{ObjectId, Range, Repository};
-use crate::pretty;
+use crate::outside;
 
 /// What the address of a conversation begins with.
 const SCHEME: &str = "shiftlog://conversation/";
@@ -61,7 +61,7 @@ pub fn list(context: &Context<'_>, cursor: Option<&str>) -> Outcome {
         .iter()
         .map(|listed| {
             let id = listed.commit.commit_id;
-            let subject = pretty::line(&listed.commit.subject().to_str_lossy());
+            let subject = outside::line(&listed.commit.subject().to_str_lossy());
             json!({ "uri": format!("{SCHEME}{id}"), "name": id.to_hex_with_len(12).to_string(),
                 "title": subject, "mimeType": "text/markdown" })
         })
@@ -95,7 +95,7 @@ pub fn templates() -> Value {
 /// `resources/read`.
 pub fn read(context: &Context<'_>, uri: &str) -> Outcome {
     let missing = |message: String| Failure::Resource { uri: uri.to_owned(), message };
-    let rest = uri.strip_prefix(SCHEME).and_then(percent_decoded);
+    let rest = uri.strip_prefix(SCHEME).and_then(outside::decoded);
     let rest = rest.ok_or_else(|| missing(format!("no such resource: {}", quoted(uri))))?;
     let (revision, session) = match rest.split_once('/') {
         Some((revision, session)) => (revision, Some(session)),
@@ -113,22 +113,6 @@ pub fn read(context: &Context<'_>, uri: &str) -> Outcome {
         ));
     }
     Ok(json!({ "contents": [{ "uri": uri, "mimeType": "text/markdown", "text": text }] }))
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        if *first != b'%' {
-            bytes.push(*first);
-            rest = tail;
-            continue;
-        }
-        let hex = std::str::from_utf8(tail.get(..2)?).ok()?;
-        bytes.push(u8::from_str_radix(hex, 16).ok()?);
-        rest = &tail[2..];
-    }
-    String::from_utf8(bytes).ok()
 }
 
 /// `prompts/list`.
@@ -200,7 +184,8 @@ pub fn complete(context: &Context<'_>, request: &Value) -> Outcome {
         "path" => Vec::new(),
         _ => return Err(nothing()),
     };
-    let values: Vec<String> = values.into_iter().filter(|value| value.starts_with(begun)).collect();
+    let values: Vec<String> =
+        values.into_iter().filter(|value| value.starts_with(begun) && outside::line(value) == *value).collect();
     let shown = &values[..values.len().min(MAX_VALUES)];
     Ok(json!({ "completion": { "values": shown, "total": values.len(), "hasMore": shown.len() < values.len() } }))
 }

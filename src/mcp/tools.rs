@@ -329,7 +329,7 @@ fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<(), String> {
     let properties = schema["properties"].as_object().unwrap_or(&empty);
     for (name, value) in arguments {
         let Some(property) = properties.get(name) else {
-            let name: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+            let name = super::conversations::quoted(name);
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();
             return Err(match known.as_slice() {
                 [] => format!("unknown argument '{name}'; there are none"),

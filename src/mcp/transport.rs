@@ -277,7 +277,7 @@ impl Reader {
             return refuse(&id, -32600, "invalid request: jsonrpc must be \"2.0\"".into());
         }
         if !METHODS.contains(&method.as_str()) {
-            let shown: String = method.chars().filter(|c| !c.is_control()).take(80).collect();
+            let shown = super::conversations::quoted(&method);
             return refuse(&id, -32601, format!("method not found: {shown}"));
         }
         match object.get("params") {

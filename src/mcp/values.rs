@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::tools::Answer;
 use super::{Context, Refusal, Server, conversations};
 use crate::git::locate;
+use crate::outside;
 use crate::path::{self, Document, Keys, Segment};
 use crate::pretty;
 
@@ -59,7 +60,7 @@ pub(super) fn keys(context: &Context<'_>, path: &str, is_index: bool) -> Result<
 
 /// Returns the value at a path as compact JSON.
 pub(super) fn value(context: &Context<'_>, path: &str, is_index: bool) -> Result<String, Refusal> {
-    with_value(context, path, is_index, |value| value.compact())
+    with_value(context, path, is_index, |value| value.compact().map(outside::json_text))
 }
 
 fn with_value<T>(
@@ -147,8 +148,8 @@ fn recorded<'p>(
     let messages: Vec<Value> = read.conversation.messages.iter().map(conversations::message_with_text).collect();
     let value = json!({
         "sha": id.to_string(),
-        "sessionId": read.conversation.summary.key.id,
-        "timestamp": read.conversation.summary.time,
+        "sessionId": outside::line(&read.conversation.summary.key.id),
+        "timestamp": outside::line(&read.conversation.summary.time),
         "messages": messages,
     });
     Ok((value, rest, 1))

@@ -2,7 +2,8 @@
 
 use similar::{ChangeTag, TextDiff};
 
-use super::{Style, sanitize};
+use super::Style;
+use crate::outside;
 use crate::transcript::Edit;
 
 /// Lines of context around a change.
@@ -23,7 +24,7 @@ pub fn lines(edit: &Edit, max_lines: usize, style: &Style) -> Vec<String> {
                 ChangeTag::Insert => ('+', style.new.as_str()),
                 ChangeTag::Equal => (' ', ""),
             };
-            let text = sanitize::text(change.value().trim_end_matches(['\n', '\r']));
+            let text = outside::text(change.value().trim_end_matches(['\n', '\r']));
             lines.push(style.paint(color, &format!("{sign}{text}")));
         }
     }

@@ -4,9 +4,11 @@ use std::io::{self, Write};
 
 use bstr::ByteSlice as _;
 
+use super::count;
 use super::human::{Depth, ToolOutput, argument};
-use super::{count, sanitize};
+use super::markdown::inert;
 use crate::git::{Commit, date};
+use crate::outside;
 use crate::record::Conversation;
 use crate::transcript::{Message, Part, Role};
 
@@ -42,19 +44,19 @@ pub fn document_message(message: &Message, depth: Depth) -> String {
 
 fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation) -> io::Result<()> {
     let summary = &conversation.summary;
-    writeln!(out, "# {}\n", sanitize::line(&commit.subject().to_str_lossy()))?;
+    writeln!(out, "# {}\n", prose(&outside::line(&commit.subject().to_str_lossy())))?;
     writeln!(out, "- commit: `{}`", commit.commit_id)?;
     writeln!(out, "- date: {}", date::Format::STRICT.show(commit.author.time))?;
-    writeln!(out, "- session: {} `{}`", sanitize::line(&summary.key.agent), sanitize::line(&summary.key.id))?;
+    writeln!(out, "- session: {} {}", prose(&summary.key.agent), code(&summary.key.id))?;
     if let Some(model) = &summary.model {
-        writeln!(out, "- model: {}", sanitize::line(model))?;
+        writeln!(out, "- model: {}", prose(model))?;
     }
     writeln!(out, "- size: {}, {}", count(summary.turns, "turn"), count(summary.messages, "message"))?;
     for problem in &conversation.problems {
-        writeln!(out, "- problem: {}", sanitize::line(problem))?;
+        writeln!(out, "- problem: {}", prose(problem))?;
     }
     if let Some(text) = &summary.summary {
-        writeln!(out, "\n**Summary:** {}", sanitize::text(text))?;
+        writeln!(out, "\n**Summary:** {}", inert(&outside::text(text)))?;
     }
     Ok(())
 }
@@ -64,38 +66,44 @@ fn write_message(out: &mut dyn Write, message: &Message, depth: Depth) -> io::Re
         match part {
             Part::Text(text) if message.role == Role::User => {
                 writeln!(out)?;
-                for line in sanitize::text(text).lines() {
+                for line in inert(&outside::text(text)).lines() {
                     writeln!(out, "> {line}")?;
                 }
             }
-            Part::Text(text) => writeln!(out, "\n{}", sanitize::text(text.trim_end()))?,
+            Part::Text(text) => writeln!(out, "\n{}", inert(&outside::text(text.trim_end())))?,
             Part::Thinking(text) if depth.has_thinking => {
-                let text = sanitize::text(text.trim()).replace('<', "&lt;");
+                let text = inert(&outside::text(text.trim()));
                 writeln!(out, "\n<details><summary>thinking</summary>\n\n{text}\n\n</details>")?;
             }
             Part::ToolCall(call) if depth.has_tools => {
-                writeln!(out, "\n- **{}** {}", sanitize::line(&call.name), code(&argument(call)))?;
+                writeln!(out, "\n- **{}** {}", prose(&call.name), code(&argument(call)))?;
                 for edit in &call.edits {
                     let lines = super::diff::lines(edit, usize::MAX - 1, &super::Style::default());
                     write_fenced(out, "diff", &lines.join("\n"))?;
                 }
             }
             Part::ToolResult(result) if depth.has_tools && depth.tool_output != ToolOutput::None => {
-                let text = sanitize::text(result.text.trim_end());
+                let text = outside::text(result.text.trim_end());
                 let max_lines = if depth.tool_output == ToolOutput::Full { usize::MAX } else { 20 };
                 let shown: Vec<&str> = text.lines().take(max_lines).collect();
                 write_fenced(out, "", &shown.join("\n"))?;
             }
-            Part::Attachment(what) => writeln!(out, "\n*[{}]*", sanitize::line(what))?,
-            Part::Notice(text) => writeln!(out, "\n*{}*", sanitize::line(text))?,
+            Part::Attachment(what) => writeln!(out, "\n*[{}]*", prose(what))?,
+            Part::Notice(text) => writeln!(out, "\n*{}*", prose(text))?,
             _ => {}
         }
     }
     Ok(())
 }
 
+/// Returns a name as Markdown, on one line.
+fn prose(text: &str) -> String {
+    inert(&outside::line(text))
+}
+
 /// Returns text as inline code, with as many backticks as it needs.
 fn code(text: &str) -> String {
+    let text = &outside::line(text);
     let fence = "`".repeat(longest_run(text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")

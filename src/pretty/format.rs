@@ -5,6 +5,7 @@ use super::human::main_sessions;
 use bstr::ByteSlice as _;
 
 use crate::git::Person;
+use crate::outside;
 use crate::record::{Listed, Summary};
 
 /// A format, taken apart once and used for every commit.
@@ -107,10 +108,10 @@ fn field(name: &str, listed: &Listed, mut abbreviate: impl FnMut() -> String, st
         (Some('P'), _) => commit.parent_ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ").into(),
         (Some('a'), what) => person(&commit.author, what, style),
         (Some('c'), what) => person(&commit.committer, what, style),
-        (Some('s'), _) => super::sanitize::line(&commit.subject().to_str_lossy()).into(),
-        (Some('b'), _) => super::sanitize::text(&commit.body().to_str_lossy()).into(),
-        (Some('B'), _) => super::sanitize::text(&commit.message.to_str_lossy()).into(),
-        _ => super::sanitize::line(&own(name, &listed.summaries)).into(),
+        (Some('s'), _) => outside::line(&commit.subject().to_str_lossy()).into(),
+        (Some('b'), _) => outside::text(&commit.body().to_str_lossy()).into(),
+        (Some('B'), _) => outside::text(&commit.message.to_str_lossy()).into(),
+        _ => outside::line(&own(name, &listed.summaries)).into(),
     }
 }
 
@@ -118,8 +119,8 @@ fn person(person: &Person, what: &str, style: &Style) -> Vec<u8> {
     use crate::git::date;
     let shown = |name: &str| date::Format::parse(name).unwrap_or_default().show(person.time).into_bytes();
     match what {
-        "n" => super::sanitize::line(&person.name.to_str_lossy()).into(),
-        "e" => super::sanitize::line(&person.email.to_str_lossy()).into(),
+        "n" => outside::line(&person.name.to_str_lossy()).into(),
+        "e" => outside::line(&person.email.to_str_lossy()).into(),
         "I" => date::Format::STRICT.show(person.time).into(),
         "t" => shown("unix"),
         "s" => date::Format::SHORT.show(person.time).into(),

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use bstr::ByteSlice as _;
 
-use super::{Style, count, diff, markdown, sanitize, size};
+use super::{Style, count, diff, markdown, size};
 use crate::git::Commit;
+use crate::outside;
 use crate::record::{Conversation, Listed, Summary};
 use crate::transcript::{Message, Part, Role, Tokens, ToolCall, ToolResult};
 
@@ -47,9 +48,9 @@ const THINKING_LINES: usize = 3;
 pub fn write_commit(out: &mut dyn Write, commit: &Commit, style: &Style) -> io::Result<()> {
     writeln!(out, "{}", style.paint(&style.commit, &format!("commit {}", commit.commit_id)))?;
     let author = format!("{} <{}>", commit.author.name, commit.author.email);
-    writeln!(out, "Author: {}", sanitize::line(&author))?;
+    writeln!(out, "Author: {}", outside::line(&author))?;
     writeln!(out, "Date:   {}", style.date.show(commit.author.time))?;
-    writeln!(out, "\n    {}\n", sanitize::line(&commit.subject().to_str_lossy()))
+    writeln!(out, "\n    {}\n", outside::line(&commit.subject().to_str_lossy()))
 }
 
 /// Writes a conversation: its head, then prompts, answers, thinking, tool calls and their results.
@@ -66,11 +67,11 @@ pub fn write_conversation(
     write_head(out, conversation, style)?;
     if let Some(summary) = &conversation.summary.summary {
         writeln!(out)?;
-        let text = sanitize::text(summary);
+        let text = outside::text(summary);
         markdown::styled(&text, style).lines().try_for_each(|line| writeln!(out, "    {line}"))?;
     }
     for problem in &conversation.problems {
-        writeln!(out, "{}", style.paint(&style.old, &format!("[{}]", sanitize::line(problem))))?;
+        writeln!(out, "{}", style.paint(&style.old, &format!("[{}]", outside::line(problem))))?;
     }
     let mut printer = Printer { out, depth, style, has_printed: false };
     for message in &conversation.messages {
@@ -78,7 +79,7 @@ pub fn write_conversation(
     }
     // Where the words are not here, the record still has the first of them.
     if let Some(prompt) = conversation.summary.prompt.as_deref().filter(|_| conversation.bytes.is_empty()) {
-        printer.block(&[format!("> {}", sanitize::line(prompt))])?;
+        printer.block(&[format!("> {}", outside::line(prompt))])?;
     }
     writeln!(printer.out)
 }
@@ -86,8 +87,8 @@ pub fn write_conversation(
 fn write_head(out: &mut dyn Write, conversation: &Conversation, style: &Style) -> io::Result<()> {
     let summary = &conversation.summary;
     let kind = if summary.key.parent_id().is_some() { "sub-agent" } else { "session" };
-    let mut facts = vec![format!("{} {}", sanitize::line(&summary.key.agent), sanitize::line(&summary.key.id))];
-    facts.extend(summary.model.as_deref().map(sanitize::line));
+    let mut facts = vec![format!("{} {}", outside::line(&summary.key.agent), outside::line(&summary.key.id))];
+    facts.extend(summary.model.as_deref().map(outside::line));
     facts.push(format!("{}, {}", count(summary.turns, "turn"), count(summary.messages, "message")));
     facts.push(size(conversation.bytes.len() as u64));
     facts.extend(summary.tokens.map(tokens));
@@ -131,7 +132,7 @@ impl Printer<'_> {
     }
 
     fn words(&mut self, message: &Message, text: &str) -> io::Result<()> {
-        let text = sanitize::text(text.trim_end());
+        let text = outside::text(text.trim_end());
         let taken_back = if message.is_abandoned { " (taken back)" } else { "" };
         if message.role == Role::User && !message.is_sidechain {
             let prompt = |line: &str| self.style.paint(&self.style.user, &format!("> {line}"));
@@ -151,7 +152,7 @@ impl Printer<'_> {
     }
 
     fn notice(&mut self, text: &str) -> io::Result<()> {
-        let lines: Vec<String> = sanitize::text(text).lines().map(str::to_owned).collect();
+        let lines: Vec<String> = outside::text(text).lines().map(str::to_owned).collect();
         let lines = diff::shortened(lines, THINKING_LINES, self.style);
         let lines: Vec<String> =
             lines.iter().map(|line| self.style.paint(&self.style.dim, &format!("-- {line}"))).collect();
@@ -159,7 +160,7 @@ impl Printer<'_> {
     }
 
     fn thinking(&mut self, text: &str) -> io::Result<()> {
-        let text = sanitize::text(text);
+        let text = outside::text(text);
         let lines: Vec<String> = text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
         let lines = diff::shortened(lines, THINKING_LINES, self.style);
         let lines: Vec<String> =
@@ -168,7 +169,7 @@ impl Printer<'_> {
     }
 
     fn call(&mut self, call: &ToolCall) -> io::Result<()> {
-        let name = self.style.paint(&self.style.tool, &sanitize::line(&call.name));
+        let name = self.style.paint(&self.style.tool, &outside::line(&call.name));
         let mut lines = vec![format!("  {name} {}", shortened_line(self.style.path(&argument(call)), 160))];
         for edit in &call.edits {
             lines.extend(diff::lines(edit, EDIT_LINES, self.style).into_iter().map(|line| format!("    {line}")));
@@ -177,7 +178,7 @@ impl Printer<'_> {
     }
 
     fn result(&mut self, result: &ToolResult) -> io::Result<()> {
-        let text = sanitize::text(result.text.trim_end());
+        let text = outside::text(result.text.trim_end());
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let lines = match self.depth.tool_output {
             ToolOutput::None => return Ok(()),
@@ -192,7 +193,7 @@ impl Printer<'_> {
             writeln!(self.out, "{}", self.style.paint(&self.style.dim, &format!("{mark}{line}")))?;
         }
         if let Some(sub_agent) = &result.sub_agent {
-            let note = format!("    by sub-agent {}", sanitize::line(sub_agent));
+            let note = format!("    by sub-agent {}", outside::line(sub_agent));
             writeln!(self.out, "{}", self.style.paint(&self.style.dim, &note))?;
         }
         Ok(())
@@ -202,15 +203,15 @@ impl Printer<'_> {
 /// Returns what a tool call is about, on one line: its command, its path, or the first text of its input.
 pub fn argument(call: &ToolCall) -> String {
     if let Some(command) = &call.command {
-        return sanitize::line(command);
+        return outside::line(command);
     }
     if let Some(edit) = call.edits.first() {
-        return sanitize::line(&edit.path);
+        return outside::line(&edit.path);
     }
     let keys = ["file_path", "path", "pattern", "url", "query", "description", "prompt"];
     let named = keys.iter().find_map(|key| call.input.get(key)?.as_str());
     let first = || call.input.as_object().and_then(|input| input.values().find_map(|value| value.as_str()));
-    named.or_else(first).map_or_else(|| sanitize::line(&call.input.to_string()), sanitize::line)
+    named.or_else(first).map_or_else(|| outside::line(&call.input.to_string()), outside::line)
 }
 
 fn shortened_line(line: &str, max_chars: usize) -> String {
@@ -232,12 +233,12 @@ pub fn write_listed(out: &mut dyn Write, listed: &Listed, abbreviated: &str, sty
             agents.push(agent);
         }
     }
-    let agents = sanitize::line(&agents.join(","));
+    let agents = outside::line(&agents.join(","));
     let messages: u64 = main_sessions(&listed.summaries).map(|summary| summary.messages).fold(0, u64::saturating_add);
     let prompt = || listed.summaries.iter().find_map(|summary| summary.prompt.as_deref());
     let what = match listed.summaries.iter().find_map(|summary| summary.summary.as_deref()).or_else(prompt) {
-        Some(words) => sanitize::line(words),
-        None => sanitize::line(&listed.commit.subject().to_str_lossy()),
+        Some(words) => outside::line(words),
+        None => outside::line(&listed.commit.subject().to_str_lossy()),
     };
     let id = style.paint(&style.commit, abbreviated);
     let date = style.date.show(listed.commit.committer.time);

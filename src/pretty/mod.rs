@@ -11,7 +11,6 @@ mod json;
 mod markdown;
 mod porcelain;
 mod question;
-mod sanitize;
 
 pub use self::document::{document_head, document_message, write_document};
 pub use self::format::Format;
@@ -19,7 +18,6 @@ pub use self::human::{Depth, ToolOutput, write_commit, write_conversation, write
 pub use self::json::{branch_object, commit_object, conversation_object, listed_object, message_object};
 pub use self::porcelain::write_porcelain;
 pub use self::question::summary_question;
-pub use self::sanitize::{json, line, text};
 
 use crate::git::date;
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::sanitize;
+use crate::outside;
 use crate::record::Listed;
 
 /// Writes a line for each record of a commit: commit id, commit time, agent, session, model, turns, messages, input
@@ -14,7 +14,7 @@ use crate::record::Listed;
 pub fn write_porcelain(out: &mut dyn Write, listed: &Listed, end: &[u8]) -> io::Result<()> {
     for summary in &listed.summaries {
         let known = |text: Option<&str>| match text {
-            Some(text) if !text.is_empty() => sanitize::line(text),
+            Some(text) if !text.is_empty() => outside::line(text),
             _ => "-".into(),
         };
         let tokens = |get: fn(&crate::transcript::Tokens) -> u64| {

@@ -3,8 +3,9 @@
 use bstr::{BString, ByteSlice as _};
 use sha2::{Digest as _, Sha256};
 
-use super::{Depth, ToolOutput, document_message, sanitize};
+use super::{Depth, ToolOutput, document_message};
 use crate::git::Commit;
+use crate::outside;
 use crate::record::Conversation;
 
 /// The most that is said of the paths of a commit, in bytes.
@@ -56,7 +57,7 @@ pub fn summary_question(
 fn said(conversations: &[Conversation]) -> String {
     let mut text = String::new();
     for conversation in conversations {
-        text += &format!("Session {}\n", sanitize::line(&conversation.summary.key.to_string()));
+        text += &format!("Session {}\n", outside::line(&conversation.summary.key.to_string()));
         text.extend(conversation.messages.iter().map(|message| document_message(message, DEPTH)));
         text.push('\n');
     }
@@ -64,7 +65,7 @@ fn said(conversations: &[Conversation]) -> String {
 }
 
 fn line(text: &str) -> String {
-    sanitize::line(text).chars().take(MAX_LINE_CHARS).collect()
+    outside::line(text).chars().take(MAX_LINE_CHARS).collect()
 }
 
 /// Returns the beginning and the end of a text that is longer than `max_bytes`, with a line that says what is missing.

@@ -140,7 +140,12 @@ impl<'a> Reading<'a> {
         let source: Result<Box<dyn ReadSeek>> = if agent.is_rendered(transcript) {
             agent.read(transcript).map(|lines| Box::new(Cursor::new(lines)) as _)
         } else {
-            let opened = File::open(transcript).map(|file| Box::new(file) as _);
+            // A pipe that somebody put there would keep us waiting for whoever writes to it.
+            let is_file = transcript.metadata().map(|metadata| metadata.is_file());
+            let opened = is_file.and_then(|is_file| match is_file {
+                true => File::open(transcript).map(|file| Box::new(file) as _),
+                false => Err(std::io::Error::other("it is not a file")),
+            });
             opened.map_err(|error| Error::io("read the transcript", transcript, error))
         };
         match source {

@@ -8,6 +8,7 @@ use super::{Conversation, Reader, State, redaction};
 use crate::agent::{self, Agent, Content, Recorded, Restoration};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
+use crate::outside;
 use crate::transcript::{SessionKey, complete_lines};
 
 /// What to do with a file of the agent's.
@@ -89,6 +90,11 @@ impl Restore {
         let key = chosen.conversation.summary.key.clone();
         let cannot = || Error::new(Kind::Unsupported, format!("cannot take up session {key} again"));
         let agent = agent::find(&key.agent).ok_or_else(cannot)?;
+        // It becomes an argument, and a part of paths in the agent's store; so does the name of each sub-agent.
+        let ids = std::iter::once(&key.id).chain(chosen.sub_agents.iter().map(|(id, _)| id));
+        if !ids.into_iter().all(|id| outside::is_plain_id(id)) {
+            return Err(cannot().because("its name is none that an agent gives"));
+        }
         let transcript = &chosen.conversation.bytes;
         let session = Recorded { session_id: &key.id, transcript, sub_agents: &chosen.sub_agents };
         let Restoration { files, commands } = agent.restoration(session, directory)?.ok_or_else(cannot)?;

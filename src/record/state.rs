@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::process::Process;
 use crate::agent;
 use crate::error::{Error, Result};
+use crate::outside;
 use crate::transcript::SessionKey;
 
 /// The log is started afresh beyond this size; the old one stays beside it.
@@ -278,7 +279,7 @@ impl State {
         if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_LOG_BYTES) {
             let _ = std::fs::rename(&path, self.root.join("log.old"));
         }
-        let line = format!("{} {}\n", crate::git::date::Time::now().to_rfc3339(), line.replace('\n', " "));
+        let line = format!("{} {}\n", crate::git::date::Time::now().to_rfc3339(), outside::line(line));
         let _ = create_dir(&self.root);
         let _ = private().create(true).append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
     }

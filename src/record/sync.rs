@@ -229,18 +229,12 @@ impl<'r> Syncer<'r> {
     }
 
     fn shared(&self, remote: &str, what: What) -> Shared {
-        // A remote that is given by its URL has no name to keep its refs under.
-        let directory = if self.repo.remotes().iter().any(|name| name == remote) {
-            remote.to_owned()
-        } else {
-            format!("url-{:016x}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()))
-        };
         let (name, last) = match what {
             What::Notes => (self.notes_ref.as_str(), notes_name(&self.notes_ref)),
             What::Sessions => (archive::REF, "sessions".into()),
             What::Purged => (tombstone::REF, "purged".into()),
         };
-        Shared { name: name.to_owned(), tracking: format!("refs/shiftlog/remotes/{directory}/{last}"), what }
+        Shared { name: name.to_owned(), tracking: tracking_ref(self.repo, remote, &last), what }
     }
 
     /// Fetches what the remote has and we have not.
@@ -350,6 +344,16 @@ impl<'r> Syncer<'r> {
     }
 }
 
+/// Returns the ref under which a ref of a remote is kept.
+fn tracking_ref(repo: &Repository, remote: &str, last: &str) -> String {
+    // A remote that is given by its URL has no name to keep its refs under.
+    if repo.remotes().iter().any(|name| name == remote) {
+        format!("refs/shiftlog/remotes/{remote}/{last}")
+    } else {
+        format!("refs/shiftlog/remotes/url-{:016x}/{last}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()))
+    }
+}
+
 /// Returns the last part of the name under which a remote's notes are kept. Only what belongs to our own notes is read
 /// beside them.
 fn notes_name(notes_ref: &str) -> Cow<'static, str> {
@@ -368,7 +372,7 @@ fn notes_name(notes_ref: &str) -> Cow<'static, str> {
 pub fn has_news(repo: &Repository, notes_ref: &str, remote: &str, level: Level) -> Result<bool> {
     let pairs = [(notes_ref, notes_name(notes_ref), Level::Notes), (archive::REF, "sessions".into(), Level::All)];
     for (name, last, needed) in pairs {
-        let tracking = format!("refs/shiftlog/remotes/{remote}/{last}");
+        let tracking = tracking_ref(repo, remote, &last);
         let ours = repo.tip(name)?.map(|tip| tip.commit_id);
         if level >= needed && ours.is_some() && ours != repo.tip(&tracking)?.map(|tip| tip.commit_id) {
             return Ok(true);

@@ -11,7 +11,7 @@ use super::plan::{FileKind, Plan};
 use super::{file, hook, hooks_dir};
 use crate::agent;
 use crate::error::{Error, Result};
-use crate::git::Repository;
+use crate::git::{self, Repository};
 use crate::notes;
 
 /// The names that the tools had.
@@ -216,7 +216,7 @@ fn ours(key: &str, value: &str, notes_ref: &mut Option<String>) -> String {
             if name == notes::DEFAULT_REF {
                 return "that is where notes are kept here too".into();
             }
-            let is_safe = name.starts_with("refs/notes/") && name.bytes().all(|byte| byte.is_ascii_graphic());
+            let is_safe = name.starts_with("refs/notes/") && git::is_ref_name(&name);
             if is_safe {
                 *notes_ref = Some(name);
             }

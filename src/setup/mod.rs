@@ -10,7 +10,6 @@ mod file;
 mod hook;
 mod installed;
 mod plan;
-mod quote;
 mod toml;
 
 use std::collections::HashSet;
@@ -27,6 +26,7 @@ use self::plan::{FileKind, Step};
 use crate::agent::{self, Agent, Commands, HookFile, Shape};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
+use crate::outside;
 
 /// The program that every hook runs.
 const HOOK_PROGRAM: &str = "git-shiftlog--hook";
@@ -171,7 +171,7 @@ fn guarded(program: &Path, is_bare_name: bool, args: &str) -> String {
     if is_bare_name {
         format!("command -v {HOOK_PROGRAM} >/dev/null 2>&1 && {HOOK_PROGRAM} {args} || :")
     } else {
-        let program = quote::shell(&program.to_string_lossy());
+        let program = outside::shell(&program.to_string_lossy());
         format!("test -x {program} && {program} {args} || :")
     }
 }

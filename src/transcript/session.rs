@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::outside::{component, decoded};
+
 /// Names a session: the agent, and the id that the agent gave it.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct SessionKey {
@@ -20,7 +22,7 @@ impl SessionKey {
     /// Returns the name as one path component: `<agent>~<id>`, with everything outside `[A-Za-z0-9_.-]`
     /// percent-encoded, never hidden, and at most 200 bytes long (what is cut is replaced by a digest).
     pub fn file_name(&self) -> String {
-        let name = format!("{}~{}", encode(&self.agent), encode(&self.id));
+        let name = format!("{}~{}", component(&self.agent), component(&self.id));
         if name.len() <= 200 {
             return name;
         }
@@ -32,7 +34,7 @@ impl SessionKey {
     /// Returns the session that [`SessionKey::file_name`] names so; `None` if the name was cut, or is none of ours.
     pub fn of_file_name(name: &str) -> Option<Self> {
         let (agent, id) = name.split_once('~')?;
-        let key = SessionKey { agent: decode(agent)?, id: decode(id)? };
+        let key = SessionKey { agent: decoded(agent)?, id: decoded(id)? };
         (key.file_name() == name).then_some(key)
     }
 
@@ -44,36 +46,8 @@ impl SessionKey {
 
 impl fmt::Display for SessionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", encode(&self.agent), encode(&self.id))
+        write!(f, "{}/{}", component(&self.agent), component(&self.id))
     }
-}
-
-fn encode(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut encoded = String::with_capacity(text.len());
-    for (index, byte) in text.bytes().enumerate() {
-        let is_plain = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || (byte == b'.' && index > 0);
-        if is_plain {
-            encoded.push(byte as char);
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
-}
-
-fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digits = [rest.next()?, rest.next()?];
-            bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

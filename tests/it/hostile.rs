@@ -10,7 +10,7 @@ use crate::support::{Ran, Scratch, feed};
 
 /// What must never reach a terminal: escapes that set titles, links and the clipboard, that move the cursor or ask the
 /// terminal; bidirectional overrides and zero-width characters.
-const POISON: &str = "\u{1b}]0;title\u{7}\u{1b}]8;;http://evil\u{1b}\\link\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{1b}P$q\u{1b}\\\u{9b}31m\r\u{8}\u{202e}\u{2066}\u{200b}\u{feff}";
+const POISON: &str = "\u{1b}]0;title\u{7}\u{1b}]8;;http://evil\u{1b}\\link\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{1b}P$q\u{1b}\\\u{9b}31m\r\u{8}\u{202e}\u{2066}\u{200b}\u{feff}\u{61c}\u{2028}\u{e0041}<script>alert(1)</script>";
 
 /// A segment, with whatever header somebody wants to give it.
 fn encode(header: &serde_json::Value, body: &[u8]) -> Vec<u8> {
@@ -160,11 +160,31 @@ fn villain() -> Villain {
     villain
 }
 
+/// Collects every string of a JSON value, those of JSON in a string too.
+fn strings(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(text) => {
+            if let Ok(inner @ (serde_json::Value::Object(_) | serde_json::Value::Array(_))) = serde_json::from_str(text)
+            {
+                strings(&inner, found);
+            }
+            found.push(text.clone());
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|value| strings(value, found)),
+        serde_json::Value::Object(map) => map.iter().for_each(|(key, value)| {
+            found.push(key.clone());
+            strings(value, found);
+        }),
+        _ => {}
+    }
+}
+
 /// Says what of an output a terminal would act on.
 fn unsafe_text(text: &str) -> Vec<char> {
     let is_unsafe = |c: &char| match c {
         '\n' | '\t' => false,
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => true,
+        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => true,
+        '\u{e0000}'..='\u{e007f}' => true,
         c => c.is_control(),
     };
     text.chars().filter(is_unsafe).collect()
@@ -178,11 +198,35 @@ fn assert_harmless(what: &str, ran: &Ran) {
     assert_eq!(unsafe_text(&ran.stderr), [], "{what}: {}", ran.stderr);
 }
 
-/// Runs a command with little memory to have.
+/// The most memory that a command may use, in KiB.
+const MAX_KIB: u64 = 256 << 10;
+
+/// Runs a command, and says how much memory it used at most.
 fn run(scratch: &Scratch, dir: &std::path::Path, args: &[&str]) -> Ran {
-    // Of address space, since nothing limits what is used of it; programs and mapped packs are in it.
-    let script = "ulimit -v 1200000; exec git shiftlog \"$@\"";
-    scratch.run_in(dir, "sh", [&["-c", script, "sh"], args].concat())
+    let (name, args) = args.split_first().unwrap();
+    let program = crate::support::bin_dir().join(format!("git-shiftlog-{name}"));
+    let mut command = scratch.command(program, dir);
+    let child = command.args(args).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn();
+    let child = child.unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let (output, peak_kib) = std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut peak_kib = 0;
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                let status = fs::read_to_string(&status).unwrap_or_default();
+                let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+                peak_kib = peak_kib.max(line.split_whitespace().next().and_then(|kib| kib.parse().ok()).unwrap_or(0));
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            peak_kib
+        });
+        let output = child.wait_with_output().unwrap();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        (output, watch.join().unwrap())
+    });
+    assert!(peak_kib <= MAX_KIB, "{name} {args:?} used {peak_kib} KiB");
+    Ran::of(output)
 }
 
 #[test]
@@ -212,8 +256,11 @@ fn commands_survive(villain: &Villain) {
         vec!["scan", "--archive"],
         vec!["remap", "--dry-run"],
         vec!["purge", "--dry-run", "--match=x"],
-        vec!["get", "conversations"],
-        vec!["keys", "conversations"],
+        vec!["keys", "[conversation][HEAD]"],
+        vec!["get", "[commit][HEAD][records]"],
+        vec!["import", "--dry-run"],
+        vec!["migrate", "--dry-run"],
+        vec!["init", "--dry-run", "--agent=claude"],
         vec!["doctor"],
     ];
     let revisions: Vec<String> = (0..=villain.count).map(|number| format!("HEAD~{number}")).collect();
@@ -221,6 +268,9 @@ fn commands_survive(villain: &Villain) {
         for options in [&["--full", "--tool-output=full"][..], &["--json"], &["--format=markdown"]] {
             commands.push([&["show"], options, &[revision.as_str()]].concat());
         }
+        commands.push(vec!["resume", "--print", revision]);
+        commands.push(vec!["resume", "--print", "--as=codex", revision]);
+        commands.push(vec!["summarise", "--agent=claude", revision]);
     }
     let log = run(scratch, &scratch.top, &["log", "-n", "3"]);
     assert_eq!(log.stdout.lines().count(), 3, "there is something to read: {log:?}");
@@ -258,16 +308,22 @@ fn the_server_survives(villain: &Villain) {
     ask(2, "tools/call", json!({ "name": "shiftlog_list_conversations", "arguments": { "limit": 50 } }));
     ask(3, "resources/list", json!({}));
     for number in 0..villain.count {
-        let arguments = json!({ "commit": format!("HEAD~{number}") });
+        let arguments = json!({ "commit_sha": format!("HEAD~{number}") });
         ask(10 + number, "tools/call", json!({ "name": "shiftlog_get_conversation", "arguments": arguments }));
     }
-    let mut command = villain.scratch.command("sh", &villain.scratch.top);
-    let ran = feed(command.args(["-c", "ulimit -v 1200000; exec git shiftlog mcp"]), input.as_bytes());
+    let ran = feed(&mut villain.scratch.command("git-shiftlog-mcp", &villain.scratch.top), input.as_bytes());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(ran.stdout.lines().count() as u32, 3 + villain.count, "everything is answered: {}", ran.stderr);
     assert_eq!(unsafe_text(&ran.stdout), []);
+    let mut has_read = false;
     for line in ran.stdout.lines() {
         let answer: serde_json::Value = serde_json::from_str(line).unwrap();
         assert_ne!(answer["error"]["code"], -32603, "{line}");
+        has_read |= answer["result"]["structuredContent"]["transcript"].is_string();
+        // What a client makes of it must be harmless too.
+        let mut texts = Vec::new();
+        strings(&answer, &mut texts);
+        texts.iter().for_each(|text| assert_eq!(unsafe_text(text), [], "{text}"));
     }
+    assert!(has_read, "there is something to read");
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 /// The rooms by level, as `lib.rs` lists them.
 const LEVELS: &[(&str, u8)] = &[
     ("error", 0),
+    ("outside", 0),
     ("git", 1),
     ("transcript", 1),
     ("redact", 1),

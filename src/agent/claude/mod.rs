@@ -7,9 +7,10 @@ pub(super) mod records;
 use std::path::{Path, PathBuf};
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
-use super::place::{self, home, is_plain_id};
+use super::place::{self, home};
 use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask};
 use crate::error::Result;
+use crate::outside;
 
 /// Claude Code, with its own files where it keeps them, or in another place.
 pub struct Claude {
@@ -83,7 +84,7 @@ impl Agent for Claude {
     }
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
-        if !is_plain_id(session_id) {
+        if !outside::is_plain_id(session_id) {
             return None;
         }
         let projects = self.root()?.join("projects");
@@ -131,7 +132,8 @@ impl Agent for Claude {
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let Recorded { session_id, transcript, sub_agents } = session;
-        let is_named_well = is_plain_id(session_id) && sub_agents.iter().all(|(id, _)| is_plain_id(id));
+        let is_named_well =
+            outside::is_plain_id(session_id) && sub_agents.iter().all(|(id, _)| outside::is_plain_id(id));
         let Some(root) = self.root().filter(|_| is_named_well) else { return Ok(None) };
         let folder = root.join("projects").join(project_name(directory));
         // It refuses a session whose records say that they are from elsewhere.
@@ -149,7 +151,7 @@ impl Agent for Claude {
     }
 
     fn session_of_environment(&self) -> Option<String> {
-        std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| is_plain_id(id))
+        std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| outside::is_plain_id(id))
     }
 
     fn ask(&self) -> Option<&'static Ask> {
@@ -167,7 +169,7 @@ impl Agent for Claude {
 /// Every UTF-16 unit outside `[A-Za-z0-9]` becomes a dash; beyond 200 characters the rest becomes a hash of the
 /// original. The name cannot be turned back into a path.
 fn project_name(directory: &Path) -> String {
-    if let Some(name) = std::env::var("CLAUDE_CODE_PROJECT_DIR_NAME").ok().filter(|name| is_plain_id(name)) {
+    if let Some(name) = std::env::var("CLAUDE_CODE_PROJECT_DIR_NAME").ok().filter(|name| outside::is_plain_id(name)) {
         return name;
     }
     let resolved = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());

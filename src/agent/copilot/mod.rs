@@ -12,9 +12,10 @@ use serde_json::{Map, Value, json};
 
 use super::hooks::{Commands, Handler, HookFile, Shape};
 use super::json::{self, string, text};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask};
 use crate::error::Result;
+use crate::outside;
 
 /// Copilot CLI.
 pub struct Copilot;
@@ -67,7 +68,7 @@ impl Agent for Copilot {
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let sessions = root().filter(|_| is_plain_id(session_id))?.join("session-state");
+        let sessions = root().filter(|_| outside::is_plain_id(session_id))?.join("session-state");
         // The first releases had no directories.
         let places = [sessions.join(session_id).join("events.jsonl"), sessions.join(format!("{session_id}.jsonl"))];
         places.into_iter().find(|path| path.is_file())
@@ -90,7 +91,7 @@ impl Agent for Copilot {
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let id = session.session_id;
-        let Some(root) = root().filter(|_| is_plain_id(id)) else { return Ok(None) };
+        let Some(root) = root().filter(|_| outside::is_plain_id(id)) else { return Ok(None) };
         let folder = root.join("session-state").join(id);
         let files = vec![
             (folder.join("events.jsonl"), Content::Transcript(session.transcript.to_vec())),

@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 use md5::{Digest as _, Md5};
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, settings, sqlite};
 use crate::error::{Error, Kind, Result};
+use crate::outside;
 
 /// Cursor.
 pub struct Cursor;
@@ -112,7 +113,7 @@ impl Agent for Cursor {
     }
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
-        if !is_plain_id(session_id) {
+        if !outside::is_plain_id(session_id) {
             return None;
         }
         let of_project = |root: &PathBuf| {
@@ -130,7 +131,7 @@ impl Agent for Cursor {
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
         let mut add = |session_id: Option<&str>, transcript: PathBuf, is_written: bool| {
-            let Some(id) = session_id.filter(|id| is_written && is_plain_id(id)) else { return };
+            let Some(id) = session_id.filter(|id| is_written && outside::is_plain_id(id)) else { return };
             if !found.iter().any(|found| found.session_id == id) {
                 found.push(Found { session_id: id.to_owned(), transcript });
             }
@@ -154,7 +155,7 @@ impl Agent for Cursor {
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let id = session.session_id;
-        let Some(home) = place::home().filter(|_| is_plain_id(id)) else { return Ok(None) };
+        let Some(home) = place::home().filter(|_| outside::is_plain_id(id)) else { return Ok(None) };
         let Some(bytes) = store::to_bytes(session.transcript) else {
             let words = "Cursor takes up only chats of its command line, and this one is from the editor";
             return Err(Error::new(Kind::Unsupported, words)
@@ -207,7 +208,7 @@ fn roots() -> Vec<PathBuf> {
 
 /// Returns the database of a chat, wherever it ran.
 fn stored(session_id: &str) -> Option<PathBuf> {
-    let roots = if is_plain_id(session_id) { roots() } else { Vec::new() };
+    let roots = if outside::is_plain_id(session_id) { roots() } else { Vec::new() };
     let folders = roots.into_iter().flat_map(|root| place::entries(&root.join("chats")));
     folders.map(|folder| folder.join(session_id).join(STORE)).find(|store| store.is_file())
 }

@@ -18,9 +18,10 @@ use self::chat::MESSAGES;
 use self::registry::Registry;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, string, text};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, document};
 use crate::error::{Error, Kind, Result};
+use crate::outside;
 
 /// Gemini CLI.
 pub struct Gemini;
@@ -79,7 +80,7 @@ impl Agent for Gemini {
     }
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
-        let root = root().filter(|_| is_plain_id(session_id))?;
+        let root = root().filter(|_| outside::is_plain_id(session_id))?;
         let is_it = |path: &PathBuf| self.head_of(path).is_some_and(|head| head.session_id == session_id);
         let in_folder = |folder: PathBuf| chats(&folder, Some(session_id)).into_iter().rfind(is_it);
         let all = || place::entries(&root.join("tmp")).into_iter().find_map(in_folder);
@@ -93,7 +94,9 @@ impl Agent for Gemini {
         // A document of an earlier release that was taken up again is there once more, under the name that comes last.
         let mut found: HashMap<String, PathBuf> = HashMap::new();
         for path in paths {
-            if let Some(head) = self.head_of(&path).filter(|head| !head.is_sub_agent && is_plain_id(&head.session_id)) {
+            if let Some(head) =
+                self.head_of(&path).filter(|head| !head.is_sub_agent && outside::is_plain_id(&head.session_id))
+            {
                 found.insert(head.session_id, path);
             }
         }
@@ -105,11 +108,11 @@ impl Agent for Gemini {
 
     fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
         let (Some(head), Some(chats)) = (self.head_of(transcript), transcript.parent()) else { return Vec::new() };
-        if !is_plain_id(&head.session_id) {
+        if !outside::is_plain_id(&head.session_id) {
             return Vec::new();
         }
         let mut found = place::sessions(&chats.join(&head.session_id), "jsonl");
-        found.retain(|found| is_plain_id(&found.session_id));
+        found.retain(|found| outside::is_plain_id(&found.session_id));
         for sub_agent in &mut found {
             sub_agent.session_id = format!("{}.{}", head.session_id, sub_agent.session_id);
         }
@@ -118,7 +121,8 @@ impl Agent for Gemini {
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let Recorded { session_id, transcript, sub_agents } = session;
-        let is_named_well = is_plain_id(session_id) && sub_agents.iter().all(|(id, _)| is_plain_id(id));
+        let is_named_well =
+            outside::is_plain_id(session_id) && sub_agents.iter().all(|(id, _)| outside::is_plain_id(id));
         let Some(root) = root().filter(|_| is_named_well) else { return Ok(None) };
         let nameless = || {
             Error::new(Kind::Unsupported, format!("the transcript does not tell that it is session {session_id}"))
@@ -152,7 +156,7 @@ impl Agent for Gemini {
     }
 
     fn session_of_environment(&self) -> Option<String> {
-        std::env::var("GEMINI_SESSION_ID").ok().filter(|id| is_plain_id(id))
+        std::env::var("GEMINI_SESSION_ID").ok().filter(|id| outside::is_plain_id(id))
     }
 
     fn ask(&self) -> Option<&'static Ask> {
@@ -228,7 +232,7 @@ fn folders(root: &Path, directory: &Path) -> Vec<PathBuf> {
     let registry = Registry::read(root).unwrap_or_default();
     let mut folders: Vec<PathBuf> = registry
         .projects()
-        .filter(|(path, slug)| is_plain_id(slug) && place::is_below(path, directory))
+        .filter(|(path, slug)| outside::is_plain_id(slug) && place::is_below(path, directory))
         .map(|(_, slug)| tmp.join(slug))
         .collect();
     if registry.is_empty() {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::place::is_plain_id;
 use crate::error::{Error, Result};
+use crate::outside;
 
 /// `projects.json`: which project has which name.
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl Registry {
         let path = directory.to_string_lossy().into_owned();
         if let Some((_, slug)) = self.projects().find(|(known, _)| *known == path) {
             let odd = || Error::other(format!("Gemini CLI has no proper name for '{path}'"));
-            return Ok((Some(slug.to_owned()).filter(|slug| is_plain_id(slug)).ok_or_else(odd)?, None));
+            return Ok((Some(slug.to_owned()).filter(|slug| outside::is_plain_id(slug)).ok_or_else(odd)?, None));
         }
         let base = plain_name(directory);
         let names = (1..).map(|number| format!("{base}-{number}"));

@@ -17,9 +17,10 @@ use std::path::{Path, PathBuf};
 use self::store::Store;
 use super::hooks::{Commands, HookFile, Shape};
 use super::json::{at, field};
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, document};
 use crate::error::{Error, Result};
+use crate::outside;
 
 /// OpenCode.
 pub struct OpenCode;
@@ -89,7 +90,7 @@ impl Agent for OpenCode {
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let stores = if is_plain_id(session_id) { Store::all() } else { Vec::new() };
+        let stores = if outside::is_plain_id(session_id) { Store::all() } else { Vec::new() };
         Some(stores.into_iter().find(|store| store.has(session_id))?.transcript(session_id))
     }
 
@@ -113,7 +114,7 @@ impl Agent for OpenCode {
     }
 
     fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
-        let Some(data) = place::data().filter(|_| is_plain_id(session.session_id)) else { return Ok(None) };
+        let Some(data) = place::data().filter(|_| outside::is_plain_id(session.session_id)) else { return Ok(None) };
         let id = session.session_id;
         // It takes a session from any file, and keeps it in its database from then on.
         let file = data.join("git-shiftlog").join(format!("{id}.json"));

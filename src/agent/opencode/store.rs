@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::{document, json as record, place, sqlite};
 use crate::error::{Error, Kind, Result};
+use crate::outside;
 
 /// The member with what was added after it was said; see [`Store::lines`].
 const LATER: &str = "shiftlog";
@@ -43,7 +44,7 @@ impl Store {
     /// Takes a session's path apart: the store, and the session's id.
     pub fn of(transcript: &Path) -> Option<(Store, String)> {
         let store = transcript.parent()?;
-        let session_id = transcript.file_name()?.to_str().filter(|id| place::is_plain_id(id))?.to_owned();
+        let session_id = transcript.file_name()?.to_str().filter(|id| outside::is_plain_id(id))?.to_owned();
         if store.is_file() {
             Some((Store::Database(store.to_owned()), session_id))
         } else {
@@ -256,5 +257,5 @@ fn read(path: &Path) -> Option<Value> {
 
 /// Returns the id of a session, a message or a part, which becomes a part of a path.
 fn id_of(value: &Value) -> Option<String> {
-    value["id"].as_str().filter(|id| place::is_plain_id(id)).map(str::to_owned)
+    value["id"].as_str().filter(|id| outside::is_plain_id(id)).map(str::to_owned)
 }

@@ -14,9 +14,10 @@ use bstr::ByteSlice as _;
 use serde_json::Value;
 
 use super::hooks::HookFile;
-use super::place::{self, is_plain_id};
+use super::place;
 use super::{Agent, Found, Parser, Recorded, Restoration, copilot, document};
 use crate::error::{Error, Kind, Result};
+use crate::outside;
 
 /// Copilot Chat in VS Code.
 pub struct VsCode;
@@ -64,7 +65,7 @@ impl Agent for VsCode {
     }
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
-        if !is_plain_id(session_id) {
+        if !outside::is_plain_id(session_id) {
             return None;
         }
         let in_workspace = |workspace: PathBuf| {
@@ -88,7 +89,7 @@ impl Agent for VsCode {
     }
 
     fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
-        if !is_plain_id(session.session_id) {
+        if !outside::is_plain_id(session.session_id) {
             return Ok(None);
         }
         // It writes its own list of chats when it ends, and drops what is not complete in its eyes.

@@ -1,0 +1,160 @@
+//! Text of others on its way into a path, an argument, an address or a terminal: one function for each purpose.
+//!
+//! Two more stand where what they need is: Markdown for a reader of HTML in `pretty`, names of refs in `git`. A test lists
+//! them all, and the places that may do without.
+
+/// Returns text as one component of a path: everything outside `[A-Za-z0-9_.-]` is percent-encoded, and it is never hidden.
+pub fn component(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut encoded = String::with_capacity(text.len());
+    for (index, byte) in text.bytes().enumerate() {
+        let is_plain = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || (byte == b'.' && index > 0);
+        if is_plain {
+            encoded.push(byte as char);
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+/// Says whether an id can be a component of a path and an argument as it stands: `[A-Za-z0-9_-]`, at most 128 of them,
+/// and no `-` in front.
+pub fn is_plain_id(id: &str) -> bool {
+    !id.is_empty()
+        && !id.starts_with('-')
+        && id.len() <= 128
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
+/// Returns text without its percent codes, which is what [`component`] made it of, or a part of an address. `None` if a
+/// code is none, or what comes out is no UTF-8.
+pub fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        if *first != b'%' {
+            bytes.push(*first);
+            rest = tail;
+            continue;
+        }
+        let code = tail.get(..2).filter(|code| code.iter().all(u8::is_ascii_hexdigit))?;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok()?);
+        rest = &tail[2..];
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Returns a word so that a POSIX shell reads it as it is.
+pub fn shell(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Returns words as one line for a shell.
+pub fn shell_line(words: &[String]) -> String {
+    words.iter().map(|word| shell(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Says whether a character can move the cursor, change the terminal's state, or reorder what is read.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Returns text on one line: line ends and tabs become spaces, control, bidi and zero-width characters go.
+pub fn line(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
+    text.chars()
+        .filter_map(|c| match c {
+            '\n' | '\t' | '\r' => Some(' '),
+            c if is_unsafe(c) => None,
+            c => Some(c),
+        })
+        .collect()
+}
+
+/// Returns text with its line ends and tabs, but without control, bidi and zero-width characters.
+pub fn text(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)).collect()
+}
+
+/// Returns a JSON value as text, with escapes for what a terminal would act on: it reads back as the same value.
+pub fn json(value: &serde_json::Value) -> String {
+    json_text(value.to_string())
+}
+
+/// Does the same with JSON that is text already.
+pub fn json_text(text: String) -> String {
+    use std::fmt::Write as _;
+    if text.is_ascii() && !text.contains('\u{7f}') {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unsafe(c) {
+            // Outside strings, JSON has none of these.
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                let _ = write!(safe, "\\u{unit:04x}");
+            });
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_encoded_is_decoded_again() {
+        for text in ["3f6b1c9e-52d4", "../../x", "a\0b\n", "sitz~ung ü.7", ".hidden", ""] {
+            assert_eq!(decoded(&component(text)).as_deref(), Some(text));
+        }
+        for wrong in ["%", "%2", "%+f", "%zz", "%ff"] {
+            assert_eq!(decoded(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_no_option_and_no_path() {
+        assert!(is_plain_id("3f6b1c9e-52d4") && is_plain_id("T-1_a"));
+        for id in ["", "-x", "--help", "a/b", "..", "a b", "a%b", "ü", "a\n", &"x".repeat(129)] {
+            assert!(!is_plain_id(id), "{id}");
+        }
+    }
+
+    #[test]
+    fn odd_words_are_quoted() {
+        assert_eq!(shell("/usr/bin/git-shiftlog--hook"), "/usr/bin/git-shiftlog--hook");
+        assert_eq!(shell("it's here"), r"'it'\''s here'");
+        assert_eq!(shell("$(x);y"), "'$(x);y'");
+        assert_eq!(shell(""), "''");
+    }
+
+    #[test]
+    fn json_reads_back_as_it_was_and_has_nothing_for_the_terminal() {
+        let hostile = serde_json::json!({ "a": "x\u{1b}[31m\u{9b}\u{202e}\u{7f}\u{e0041}é🎉\u{200b}" });
+        let safe = json(&hostile);
+        assert_eq!(text(&safe), safe);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).expect("JSON"), hostile);
+    }
+
+    #[test]
+    fn nothing_reaches_the_terminal_but_text() {
+        let hostile = "a\x1b]52;c;x\x07b\u{9b}31m\u{202e}c\u{200b}\td\r\ne";
+        assert_eq!(text(hostile), "a]52;c;xb31mc\td\ne");
+        assert_eq!(line(hostile), "a]52;c;xb31mc d  e");
+        assert_eq!(text("déjà vu 🎉 日本"), "déjà vu 🎉 日本");
+    }
+}
