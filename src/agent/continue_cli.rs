@@ -66,7 +66,7 @@ impl Agent for Continue {
         let Some(folder) = folder() else { return Vec::new() };
         let is_here = |found: &Found| {
             let cwd = self.read(&found.transcript).ok().and_then(|lines| member(&lines, "workspaceDirectory"));
-            cwd.is_some_and(|cwd| place::is_below(cwd.strip_prefix("file://").unwrap_or(&cwd), directory))
+            cwd.is_some_and(|cwd| place::is_below(&place::path_or_uri(&cwd), directory))
         };
         let mut found = place::sessions(&folder, "json");
         found.retain(|found| {

@@ -75,6 +75,11 @@ pub fn path_of_uri(uri: &str) -> Option<String> {
     decoded(uri.strip_prefix("file://")?).filter(|path| path.starts_with('/'))
 }
 
+/// Returns the path that text is: an address as [`path_of_uri`] reads it, or a path as it stands.
+pub fn path_or_uri(text: &str) -> String {
+    path_of_uri(text).unwrap_or_else(|| text.strip_prefix("file://").unwrap_or(text).to_owned())
+}
+
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

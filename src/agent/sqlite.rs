@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::place;
 use crate::error::{Error, Kind, Result};
+use crate::outside;
 
 /// How long the agent may hold its database before we give up.
 const BUSY: Duration = Duration::from_secs(1);
@@ -45,9 +46,8 @@ fn at_rest(path: &Path) -> Option<String> {
     if head[18] != 2 || !path.is_absolute() {
         return None;
     }
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_');
-    let spelt = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    Some(format!("file:{}?immutable=1", path.to_str()?.bytes().map(spelt).collect::<String>()))
+    let parts: Vec<String> = path.to_str()?.split('/').map(outside::component).collect();
+    Some(format!("file:{}?immutable=1", parts.join("/")))
 }
 
 /// Returns the files that a database is written to: itself, and what is not yet in it.

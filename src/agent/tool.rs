@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::place;
 use crate::transcript::{Edit, ToolCall};
 
 /// The tools that run a command line; small letters and digits only.
@@ -137,15 +138,13 @@ fn first<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
 
 fn edits(input: &Value) -> Vec<Edit> {
     let text = |value: &Value, keys: &[&str]| first(value, keys).map(str::to_owned);
-    // A language server's way to name a file.
-    let plain = |path: &str| path.strip_prefix("file://").unwrap_or(path).to_owned();
-    let path = first(input, PATH).map(plain);
+    let path = first(input, PATH).map(place::path_or_uri);
     let changes = CHANGES.iter().find_map(|key| input.get(key)?.as_array()).filter(|changes| !changes.is_empty());
     let Some(changes) = changes else {
         return path.map(|path| Edit { path, old: text(input, OLD), new: text(input, NEW) }).into_iter().collect();
     };
     let edit = |change: &Value| {
-        let path = first(change, PATH).map(plain).or_else(|| path.clone())?;
+        let path = first(change, PATH).map(place::path_or_uri).or_else(|| path.clone())?;
         Some(Edit { path, old: text(change, OLD), new: text(change, NEW) })
     };
     changes.iter().filter_map(edit).collect()

@@ -61,7 +61,7 @@ impl Agent for Windsurf {
         let is_here = |path: &Path| {
             let place = |step: &Value<'_>| {
                 let inner = field(step, text(step, "type")?)?;
-                PLACES.iter().find_map(|key| text(inner, key)).map(|place| plain_path(place).to_owned())
+                PLACES.iter().find_map(|key| text(inner, key)).map(place::path_or_uri)
             };
             json::find_in_file(path, place).is_some_and(|place| place::is_below(&place, directory))
         };
@@ -82,10 +82,6 @@ impl Agent for Windsurf {
 
 fn folder() -> Option<PathBuf> {
     Some(place::home()?.join(".windsurf/transcripts"))
-}
-
-fn plain_path(path: &str) -> &str {
-    path.strip_prefix("file://").unwrap_or(path)
 }
 
 /// Counts the steps, so that each has an id.

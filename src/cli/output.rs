@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use super::{Color, color};
 use crate::error::{Error, Result};
 use crate::git::{Repository, date};
+use crate::outside;
 use crate::pretty::Style;
 
 /// What a printing command writes to, with the colours to use.
@@ -20,6 +21,15 @@ pub struct Screen {
 pub struct Output {
     writer: Option<BufWriter<Box<dyn Write>>>,
     pager: Option<Child>,
+}
+
+/// Prints text on stdout, without what a terminal would act on.
+///
+/// # Errors
+///
+/// [`Kind::ReaderGone`](crate::error::Kind::ReaderGone) if nobody reads any more.
+pub fn print(text: &str) -> Result<()> {
+    io::stdout().write_all(outside::text(text).as_bytes()).map_err(Error::output)
 }
 
 impl Screen {

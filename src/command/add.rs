@@ -69,7 +69,7 @@ pub fn run() -> ExitCode {
             return Ok(Outcome::No);
         }
         if !options.quiet {
-            println!("recorded session {key} on {}", repo.abbreviate(commit_id));
+            cli::print(&format!("recorded session {key} on {}\n", repo.abbreviate(commit_id)))?;
         }
         Ok(Outcome::Done)
     })

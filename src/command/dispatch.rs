@@ -26,8 +26,8 @@ pub fn run() -> ExitCode {
             cli::finish(cli::show_page(&page).map(|()| Outcome::Done))
         }
         "--version" | "-v" => {
-            println!("git-shiftlog version {}", env!("CARGO_PKG_VERSION"));
-            ExitCode::SUCCESS
+            let version = format!("git-shiftlog version {}\n", env!("CARGO_PKG_VERSION"));
+            cli::finish(cli::print(&version).map(|()| Outcome::Done))
         }
         option if option.starts_with('-') => {
             cli::finish(Err(Error::new(Kind::Usage, format!("unknown option '{option}'")).hint("git shiftlog -h")))
@@ -47,14 +47,13 @@ fn command_name(word: &str) -> &str {
 }
 
 fn print_usage() -> Result<()> {
-    use std::io::Write as _;
     let mut text = String::from("usage: git shiftlog [-h] [--version] <command> [<args>]\n\n");
     let commands = ALL.iter().map(|command| (command.name, command.summary));
     for (name, summary) in commands {
         text.push_str(&format!("   {name:<14}{summary}\n"));
     }
     text.push_str("\n'git shiftlog <command> --help' shows the manual page of a command.\n");
-    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)
+    cli::print(&text)
 }
 
 /// Runs the program of a command in place of this one.

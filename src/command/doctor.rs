@@ -10,7 +10,6 @@ use crate::agent;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Result};
 use crate::git::Repository;
-use crate::outside;
 use crate::record::redaction;
 use crate::setup::{self, Declared, Finding};
 
@@ -61,8 +60,8 @@ pub fn run() -> ExitCode {
                 }
             }
         }
-        use std::io::Write as _;
-        std::io::stdout().write_all(outside::text(&text).as_bytes()).map_err(Error::output)?;
+
+        cli::print(&text)?;
         Ok(outcome)
     })
 }

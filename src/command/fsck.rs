@@ -1,6 +1,5 @@
 //! `git shiftlog fsck`: whether everything that is recorded is there and says what it should.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -57,7 +56,7 @@ pub fn run() -> ExitCode {
             checked = check(&repo, &notes_ref)?;
         }
         let text = if options.json { objects(&checked, &done) } else { lines(&repo, &options, &checked, &done) };
-        std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+        cli::print(&text)?;
         if !checked.problems.is_empty() && !options.repair && !options.json && options.porcelain.is_none() {
             cli::hint(Some(&repo), "'git shiftlog fsck --repair' puts right what can be");
         }

@@ -1,12 +1,10 @@
 //! `git shiftlog get`: one value by its path, as JSON.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::cli;
-use crate::error::Error;
 use crate::mcp;
 
 /// Read one recorded value by its path
@@ -24,8 +22,5 @@ pub fn run() -> ExitCode {
 }
 
 fn print(options: &Options) -> crate::error::Result<()> {
-    let value = mcp::value(&options.path)?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{value}").map_err(Error::output)?;
-    Ok(())
+    cli::print(&(mcp::value(&options.path)? + "\n"))
 }

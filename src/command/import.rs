@@ -1,6 +1,5 @@
 //! `git shiftlog import`: what agents did before anybody recorded it.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -162,7 +161,7 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, done: Option<&Done>
             None => format!("would record {sessions} on {commits}, archive {archived}\n"),
         };
     }
-    std::io::stdout().write_all(outside::text(&text).as_bytes()).map_err(Error::output)
+    cli::print(&text)
 }
 
 /// Returns the objects of a session, a line each: one for each of its commits, or one if it has none.

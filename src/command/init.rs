@@ -76,12 +76,11 @@ pub fn run() -> ExitCode {
 
 /// Prints what was done, or that there was nothing to do.
 pub(super) fn report(steps: &[String], is_quiet: bool) -> Result<Outcome> {
-    use std::io::Write as _;
     if !is_quiet {
         let nothing = ["nothing to do".to_owned()];
         let lines = if steps.is_empty() { &nothing } else { steps };
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        std::io::stdout().write_all(text.as_bytes()).map_err(crate::error::Error::output)?;
+        cli::print(&text)?;
     }
     Ok(Outcome::Done)
 }

@@ -46,7 +46,7 @@ pub fn run() -> ExitCode {
             if !options.dry_run {
                 if options.uninstall { remove(&path)? } else { write(&path, text)? }
             }
-            println!("{verb} {}", path.display());
+            cli::print(&format!("{verb} {}\n", path.display()))?;
         }
         Ok(Outcome::Done)
     })

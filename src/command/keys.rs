@@ -1,12 +1,10 @@
 //! `git shiftlog keys`: the keys of a value by its path.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::cli;
-use crate::error::Error;
 use crate::mcp;
 use crate::outside;
 
@@ -25,9 +23,6 @@ pub fn run() -> ExitCode {
 }
 
 fn print(options: &Options) -> crate::error::Result<()> {
-    let mut out = std::io::stdout().lock();
-    for key in mcp::keys(&options.path)? {
-        writeln!(out, "{}", outside::line(&key)).map_err(Error::output)?;
-    }
-    Ok(())
+    let lines = mcp::keys(&options.path)?.into_iter().map(|key| outside::line(&key) + "\n");
+    cli::print(&lines.collect::<String>())
 }

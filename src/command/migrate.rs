@@ -1,12 +1,11 @@
 //! `git shiftlog migrate`: a repository of the earlier tools of this name becomes one of ours.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::cli::{self, Outcome};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::Repository;
 use crate::outside;
 use crate::pretty;
@@ -93,7 +92,7 @@ fn report(lines: &[String], is_quiet: bool) -> Result<()> {
     if text.is_empty() {
         text = "nothing to do\n".into();
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)
+    cli::print(&text)
 }
 
 /// Tells what is left for the user to look at.

@@ -1,6 +1,6 @@
 //! `git shiftlog purge`: remove a conversation, or a secret inside it, for good.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -139,7 +139,7 @@ fn tell(plan: &Plan, is_dry_run: bool) -> Result<()> {
     for session in &plan.sessions {
         text += &format!("session {session}\n");
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)
+    cli::print(&text)
 }
 
 /// Asks on the terminal; without one, somebody must have said so before.
@@ -160,10 +160,10 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) ->
             "sessions": sessions, "objects": purged.objects,
             "left": purged.left.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "otherRefs": purged.other_refs, "agentFiles": purged.agent_files, "remotes": purged.remotes});
-        return std::io::stdout().write_all((outside::json(&object) + "\n").as_bytes()).map_err(Error::output);
+        return cli::print(&(outside::json(&object) + "\n"));
     }
     let text = format!("{} gone from this repository\n", count(purged.objects, "object"));
-    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+    cli::print(&text)?;
     if !purged.left.is_empty() {
         let error = Error::other(format!(
             "{} cannot be removed: kept packs or borrowed objects have them",

@@ -1,6 +1,5 @@
 //! `git shiftlog remap`: conversations follow commits that were rewritten behind Git's back.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -8,7 +7,7 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::cli::{self, Outcome};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::{ObjectId, Range, Repository};
 use crate::record::HOOK_TIMEOUT_SECS;
 use crate::record::remap::{Carried, Remapped, Scope, remap};
@@ -90,7 +89,7 @@ fn report(repo: &Repository, options: &Options, remapped: &Remapped) -> Result<(
             text += &format!("{} {verb} what was said on {}\n", list(&[carried.to]), list(&carried.from));
         }
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+    cli::print(&text)?;
     for carried in &remapped.ambiguous {
         let (to, from) = (list(&[carried.to]), list(&carried.from));
         cli::warning(&format!("'{to}' makes the same change as commits with different conversations: {from}"));

@@ -1,6 +1,5 @@
 //! `git shiftlog resume`: take the session of a commit up again.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -165,7 +164,7 @@ fn print(place: &Place, commit_id: ObjectId, directory: &Path, restore: &Restore
     for words in &restore.commands {
         text += &format!("run {} in {shown}\n", outside::shell_line(words));
     }
-    std::io::stdout().write_all(outside::text(&text).as_bytes()).map_err(Error::output)
+    cli::print(&text)
 }
 
 /// Runs what puts the session in place and then the agent, and returns how that ended.

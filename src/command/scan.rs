@@ -166,13 +166,12 @@ impl Scanner<'_> {
 }
 
 fn list_rules() -> Result<Outcome> {
-    use std::io::Write as _;
     let mut text = String::new();
     let mut last = "";
     for rule in RULES.iter().filter(|rule| std::mem::replace(&mut last, rule.name) != rule.name) {
         let example: String = expand(rule.example).split('\n').next().unwrap_or_default().chars().take(60).collect();
         text += &format!("{:24} {example}\n", rule.name);
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+    cli::print(&text)?;
     Ok(Outcome::Done)
 }

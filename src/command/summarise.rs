@@ -1,6 +1,5 @@
 //! `git shiftlog summarise`: an agent says what the conversation of a commit comes to.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -193,5 +192,5 @@ fn print(
         }
         text += &format!("{summary}\n");
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)
+    cli::print(&text)
 }

@@ -112,7 +112,6 @@ fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<
 }
 
 fn report(options: &Options, remote: &str, plan: Plan, synced: &Synced) -> Result<()> {
-    use std::io::Write as _;
     let (received, sent) = (synced.received, synced.sent);
     let text = if options.json {
         let amount = |amount: crate::record::sync::Amount| serde_json::json!({"notes": amount.notes, "segments": amount.segments});
@@ -136,5 +135,5 @@ fn report(options: &Options, remote: &str, plan: Plan, synced: &Synced) -> Resul
             count(sent.segments, "segment"),
         )
     };
-    std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)
+    cli::print(&text)
 }

@@ -1,6 +1,5 @@
 //! `git shiftlog verify`: whether the records of commits are intact, and who signed them.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -61,7 +60,7 @@ pub fn run() -> ExitCode {
         if !options.quiet {
             let line = |each: &Verified| if options.json { object(each) } else { line(&mut names, each) };
             let text: String = verified.iter().map(line).collect();
-            std::io::stdout().write_all(text.as_bytes()).map_err(Error::output)?;
+            cli::print(&text)?;
         }
         let is_fine = |each: &Verified| {
             each.problem.is_none()

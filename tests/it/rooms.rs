@@ -74,6 +74,80 @@ fn rooms_use_only_those_above_them() {
     }
 }
 
+/// Marks in the sources of something that text of others can become, and the files that may have them: each with what
+/// keeps it from harm there. All others go through the function that is named first.
+const WAYS: &[(&str, &str, &[&str])] = &[
+    // Lines on a terminal: `cli::print`, `cli::Screen` for what is paged, and the messages on stderr.
+    (
+        "stdout()",
+        "cli::print takes out what a terminal would act on",
+        &[
+            "cli/output.rs", // It is the function; a `Screen` gets text from `pretty`, and `show --raw` says exactly what is stored.
+            "cli/options.rs", // The usage of a command that was typed.
+            "mcp/mod.rs",    // Lines of the protocol, which is JSON of what `mcp` has cleaned.
+        ],
+    ),
+    ("println!(", "cli::print", &[]),
+    ("stderr()", "cli::error, cli::warning, cli::hint", &["cli/message.rs", "cli/progress.rs"]),
+    (
+        "eprint",
+        "cli::error, cli::warning, cli::hint",
+        &[
+            "cli/options.rs",   // What was typed comes back.
+            "command/purge.rs", // A question of ours.
+        ],
+    ),
+    // Components of paths and names of sessions: `outside::component` and `outside::is_plain_id`.
+    ("%{byte:02X}", "outside::component", &["outside.rs"]),
+    ("is_ascii_alphanumeric() || matches!(b, b'-' | b'_')", "outside::is_plain_id", &["outside.rs"]),
+    // Addresses: `outside::decoded`.
+    (
+        "\"file://",
+        "agent::place::path_of_uri and path_or_uri, which let stand what is no code",
+        &["agent/place.rs", "git/remote.rs", "agent/vscode/mod.rs"],
+    ),
+    // Arguments: words that are handed to a program one by one, and `outside::shell` for what a shell reads.
+    (
+        "Command::new(\"sh\")",
+        "nothing of others",
+        &[
+            "cli/output.rs",        // The pager, as Git would run it.
+            "agent/ask/process.rs", // A test.
+        ],
+    ),
+    ("'\\\\''", "outside::shell", &["outside.rs"]),
+    // Names of refs: `git::is_ref_name`, and `tracking_ref` for those of remotes.
+    ("FullName::try_from", "git::is_ref_name", &["git/refs.rs"]),
+    ("\"refs/shiftlog/remotes/{", "record::sync::tracking_ref", &["record/sync.rs"]),
+    // HTML: `pretty::markdown::inert`.
+    ("&lt;", "pretty::markdown::inert", &["pretty/markdown.rs"]),
+];
+
+#[test]
+fn text_of_others_goes_through_one_function_for_each_purpose() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    for file in files {
+        let relative = file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
+        let text = fs::read_to_string(&file).unwrap();
+        let (text, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
+        for (mark, instead, allowed) in WAYS {
+            let is_asked = |line: &str| line.contains("is_terminal()");
+            if text.lines().any(|line| line.contains(mark) && !is_asked(line)) {
+                assert!(allowed.contains(&&*relative), "{relative} has {mark}: {instead}");
+                seen.push((mark, relative.clone()));
+            }
+        }
+    }
+    for (mark, _, allowed) in WAYS {
+        for file in *allowed {
+            assert!(seen.contains(&(mark, (*file).to_owned())), "{file} has no {mark} any more");
+        }
+    }
+}
+
 #[test]
 fn every_program_is_one_line_into_its_command() {
     let bin = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin");
