@@ -33,7 +33,7 @@ pub use self::locate::{Location, locate};
 pub use self::names::Names;
 pub use self::refs::{Branch, Merged, Tip, backoff, fault_point, has_fault, is_ref_name};
 pub use self::remote::{Asking, Fetch, Push};
-pub use self::walk::{Order, Range, Step};
+pub use self::walk::{Met, Order, Range, Step};
 pub use self::worktrees::Worktree;
 
 use crate::error::{Error, Kind, Result};
@@ -48,6 +48,37 @@ const MAX_OBJECT_BYTES: u64 = 512 * 1024 * 1024;
 pub struct Repository {
     inner: gix::Repository,
     user_config: config::Identity,
+}
+
+/// Many pieces of bytes in one place: a thread that hands them to another pays for one allocation.
+#[derive(Default)]
+pub struct Pieces {
+    bytes: Vec<u8>,
+    ranges: Vec<std::ops::Range<usize>>,
+}
+
+impl Pieces {
+    /// Adds a piece.
+    pub fn push(&mut self, piece: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(piece);
+        self.ranges.push(start..self.bytes.len());
+    }
+
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Says whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Returns the pieces in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.ranges.iter().map(|range| &self.bytes[range.clone()])
+    }
 }
 
 impl Repository {
@@ -219,13 +250,15 @@ impl Repository {
     /// # Errors
     ///
     /// As [`Repository::read_blob`].
-    pub fn read_blobs(&self, blob_ids: &[ObjectId], max_bytes: u64) -> Result<Vec<Vec<u8>>> {
+    pub fn read_blobs(&self, blob_ids: &[ObjectId], max_bytes: u64) -> Result<Pieces> {
         let mut order: Vec<usize> = (0..blob_ids.len()).collect();
         let places = pack::places(self, blob_ids);
         order.sort_by_key(|index| places[*index]);
-        let mut blobs = vec![Vec::new(); blob_ids.len()];
+        let mut blobs = Pieces { bytes: Vec::new(), ranges: vec![0..0; blob_ids.len()] };
         for index in order {
-            blobs[index] = self.read_blob(blob_ids[index], max_bytes)?;
+            let start = blobs.bytes.len();
+            blobs.bytes.extend_from_slice(&self.read_blob(blob_ids[index], max_bytes)?);
+            blobs.ranges[index] = start..blobs.bytes.len();
         }
         Ok(blobs)
     }

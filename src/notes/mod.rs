@@ -10,7 +10,7 @@ use bstr::ByteSlice as _;
 
 pub use self::merge::{Resolved, Versions, changed, merge};
 use crate::error::{Error, Kind, Result};
-use crate::git::{ObjectId, Repository, Tip};
+use crate::git::{ObjectId, Pieces, Repository, Tip};
 
 /// The ref that holds our notes unless the user says otherwise.
 pub const DEFAULT_REF: &str = "refs/notes/shiftlog";
@@ -96,7 +96,7 @@ pub fn read(repo: &Repository, note_blob_id: ObjectId) -> Result<Vec<u8>> {
 /// # Errors
 ///
 /// As [`Repository::read_blob`].
-pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Result<Vec<Vec<u8>>> {
+pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Result<Pieces> {
     repo.read_blobs(note_blob_ids, MAX_NOTE_BYTES)
 }
 

@@ -65,6 +65,11 @@ impl Note {
         bytes
     }
 
+    /// Returns the units in order, and gives up the note.
+    pub fn into_units(self) -> Vec<Unit> {
+        self.units
+    }
+
     /// Returns the units in order.
     pub fn units(&self) -> &[Unit] {
         &self.units

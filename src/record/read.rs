@@ -147,19 +147,22 @@ impl<'r> Reader<'r> {
     ///
     /// If a blob cannot be read.
     pub fn notes_of_blobs(&self, blob_ids: &[&[ObjectId]]) -> Result<Vec<Note>> {
-        let mut bytes = notes::read_many(self.repo, &blob_ids.concat())?.into_iter();
-        let merged = |ids: &&[ObjectId]| {
-            let mut notes = bytes.by_ref().take(ids.len()).map(|bytes| {
-                let mut note = Note::parse(&bytes);
-                self.purged.apply(self.repo, &mut note);
-                note
-            });
-            let mut merged = notes.next().unwrap_or_default();
-            notes.for_each(|note| merged.merge(&note));
-            merged.drop_migrated();
-            merged
-        };
-        Ok(blob_ids.iter().map(merged).collect())
+        let blobs = notes::read_many(self.repo, &blob_ids.concat())?;
+        let mut blobs = blobs.iter();
+        Ok(blob_ids.iter().map(|ids| self.note_of(blobs.by_ref().take(ids.len()))).collect())
+    }
+
+    /// Returns the note that is merged from these blobs.
+    pub(super) fn note_of<'b>(&self, blobs: impl Iterator<Item = &'b [u8]>) -> Note {
+        let mut notes = blobs.map(|bytes| {
+            let mut note = Note::parse(bytes);
+            self.purged.apply(self.repo, &mut note);
+            note
+        });
+        let mut merged = notes.next().unwrap_or_default();
+        notes.for_each(|note| merged.merge(&note));
+        merged.drop_migrated();
+        merged
     }
 
     /// Returns a note, put together again from the history of its ref if a merge has damaged it and that is possible.
@@ -226,12 +229,17 @@ impl<'r> Reader<'r> {
 
     /// Returns what the records of a note say, sub-agents behind their sessions.
     pub fn summaries(note: &Note) -> Vec<Summary> {
-        Self::ordered(note).into_iter().map(|(summary, _)| summary).collect()
+        Self::into_summaries(note.clone())
     }
 
-    fn ordered(note: &Note) -> Vec<(Summary, &Unit)> {
-        let mut units: Vec<(Summary, &Unit)> =
-            note.units().iter().filter_map(|unit| Some((Summary::of(unit)?, unit))).collect();
+    /// Does the same with a note that is needed no more.
+    pub(super) fn into_summaries(note: Note) -> Vec<Summary> {
+        let summaries = note.into_units().into_iter().filter_map(|unit| Some((Summary::of(unit)?, ()))).collect();
+        Self::in_order(summaries).into_iter().map(|(summary, ())| summary).collect()
+    }
+
+    /// Puts sub-agents behind their sessions.
+    fn in_order<T>(mut units: Vec<(Summary, T)>) -> Vec<(Summary, T)> {
         if units.iter().any(|(summary, _)| summary.key.parent_id().is_some()) {
             let mut order: HashMap<SessionKey, usize> = HashMap::new();
             for (at, (summary, _)) in units.iter().enumerate() {
@@ -260,7 +268,8 @@ impl<'r> Reader<'r> {
         };
         let mut found: Vec<Conversation> = Vec::new();
         let mut seen = HashSet::new();
-        for (summary, unit) in Self::ordered(note) {
+        let units = note.units().iter().filter_map(|unit| Some((Summary::of(unit.clone())?, unit))).collect();
+        for (summary, unit) in Self::in_order(units) {
             let is_new = seen.insert(summary.key.clone());
             if wanted.as_ref().is_none_or(|key| *key == summary.key) && (is_new || !is_full) {
                 found.push(self.conversation(summary, unit, is_full));
@@ -349,27 +358,27 @@ fn pick(summaries: &[Summary], name: &str) -> Result<SessionKey> {
 
 impl Summary {
     /// Returns what a unit says; `None` for a line that is no record.
-    fn of(unit: &Unit) -> Option<Summary> {
+    fn of(unit: Unit) -> Option<Summary> {
         match unit {
             Unit::Record(record) => Some(Summary {
-                key: record.key(),
-                model: record.model.clone(),
-                time: record.time.clone(),
-                prompt: record.prompt.clone(),
-                summary: record.summary.clone(),
+                key: SessionKey::new(record.agent, record.session),
+                model: record.model,
+                time: record.time,
+                prompt: record.prompt,
+                summary: record.summary,
                 turns: record.turns,
                 messages: record.messages,
                 tokens: record.tokens,
             }),
             Unit::Earlier(earlier, _) => Some(Summary {
                 key: earlier.key(),
-                model: earlier.model.clone(),
-                time: earlier.timestamp.clone(),
-                prompt: None,
-                summary: None,
                 turns: earlier.turns(),
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),
+                model: earlier.model,
+                time: earlier.timestamp,
+                prompt: None,
+                summary: None,
             }),
             Unit::Foreign(_) => None,
         }

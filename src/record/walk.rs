@@ -1,15 +1,16 @@
 //! The commits of a range that have a conversation, newest first.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::mpsc;
 
 use bstr::ByteSlice as _;
 
-use super::{Note, Reader, Summary};
+use super::{Reader, Summary};
 use crate::error::{Error, Result};
-use crate::git::{Commit, ObjectId, Order, Range, Repository};
+use crate::git::{Commit, Met, ObjectId, Order, Pieces, Range, Repository};
 use crate::notes;
 
 /// Which of the noted commits to list. An absent condition holds for all.
@@ -50,8 +51,8 @@ impl Reader<'_> {
     /// Visits the commits of a query until `visit` breaks off.
     ///
     /// The set of noted commits is read first; then history is walked once, and only commits in the set are looked
-    /// at any closer. Where there are many, their notes are read by a second thread while this one walks on: unpacking
-    /// objects is most of the work. Where only a few commits are wanted and they are near, the set is not read.
+    /// at any closer. Where there are many, a second thread walks and reads while this one makes something of what it has
+    /// read. Where only a few commits are wanted and they are near, the set is not read.
     ///
     /// # Errors
     ///
@@ -111,142 +112,134 @@ impl Reader<'_> {
         if noted.is_empty() || query.max_count == Some(0) {
             return Ok((0, query.max_count == Some(0)));
         }
-        let candidates = query.candidates.iter().flatten().map(|id| Ok(*id));
+        let candidates = query.candidates.iter().flatten().map(|id| Ok(Met { commit_id: *id, data: None }));
         let walked = match query.candidates {
             Some(_) => None,
-            None => {
-                Some(self.repo().walk(&query.range, Order::NewestFirst)?.map(|step| step.map(|step| step.commit_id)))
-            }
+            None => Some(self.repo().commits(&query.range)?),
         };
-        let commit_ids = candidates.chain(walked.into_iter().flatten());
-        std::thread::scope(|scope| {
-            let mut lister = Lister { reader: self, query, skipped: 0, listed: 0 };
-            let mut ahead: Option<ReadAhead> = None;
-            let mut window = Vec::new();
-            let mut window_size = FIRST_WINDOW.min(query.max_count.map_or(FIRST_WINDOW, |max| max + query.skip));
-            let mut left = noted.len();
-            for commit_id in commit_ids {
-                let commit_id = commit_id?;
-                let Some(blob_ids) = noted.get(&commit_id) else { continue };
-                window.push((commit_id, blob_ids.as_slice()));
-                left -= 1;
-                if window.len() < window_size && left > 0 {
-                    continue;
-                }
-                let full = std::mem::take(&mut window);
-                match &mut ahead {
-                    None => {
-                        let summaries = self.look_at(&full, usize::MAX)?;
-                        if lister.list(&full, summaries, visit)?.is_break() {
-                            return Ok((lister.skipped + lister.listed, true));
-                        }
-                        if left > WINDOW {
-                            window_size = WINDOW;
-                            ahead = Some(ReadAhead::start(scope, self));
-                        }
-                    }
-                    Some(ahead) => {
-                        ahead.ask(full);
-                        if ahead.is_full() && lister.list_next(ahead, visit)?.is_break() {
-                            return Ok((lister.skipped + lister.listed, true));
-                        }
-                    }
-                }
-                if left == 0 {
+        let commits = candidates.chain(walked.into_iter().flatten());
+        let mut lister = Lister { reader: self, query, skipped: 0, listed: 0 };
+        let first = FIRST_WINDOW.min(query.max_count.map_or(FIRST_WINDOW, |max| max + query.skip));
+        let mut windows = Windows { commits, noted, left: noted.len() };
+        let is_over = |lister: &Lister<'_, '_>, is_over| Ok((lister.skipped + lister.listed, is_over));
+        // A short list comes at once.
+        let window = windows.next(self.repo(), first)?;
+        if lister.list(&window, visit)?.is_break() {
+            return is_over(&lister, true);
+        }
+        if windows.left <= WINDOW || query.candidates.is_some() {
+            while windows.left > 0 {
+                let window = windows.next(self.repo(), WINDOW)?;
+                if window.is_empty() {
                     break;
                 }
-            }
-            while let Some(ahead) = ahead.as_mut().filter(|ahead| !ahead.is_empty()) {
-                if lister.list_next(ahead, visit)?.is_break() {
-                    return Ok((lister.skipped + lister.listed, true));
+                if lister.list(&window, visit)?.is_break() {
+                    return is_over(&lister, true);
                 }
             }
-            let summaries = self.look_at(&window, usize::MAX)?;
-            let is_over = lister.list(&window, summaries, visit)?.is_break();
-            Ok((lister.skipped + lister.listed, is_over))
+            return is_over(&lister, false);
+        }
+        drop(windows);
+        let seen = window.commits.len();
+        let git_dir = self.repo().git_dir();
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::sync_channel(WINDOWS_AHEAD);
+            scope.spawn(move || read_ahead(git_dir, &query.range, noted, seen, &sender));
+            for window in receiver {
+                if lister.list(&window?, visit)?.is_break() {
+                    return is_over(&lister, true);
+                }
+            }
+            is_over(&lister, false)
         })
     }
-
-    /// Returns what the records of some noted commits say, and the commits from position `commits_from` on.
-    fn look_at(&self, window: &[Noted<'_>], commits_from: usize) -> Result<Vec<Looked>> {
-        let blob_ids: Vec<&[ObjectId]> = window.iter().map(|(_, blob_ids)| *blob_ids).collect();
-        let notes = self.notes_of_blobs(&blob_ids)?;
-        let look = |(position, (note, (commit_id, _))): (usize, (&Note, &Noted<'_>))| {
-            let commit = (position >= commits_from).then(|| self.repo().commit(*commit_id)).transpose()?;
-            Ok((Reader::summaries(note), commit))
-        };
-        notes.iter().zip(window).enumerate().map(look).collect()
-    }
 }
-
-/// What the records of a commit say, and the commit if it has been read already.
-type Looked = (Vec<Summary>, Option<Commit>);
-
-/// A commit with its note blobs.
-type Noted<'a> = (ObjectId, &'a [ObjectId]);
 
 /// Up to how many commits are looked up one by one; beyond it, reading all trees of notes is quicker.
 const NEAR_COMMITS: usize = 128;
 /// How many noted commits are read together at first, so that a short list comes at once.
 const FIRST_WINDOW: usize = 64;
 /// And then, so that their notes are read in a good order.
-const WINDOW: usize = 1024;
+const WINDOW: usize = 512;
 /// How many windows are read ahead.
 const WINDOWS_AHEAD: usize = 3;
 
-/// A thread that reads notes while the walk goes on.
-struct ReadAhead<'a> {
-    questions: mpsc::Sender<Vec<Noted<'a>>>,
-    answers: mpsc::Receiver<Result<Vec<Looked>>>,
-    windows: VecDeque<Vec<Noted<'a>>>,
+/// Noted commits of a walk, and their notes, as bytes.
+#[derive(Default)]
+struct Window<'a> {
+    /// Each with the blobs of its note.
+    commits: Vec<(ObjectId, &'a [ObjectId])>,
+    /// What the commits are; empty for one that the walk did not have to read.
+    data: Pieces,
+    /// The blobs, those of one commit after those of the other.
+    blobs: Pieces,
 }
 
-impl<'a> ReadAhead<'a> {
-    fn start<'scope>(scope: &'scope std::thread::Scope<'scope, '_>, reader: &Reader<'_>) -> Self
-    where
-        'a: 'scope,
-    {
-        let (questions, asked) = mpsc::channel::<Vec<Noted<'a>>>();
-        let (answer, answers) = mpsc::channel();
-        let (refs, git_dir) = (reader.refs().to_vec(), reader.repo().git_dir().to_owned());
-        scope.spawn(move || {
-            // An open repository stays in its thread; opening another costs a millisecond.
-            let mut repo = Repository::open_git_dir(&git_dir);
-            if let Ok(repo) = &mut repo {
-                repo.keep_bases();
-            }
-            for window in asked {
-                let summaries = match &repo {
-                    // The walk is more work than the notes; some of the commits make both even.
-                    Ok(repo) => Reader::with_refs(repo, refs.clone()).look_at(&window, window.len() * 3 / 5),
-                    Err(error) => Err(Error::new(error.kind(), error.to_string())),
-                };
-                if answer.send(summaries).is_err() {
-                    return;
-                }
-            }
-        });
-        ReadAhead { questions, answers, windows: VecDeque::new() }
-    }
-
-    fn ask(&mut self, window: Vec<Noted<'a>>) {
-        // If the thread is gone, the answer is missing, and that is told.
-        let _ = self.questions.send(window.clone());
-        self.windows.push_back(window);
-    }
-
-    fn is_full(&self) -> bool {
-        self.windows.len() >= WINDOWS_AHEAD
-    }
-
+impl Window<'_> {
     fn is_empty(&self) -> bool {
-        self.windows.is_empty()
+        self.commits.is_empty()
     }
+}
 
-    fn next(&mut self) -> Result<(Vec<Noted<'a>>, Vec<Looked>)> {
-        let ended = || Error::other("cannot read the notes: a thread ended early");
-        let summaries = self.answers.recv().map_err(|_| ended())??;
-        Ok((self.windows.pop_front().ok_or_else(ended)?, summaries))
+/// Cuts a walk into windows.
+struct Windows<'a, I> {
+    commits: I,
+    noted: &'a HashMap<ObjectId, Vec<ObjectId>>,
+    /// How many noted commits have not been met.
+    left: usize,
+}
+
+impl<'a, I: Iterator<Item = Result<Met>>> Windows<'a, I> {
+    /// Walks on to `count` noted commits, or the end, and reads their notes.
+    fn next(&mut self, repo: &Repository, count: usize) -> Result<Window<'a>> {
+        let mut window = Window::default();
+        while window.commits.len() < count && self.left > 0 {
+            let Some(met) = self.commits.next().transpose()? else { break };
+            let Some(blob_ids) = self.noted.get(&met.commit_id) else { continue };
+            self.left -= 1;
+            window.commits.push((met.commit_id, blob_ids));
+            window.data.push(met.data.as_deref().unwrap_or_default());
+        }
+        let blob_ids: Vec<ObjectId> = window.commits.iter().flat_map(|(_, blob_ids)| *blob_ids).copied().collect();
+        window.blobs = notes::read_many(repo, &blob_ids)?;
+        Ok(window)
+    }
+}
+
+/// Walks a range in a thread of its own, from the noted commit number `seen` on, until nobody wants more.
+///
+/// It reads bytes and hands them over in large pieces; what is made of them takes many small allocations, which one
+/// thread frees for another only at a price.
+fn read_ahead<'a>(
+    git_dir: &Path,
+    range: &Range,
+    noted: &'a HashMap<ObjectId, Vec<ObjectId>>,
+    seen: usize,
+    sender: &mpsc::SyncSender<Result<Window<'a>>>,
+) {
+    // An open repository stays in its thread; opening another costs a millisecond.
+    let opened = Repository::open_git_dir(git_dir).map(|mut repo| {
+        repo.keep_bases();
+        repo
+    });
+    let walked = opened.as_ref().map_err(|error| Error::new(error.kind(), error.to_string())).and_then(|repo| {
+        let mut commits = repo.commits(range)?;
+        let mut left_out = 0;
+        while left_out < seen {
+            let Some(met) = commits.next().transpose()? else { return Ok(()) };
+            left_out += usize::from(noted.contains_key(&met.commit_id));
+        }
+        let mut windows = Windows { commits, noted, left: noted.len() - seen };
+        loop {
+            let window = windows.next(repo, WINDOW)?;
+            // If nobody listens any more, nobody wants more.
+            if window.is_empty() || sender.send(Ok(window)).is_err() {
+                return Ok(());
+            }
+        }
+    });
+    if let Err(error) = walked {
+        let _ = sender.send(Err(error));
     }
 }
 
@@ -258,27 +251,21 @@ struct Lister<'a, 'r> {
 }
 
 impl Lister<'_, '_> {
-    fn list_next(
-        &mut self,
-        ahead: &mut ReadAhead<'_>,
-        visit: &mut impl FnMut(Listed) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
-        let (window, summaries) = ahead.next()?;
-        self.list(&window, summaries, visit)
-    }
-
     /// Visits those of some noted commits that fit the query; breaks when there is no more to visit.
     fn list(
         &mut self,
-        window: &[Noted<'_>],
-        looked: Vec<Looked>,
+        window: &Window<'_>,
         visit: &mut impl FnMut(Listed) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        for ((commit_id, _), (summaries, commit)) in window.iter().zip(looked) {
+        let mut blobs = window.blobs.iter();
+        for ((commit_id, blob_ids), data) in window.commits.iter().zip(window.data.iter()) {
+            let note = self.reader.note_of(blobs.by_ref().take(blob_ids.len()));
+            let summaries = Reader::into_summaries(note);
             if !summaries.iter().any(|summary| self.query.fits_summary(summary)) {
                 continue;
             }
-            let commit = commit.map_or_else(|| self.reader.repo().commit(*commit_id), Ok)?;
+            let repo = self.reader.repo();
+            let commit = if data.is_empty() { repo.commit(*commit_id) } else { repo.commit_of(*commit_id, data) }?;
             if !self.query.fits(&commit) {
                 continue;
             }
