@@ -9,6 +9,7 @@ use std::fs::File;
 use std::hash::Hasher as _;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
@@ -31,6 +32,9 @@ use crate::transcript::{Part, SessionKey, Tally, complete_lines};
 const STEP_BYTES: usize = 64 << 10;
 /// How much is redacted at once; more than a key in plain text can have.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// From how much stored text on a second thread looks whether it is still the same.
+const LONG_BYTES: u64 = 512 << 10;
 
 trait ReadSeek: Read + Seek {}
 impl<T: Read + Seek> ReadSeek for T {}
@@ -88,6 +92,8 @@ pub struct Reading<'a> {
     time: Option<Time>,
     /// The piece read last: what is new is surveyed first and then stored.
     last: Option<Rc<Piece>>,
+    /// What was surveyed ahead, from where and to where.
+    ahead: Option<(u64, u64, Survey)>,
 }
 
 /// Whole lines of the transcript, as they are and as they are to be stored.
@@ -137,21 +143,23 @@ impl<'a> Reading<'a> {
         progress: &Progress,
         transcript: &Path,
     ) -> Result<Self> {
+        let mut beside = None;
         let source: Result<Box<dyn ReadSeek>> = if agent.is_rendered(transcript) {
             agent.read(transcript).map(|lines| Box::new(Cursor::new(lines)) as _)
         } else {
             // A pipe that somebody put there would keep us waiting for whoever writes to it.
             let is_file = transcript.metadata().map(|metadata| metadata.is_file());
             let opened = is_file.and_then(|is_file| match is_file {
-                true => File::open(transcript).map(|file| Box::new(file) as _),
+                true => File::open(transcript),
                 false => Err(std::io::Error::other("it is not a file")),
             });
-            opened.map_err(|error| Error::io("read the transcript", transcript, error))
+            beside = opened.as_ref().ok().and_then(|file| file.try_clone().ok());
+            opened.map(|file| Box::new(file) as _).map_err(|error| Error::io("read the transcript", transcript, error))
         };
         match source {
             Ok(source) => {
                 let mut reading = Self::of_source(agent, key, redaction, source)?;
-                if !reading.resume(progress)? {
+                if !reading.resume(progress, beside.as_ref())? {
                     reading.compare(archive, progress)?;
                 }
                 Ok(reading)
@@ -178,7 +186,7 @@ impl<'a> Reading<'a> {
         bytes: Vec<u8>,
     ) -> Result<Self> {
         let mut reading = Self::of_source(agent, key, redaction, Box::new(Cursor::new(bytes)))?;
-        if !reading.resume(progress)? {
+        if !reading.resume(progress, None)? {
             reading.compare(archive, progress)?;
         }
         Ok(reading)
@@ -206,6 +214,7 @@ impl<'a> Reading<'a> {
             buffer: Vec::new(),
             time: None,
             last: None,
+            ahead: None,
         };
         let length = reading.source.seek(SeekFrom::End(0)).map_err(unreadable)?;
         reading.end = reading.last_line_end(length)?;
@@ -213,7 +222,9 @@ impl<'a> Reading<'a> {
     }
 
     /// Takes up where `progress` says, if the stored part of the agent's file is still the same.
-    fn resume(&mut self, progress: &Progress) -> Result<bool> {
+    ///
+    /// `beside` is the file once more, if there is one, for a second thread.
+    fn resume(&mut self, progress: &Progress, beside: Option<&File>) -> Result<bool> {
         let (Some(check), Some(digest), Some(raw)) = (&progress.check, &progress.digest, progress.stored.raw) else {
             return Ok(false);
         };
@@ -223,14 +234,49 @@ impl<'a> Reading<'a> {
         let (Some(digest), true, true) = (restore_digest(digest), has_parent, self.end >= raw) else {
             return Ok(false);
         };
-        let mut seen = XxHash3_64::new();
-        self.each_step(0, raw, |bytes| seen.write(bytes))?;
+        let beside = beside.filter(|_| (LONG_BYTES..self.end).contains(&raw));
+        let seen = match beside.and_then(|file| self.check_beside(file, raw)) {
+            Some(seen) => seen,
+            None => {
+                let mut seen = XxHash3_64::new();
+                self.each_step(0, raw, |bytes| seen.write(bytes))?;
+                seen
+            }
+        };
         if format!("{:016x}", seen.finish()) != *check {
+            self.ahead = None;
             return Ok(false);
         }
         (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
         (self.kept, self.kept_bytes, self.parent_bytes) = (raw, progress.stored.bytes, progress.stored.bytes);
         Ok(true)
+    }
+
+    /// Returns XXH3 of what is stored of a long file. A second thread reads that, while this one surveys what is new: most
+    /// likely it will be asked for. `None` if it cannot be done so.
+    fn check_beside(&mut self, file: &File, stored: u64) -> Option<XxHash3_64> {
+        // Memory of its own would cost a thread more than what it is for.
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.resize(STEP_BYTES, 0);
+        let (seen, survey) = std::thread::scope(|scope| {
+            let check = move || {
+                let mut seen = XxHash3_64::new();
+                let mut read = 0;
+                while read < stored {
+                    let step = buffer.len().min(usize::try_from(stored - read).unwrap_or(usize::MAX));
+                    // At a position, since the other thread moves the file's own.
+                    file.read_exact_at(&mut buffer[..step], read).ok()?;
+                    seen.write(&buffer[..step]);
+                    read += step as u64;
+                }
+                Some(seen)
+            };
+            let thread = std::thread::Builder::new().spawn_scoped(scope, check).ok()?;
+            let survey = self.survey(stored, self.end);
+            Some((thread.join().ok().flatten()?, survey))
+        })?;
+        self.ahead = survey.ok().map(|survey| (stored, self.end, survey));
+        Some(seen)
     }
 
     /// Finds the longest common beginning with what the archive has. Without a redactor that cannot be told, nor is
@@ -351,6 +397,9 @@ impl<'a> Reading<'a> {
     ///
     /// If reading fails.
     pub fn survey(&mut self, from: u64, to: u64) -> Result<Survey> {
+        if let Some((_, _, survey)) = self.ahead.take().filter(|(start, end, _)| (*start, *end) == (from, to)) {
+            return Ok(survey);
+        }
         let mut survey = Survey { until: from, ..Survey::default() };
         let mut parser = self.agent.parser();
         while survey.until < to {
