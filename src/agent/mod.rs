@@ -298,3 +298,69 @@ pub trait Agent: Sync {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::transcript::{Tally, complete_lines};
+
+    /// Pieces that transcripts are made of, well and badly put together.
+    const PIECES: &[&str] = &[
+        "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}",
+        "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t\",\"input\":{}}]}}",
+        "{\"type\":\"event_msg\",\"payload\":{\"type\":\"user_message\",\"message\":\"x\"}}",
+        "{\"type\":\"user.message\",\"data\":{\"content\":\"x\"}}",
+        "{\"$set\":{\"messages\":[]}}",
+        "{\"$rewindTo\":\"m\"}",
+        "{\"messages\":[{\"id\":\"m\",\"type\":\"user\",\"content\":[true]}],\"v\":1",
+        "{\"requests\":[{\"message\":{\"text\":\"x\"},\"response\":[{\"kind\":0}]}]}",
+        "[{\"role\":\"user\",\"content\":\"x\"}]",
+        "{\"role\":\"user\",\"message\":{\"content\":{\"text\":1e999}}}",
+        "{}",
+        "[",
+        "]",
+        "}",
+        "{",
+        "\"",
+        ",",
+        ":",
+        "null",
+        "\\ud800",
+        "\n",
+        "\r\n",
+        " ",
+        "\u{feff}",
+        "\u{2028}",
+    ];
+
+    fn piece() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            8 => prop::sample::select(PIECES).prop_map(|text| text.as_bytes().to_vec()),
+            1 => prop::collection::vec(any::<u8>(), 0..40),
+            4 => Just(b"\n".to_vec()),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1500))]
+        #[test]
+        fn no_transcript_is_too_strange(choice in 0..ALL.len(), pieces in prop::collection::vec(piece(), 0..24)) {
+            let (agent, text) = (ALL[choice], pieces.concat());
+            let messages = agent.parse(&text);
+            for message in &messages {
+                prop_assert!(message.span.start <= message.span.end && message.span.end <= text.len());
+            }
+            Tally::default().add(&messages);
+            let _ = agent.session_id(&text);
+            let (first, second) = text.split_at(complete_lines(&text[..text.len() / 2]));
+            let mut parser = agent.parser();
+            for piece in [first, second] {
+                prop_assert!(parser.parse(piece).iter().all(|message| message.span.end <= piece.len()));
+            }
+            let lines = agent.lines(text.clone());
+            prop_assert_eq!(&agent.native(&lines)[..], &text[..], "{}", agent.name());
+        }
+    }
+}

@@ -33,6 +33,9 @@ const STEP_BYTES: usize = 64 << 10;
 /// How much is redacted at once; more than a key in plain text can have.
 const PIECE_BYTES: usize = 256 << 10;
 
+/// The longest line that is recorded, and the largest document that is made lines of: to look for secrets in it takes five
+/// times as much memory. What a transcript says from a longer line on is not recorded.
+pub const MAX_LINE_BYTES: u64 = 40 << 20;
 /// From how much stored text on a second thread looks whether it is still the same.
 const LONG_BYTES: u64 = 512 << 10;
 
@@ -145,7 +148,10 @@ impl<'a> Reading<'a> {
     ) -> Result<Self> {
         let mut beside = None;
         let source: Result<Box<dyn ReadSeek>> = if agent.is_rendered(transcript) {
-            agent.read(transcript).map(|lines| Box::new(Cursor::new(lines)) as _)
+            let is_large = transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_LINE_BYTES);
+            let refused = || Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
+            let read = if is_large { refused() } else { agent.read(transcript) };
+            read.map(|lines| Box::new(Cursor::new(lines)) as _)
         } else {
             // A pipe that somebody put there would keep us waiting for whoever writes to it.
             let is_file = transcript.metadata().map(|metadata| metadata.is_file());
@@ -328,7 +334,8 @@ impl<'a> Reading<'a> {
                 },
                 Err(_) => (None, lines.len()),
             };
-            if dealt == 0 && from + (lines.len() as u64) < to {
+            let may_be_more = !lines.is_empty() && (target as u64) < MAX_LINE_BYTES;
+            if dealt == 0 && may_be_more && from + (lines.len() as u64) < to {
                 target *= 2;
                 continue;
             }
@@ -556,7 +563,8 @@ impl<'a> Reading<'a> {
         Ok(bytes)
     }
 
-    /// Reads whole lines from `from` on: about `target` bytes, more if one line is longer, never beyond `to`.
+    /// Reads whole lines from `from` on: about `target` bytes, more if one line is longer, never beyond `to`; none if the
+    /// first is too long.
     fn lines_at(&mut self, from: u64, to: u64, target: usize) -> Result<Vec<u8>> {
         self.source.seek(SeekFrom::Start(from)).map_err(unreadable)?;
         // Read in one go: a vector that grows by doubling asks the system a dozen times.
@@ -575,6 +583,9 @@ impl<'a> Reading<'a> {
             if complete > 0 {
                 lines.truncate(lines.len() - read + complete);
                 return Ok(lines);
+            }
+            if lines.len() as u64 >= MAX_LINE_BYTES {
+                return Ok(Vec::new());
             }
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::capture::{Reading, Redaction, Survey};
+use super::capture::{MAX_LINE_BYTES, Reading, Redaction, Survey};
 use super::pending::{self, Capture, Elsewhere};
 use super::state::{Live, Lock, Mark, Open, Progress};
 use super::tombstone::Tombstones;
@@ -154,7 +154,12 @@ impl<'r> Recorder<'r> {
     ) -> Result<Option<Stretch<'static>>> {
         self.recover_progress(&key, progress);
         let reading = Reading::open(&self.archive, agent, &key, &self.redaction, progress, transcript)?;
-        let stretch = Self::stretch(key, reading, progress.recorded.clone(), u64::MAX)?;
+        let end = reading.end();
+        let stretch = Self::stretch(key.clone(), reading, progress.recorded.clone(), u64::MAX)?;
+        let until = stretch.as_ref().map_or(progress.recorded.raw.unwrap_or(0), |stretch| stretch.until);
+        if end.saturating_sub(until) >= MAX_LINE_BYTES {
+            self.state.log(&format!("warning: {key}: a line is too long; nothing is recorded from it on"));
+        }
         Ok(stretch.map(|stretch| Stretch { transcript: Some(transcript.to_owned()), ..stretch }))
     }
 

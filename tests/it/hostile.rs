@@ -237,6 +237,24 @@ fn a_hostile_repository_does_no_harm() {
     the_server_survives(&villain);
 }
 
+#[test]
+fn a_line_without_end_costs_little_and_keeps_nothing_before_it_from_being_recorded() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("before");
+    session.append(b"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"");
+    (0..90).for_each(|_| session.append(&[b'a'; 1 << 20]));
+    session.append(b"\"}}\n");
+    session.prompt("after");
+    scratch.write("file", "x");
+    scratch.git(["add", "file"]).ok();
+    scratch.git(["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "x"]).ok();
+    let ran = run(&scratch, &scratch.top, &["-hook", "git", "post-commit"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(scratch.raw("HEAD", &[]).lines().count(), 1, "{}", scratch.log());
+    assert!(scratch.log().contains("a line is too long"), "{}", scratch.log());
+}
+
 fn commands_survive(villain: &Villain) {
     let scratch = &villain.scratch;
     let mut commands: Vec<Vec<&str>> = vec![
