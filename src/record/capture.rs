@@ -18,7 +18,7 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
-use super::state::{Mark, Progress};
+use super::state::{Head, Mark, Progress};
 use crate::agent::Agent;
 use crate::archive::segment::TARGET_BYTES;
 use crate::archive::{Archive, Header, hex};
@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::git::ObjectId;
 use crate::git::date::Time;
 use crate::redact::Redactor;
-use crate::transcript::{Part, SessionKey, Tally, complete_lines};
+use crate::transcript::{Part, SessionKey, Tally, complete_lines, without_last_line};
 
 /// How much is read at once where only a digest or a count is wanted: little enough to stay in the processor's cache.
 const STEP_BYTES: usize = 64 << 10;
@@ -95,6 +95,10 @@ pub struct Reading<'a> {
     time: Option<Time>,
     /// The piece read last: what is new is surveyed first and then stored.
     last: Option<Rc<Piece>>,
+    /// Whether the lines were made of a document.
+    is_document: bool,
+    /// What was written last without its last line.
+    head: Option<Head>,
     /// What was surveyed ahead, from where and to where.
     ahead: Option<(u64, u64, Survey)>,
 }
@@ -165,6 +169,7 @@ impl<'a> Reading<'a> {
         match source {
             Ok(source) => {
                 let mut reading = Self::of_source(agent, key, redaction, source)?;
+                reading.is_document = beside.is_none();
                 if !reading.resume(progress, beside.as_ref())? {
                     reading.compare(archive, progress)?;
                 }
@@ -220,6 +225,8 @@ impl<'a> Reading<'a> {
             buffer: Vec::new(),
             time: None,
             last: None,
+            is_document: false,
+            head: None,
             ahead: None,
         };
         let length = reading.source.seek(SeekFrom::End(0)).map_err(unreadable)?;
@@ -234,27 +241,37 @@ impl<'a> Reading<'a> {
         let (Some(check), Some(digest), Some(raw)) = (&progress.check, &progress.digest, progress.stored.raw) else {
             return Ok(false);
         };
+        let whole = Head { bytes: progress.stored.bytes, raw, digest: digest.clone(), check: check.clone() };
+        for head in [Some(&whole), progress.head.as_ref()].into_iter().flatten() {
+            if self.resume_at(head, progress, beside)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn resume_at(&mut self, head: &Head, progress: &Progress, beside: Option<&File>) -> Result<bool> {
         let parent = parse_id(progress.stored.segment.as_deref());
         // Of what was removed for good nothing may be left, and yet it counts as stored.
-        let has_parent = parent.is_some() || (progress.stored.bytes == 0 && raw > 0);
-        let (Some(digest), true, true) = (restore_digest(digest), has_parent, self.end >= raw) else {
+        let has_parent = parent.is_some() || (head.bytes == 0 && head.raw > 0);
+        let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, self.end >= head.raw) else {
             return Ok(false);
         };
-        let beside = beside.filter(|_| (LONG_BYTES..self.end).contains(&raw));
-        let seen = match beside.and_then(|file| self.check_beside(file, raw)) {
+        let beside = beside.filter(|_| (LONG_BYTES..self.end).contains(&head.raw));
+        let seen = match beside.and_then(|file| self.check_beside(file, head.raw)) {
             Some(seen) => seen,
             None => {
                 let mut seen = XxHash3_64::new();
-                self.each_step(0, raw, |bytes| seen.write(bytes))?;
+                self.each_step(0, head.raw, |bytes| seen.write(bytes))?;
                 seen
             }
         };
-        if format!("{:016x}", seen.finish()) != *check {
+        if hex_of(&seen) != head.check {
             self.ahead = None;
             return Ok(false);
         }
         (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
-        (self.kept, self.kept_bytes, self.parent_bytes) = (raw, progress.stored.bytes, progress.stored.bytes);
+        (self.kept, self.kept_bytes, self.parent_bytes) = (head.raw, head.bytes, progress.stored.bytes);
         Ok(true)
     }
 
@@ -474,8 +491,20 @@ impl<'a> Reading<'a> {
             if piece.lines.is_empty() {
                 break;
             }
-            self.digest.update(body);
-            self.check.write(&piece.lines);
+            let (head, raw) = match piece.end() == until && self.is_document {
+                true => (without_last_line(body), without_last_line(&piece.lines)),
+                false => (0, 0),
+            };
+            self.digest.update(&body[..head]);
+            self.check.write(&piece.lines[..raw]);
+            self.head = self.is_document.then(|| Head {
+                bytes: self.kept_bytes + head as u64,
+                raw: self.kept + raw as u64,
+                digest: hex(&self.digest.serialize()),
+                check: hex_of(&self.check),
+            });
+            self.digest.update(&body[head..]);
+            self.check.write(&piece.lines[raw..]);
             let segment_id = archive.write(&self.header(body.len() as u64), body)?;
             segment_ids.push(segment_id);
             self.parent = Some(segment_id);
@@ -529,7 +558,9 @@ impl<'a> Reading<'a> {
             raw: is_level.then_some(self.kept),
         };
         progress.digest = is_level.then(|| hex(&self.digest.serialize()));
-        progress.check = is_level.then(|| format!("{:016x}", self.check.finish()));
+        progress.check = is_level.then(|| hex_of(&self.check));
+        let known = progress.head.take().filter(|head| head.bytes <= self.parent_bytes);
+        progress.head = self.head.clone().or(known);
     }
 
     /// Returns the SHA-256, in hex, of the transcript as it is stored.
@@ -642,6 +673,10 @@ fn cannot_redact(error: &Error) -> Error {
 
 fn unreadable(error: std::io::Error) -> Error {
     Error::new(crate::error::kind_of_io(&error), "cannot read the transcript").because(error)
+}
+
+fn hex_of(check: &XxHash3_64) -> String {
+    format!("{:016x}", check.finish())
 }
 
 fn parse_id(hex: Option<&str>) -> Option<ObjectId> {

@@ -581,6 +581,7 @@ fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
                 stored.segment.as_deref().and_then(|hex| repo.parse_id(hex)).map(|id| archive.transcript(id).bytes());
             let digest = Sha256::new().chain_update(text.unwrap_or_default());
             progress.digest = Some(hex(&digest.serialize()));
+            progress.head = None;
         }
         (progress.stored, progress.recorded) = (stored, changed(&progress.recorded));
     };

@@ -9,7 +9,7 @@ use crate::agent::{self, Agent, Content, Recorded, Restoration};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::outside;
-use crate::transcript::{SessionKey, complete_lines};
+use crate::transcript::{SessionKey, complete_lines, without_last_line};
 
 /// What to do with a file of the agent's.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -183,10 +183,9 @@ fn transcript_step(
         let theirs = agent.read(&path)?;
         let (theirs, ours) = (redactor.redact(&theirs).0, agent.lines(bytes.clone()));
         // What comes last in such lines is about the whole, and changes with it.
-        let head = |lines: &[u8]| complete_lines(lines.strip_suffix(b"\n").unwrap_or(lines));
         return match () {
-            () if there == bytes || theirs.starts_with(&ours[..head(&ours)]) => Ok(Step::Keep(path)),
-            () if is_forced || ours.starts_with(&theirs[..head(&theirs)]) => Ok(Step::Write(path, bytes)),
+            () if there == bytes || theirs.starts_with(&ours[..without_last_line(&ours)]) => Ok(Step::Keep(path)),
+            () if is_forced || ours.starts_with(&theirs[..without_last_line(&theirs)]) => Ok(Step::Write(path, bytes)),
             () => another(),
         };
     }

@@ -46,9 +46,25 @@ pub struct Progress {
     /// XXH3 of the agent's bytes that are stored, in hex: whether it has rewritten them since.
     #[serde(default)]
     pub check: Option<String>,
+    /// The stored bytes of a document's lines without the last one, which is about the whole and changes with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Head>,
     /// What the file of a transcript that is no file of lines was like when it had nothing new: size and time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<(u64, u64)>,
+}
+
+/// A beginning of a transcript that is stored.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Head {
+    /// Its length, as it is stored.
+    pub bytes: u64,
+    /// Its length in the agent's lines.
+    pub raw: u64,
+    /// As in [`Progress`].
+    pub digest: String,
+    /// As in [`Progress`].
+    pub check: String,
 }
 
 /// A commit whose tool call had not ended when it was recorded.

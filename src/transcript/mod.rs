@@ -138,3 +138,8 @@ pub struct ToolResult {
 pub fn complete_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |position| position + 1)
 }
+
+/// Returns the length of whole lines without the last of them.
+pub fn without_last_line(lines: &[u8]) -> usize {
+    complete_lines(lines.strip_suffix(b"\n").unwrap_or(lines))
+}
