@@ -1,6 +1,8 @@
 //! A repository that somebody made to do harm: everything survives it, and prints nothing that a terminal would act on.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
 
 use serde_json::json;
 use shiftlog::archive::{Header, hex, segment};
@@ -206,7 +208,7 @@ fn run(scratch: &Scratch, dir: &std::path::Path, args: &[&str]) -> Ran {
     let (name, args) = args.split_first().unwrap();
     let program = crate::support::bin_dir().join(format!("git-shiftlog-{name}"));
     let mut command = scratch.command(program, dir);
-    let child = command.args(args).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn();
+    let child = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();
     let status = format!("/proc/{}/status", child.id());
     let is_over = std::sync::atomic::AtomicBool::new(false);
@@ -235,6 +237,38 @@ fn a_hostile_repository_does_no_harm() {
     commands_survive(&villain);
     a_remote_is_survived(&villain);
     the_server_survives(&villain);
+}
+
+#[test]
+fn a_chain_of_a_hundred_thousand_segments_is_not_followed_to_its_end() {
+    let scratch = Scratch::new();
+    let mut importer = scratch.command("git", &scratch.top);
+    importer.args(["fast-import", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut importer = importer.spawn().unwrap();
+    let (mut stdin, stdout) = (importer.stdin.take().unwrap(), importer.stdout.take().unwrap());
+    let (mut stdout, mut parent) = (BufReader::new(stdout), None::<String>);
+    for number in 0..100_000_i64 {
+        let segment = encode(&header("long", parent.as_deref(), number, 1), b"\n");
+        let data = format!("blob\nmark :1\ndata {}\n", segment.len());
+        stdin.write_all(&[data.as_bytes(), &segment, b"\nget-mark :1\n"].concat()).unwrap();
+        let mut id = String::new();
+        stdout.read_line(&mut id).unwrap();
+        parent = Some(id.trim().to_owned());
+    }
+    drop(stdin);
+    assert!(importer.wait().unwrap().success());
+    let through = parent.unwrap();
+    let note = record("long", None, &through, 100_000);
+    let mut villain = Villain { scratch, count: 0 };
+    villain.note(note.as_bytes());
+    let since = villain.scratch.id("HEAD");
+    for args in
+        [&["show", "--full"][..], &["show", "--json"], &["log"], &["fsck"], &["resume", "--print"], &["verify", &since]]
+    {
+        assert_harmless(&format!("{args:?}"), &run(&villain.scratch, &villain.scratch.top, args));
+    }
+    let shown = run(&villain.scratch, &villain.scratch.top, &["show", "--full"]);
+    assert!(shown.stdout.contains("has no end") || shown.stderr.contains("has no end"), "{shown:?}");
 }
 
 #[test]
