@@ -33,9 +33,11 @@ const STEP_BYTES: usize = 64 << 10;
 /// How much is redacted at once; more than a key in plain text can have.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// The longest line that is recorded, and the largest document that is made lines of: to look for secrets in it takes five
-/// times as much memory. What a transcript says from a longer line on is not recorded.
+/// The longest line that is recorded: to look for secrets in it takes five times as much memory. What a transcript says
+/// from a longer line on is not recorded.
 pub const MAX_LINE_BYTES: u64 = 40 << 20;
+/// The largest document that is made lines of.
+const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 /// From how much stored text on a second thread looks whether it is still the same.
 const LONG_BYTES: u64 = 512 << 10;
 
@@ -152,10 +154,11 @@ impl<'a> Reading<'a> {
     ) -> Result<Self> {
         let mut beside = None;
         let source: Result<Box<dyn ReadSeek>> = if agent.is_rendered(transcript) {
-            let is_large = transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_LINE_BYTES);
-            let refused = || Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
-            let read = if is_large { refused() } else { agent.read(transcript) };
-            read.map(|lines| Box::new(Cursor::new(lines)) as _)
+            if transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
+                // It is not gone: what is archived must not pass for all of it.
+                return Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
+            }
+            agent.read(transcript).map(|lines| Box::new(Cursor::new(lines)) as _)
         } else {
             // A pipe that somebody put there would keep us waiting for whoever writes to it.
             let is_file = transcript.metadata().map(|metadata| metadata.is_file());
@@ -552,15 +555,14 @@ impl<'a> Reading<'a> {
     /// Brings `progress` up to date with what is written.
     pub fn update(&self, progress: &mut Progress) {
         let is_level = self.kept_bytes == self.parent_bytes;
-        progress.stored = Mark {
-            segment: self.parent.map(|id| id.to_string()),
-            bytes: self.parent_bytes,
-            raw: is_level.then_some(self.kept),
-        };
+        let segment = self.parent.map(|id| id.to_string());
+        // What was known is about what was stored.
+        if segment != progress.stored.segment {
+            progress.head.clone_from(&self.head);
+        }
+        progress.stored = Mark { segment, bytes: self.parent_bytes, raw: is_level.then_some(self.kept) };
         progress.digest = is_level.then(|| hex(&self.digest.serialize()));
         progress.check = is_level.then(|| hex_of(&self.check));
-        let known = progress.head.take().filter(|head| head.bytes <= self.parent_bytes);
-        progress.head = self.head.clone().or(known);
     }
 
     /// Returns the SHA-256, in hex, of the transcript as it is stored.
@@ -615,7 +617,8 @@ impl<'a> Reading<'a> {
                 lines.truncate(lines.len() - read + complete);
                 return Ok(lines);
             }
-            if lines.len() as u64 >= MAX_LINE_BYTES {
+            // Whoever reads larger steps takes every line that smaller ones have taken.
+            if lines.len() as u64 > MAX_LINE_BYTES {
                 return Ok(Vec::new());
             }
         }

@@ -154,20 +154,24 @@ impl<'r> Recorder<'r> {
     ) -> Result<Option<Stretch<'static>>> {
         self.recover_progress(&key, progress);
         let reading = Reading::open(&self.archive, agent, &key, &self.redaction, progress, transcript)?;
-        let end = reading.end();
-        let stretch = Self::stretch(key.clone(), reading, progress.recorded.clone(), u64::MAX)?;
-        let until = stretch.as_ref().map_or(progress.recorded.raw.unwrap_or(0), |stretch| stretch.until);
-        if end.saturating_sub(until) >= MAX_LINE_BYTES {
-            self.state.log(&format!("warning: {key}: a line is too long; nothing is recorded from it on"));
-        }
+        let stretch = self.stretch(key, reading, progress.recorded.clone(), u64::MAX)?;
         Ok(stretch.map(|stretch| Stretch { transcript: Some(transcript.to_owned()), ..stretch }))
     }
 
     /// Returns the stretch from a mark to the end of a transcript, or to `limit`; `None` if it is empty.
-    fn stretch<'a>(key: SessionKey, mut reading: Reading<'a>, since: Mark, limit: u64) -> Result<Option<Stretch<'a>>> {
-        let from = reading.position(&since)?;
-        let survey = reading.survey(from, reading.end().min(limit))?;
+    fn stretch<'a>(
+        &self,
+        key: SessionKey,
+        mut reading: Reading<'a>,
+        since: Mark,
+        limit: u64,
+    ) -> Result<Option<Stretch<'a>>> {
+        let (from, end) = (reading.position(&since)?, reading.end().min(limit));
+        let survey = reading.survey(from, end)?;
         let until = survey.until;
+        if end.saturating_sub(until) >= MAX_LINE_BYTES {
+            self.state.log(&format!("warning: {key}: a line is too long; nothing is recorded from it on"));
+        }
         let stretch =
             Stretch { key, reading, transcript: None, model: None, survey, since, until, commit_ids: Vec::new() };
         Ok((until > from).then_some(stretch))
@@ -374,7 +378,7 @@ impl<'r> Recorder<'r> {
             // Where the agent has deleted its file meanwhile, nothing is left to store.
             if elsewhere.path.exists() {
                 let reading = Reading::open(&self.archive, agent, &key, &self.redaction, progress, &elsewhere.path)?;
-                let stretch = Self::stretch(key, reading, progress.recorded.clone(), elsewhere.until)?;
+                let stretch = self.stretch(key, reading, progress.recorded.clone(), elsewhere.until)?;
                 self.store_stretch(stretch, &capture, progress)?;
             } else {
                 self.state.log(&format!("warning: '{}' is gone before it could be stored", elsewhere.path.display()));
@@ -388,7 +392,7 @@ impl<'r> Recorder<'r> {
         transcript.truncate(usize::try_from(capture.from.bytes).unwrap_or(usize::MAX));
         transcript.extend(bytes);
         let reading = Reading::of_bytes(&self.archive, agent, &key, &self.redaction, progress, transcript)?;
-        let stretch = Self::stretch(key, reading, progress.recorded.clone(), u64::MAX)?;
+        let stretch = self.stretch(key, reading, progress.recorded.clone(), u64::MAX)?;
         self.store_stretch(stretch, &capture, progress)?;
         self.stored(live.as_ref(), path)
     }
@@ -517,7 +521,7 @@ impl<'r> Recorder<'r> {
             return Err(Error::new(Kind::Missing, "the transcript is empty"));
         }
         let before = self.report.recorded.len();
-        if let Some(mut stretch) = Self::stretch(addition.key, reading, since, u64::MAX)? {
+        if let Some(mut stretch) = self.stretch(addition.key, reading, since, u64::MAX)? {
             stretch.commit_ids.push(commit_id);
             self.try_record(&mut stretch, &mut progress)?;
         }

@@ -234,6 +234,36 @@ fn a_thread_without_a_plugin_is_found_when_a_commit_is_made() {
 }
 
 #[test]
+fn what_is_known_of_a_thread_ends_when_something_else_is_stored_for_it() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=amp", "-q"]).ok();
+    let thread = scratch.root().join(format!("{ID}.json"));
+    let document = |words: &str, count: usize| {
+        let message = |number: usize| json!({ "role": "user", "messageId": number, "content": [{ "type": "text", "text": format!("{words} {number}") }] });
+        json!({ "v": count, "id": ID, "messages": (0..count).map(message).collect::<Vec<_>>() }).to_string()
+    };
+    let hook = |event: &str| {
+        let payload = json!({ "session_id": ID, "transcript_path": thread, "cwd": scratch.top }).to_string();
+        feed(scratch.command("git-shiftlog--hook", &scratch.top).args(["amp", event]), payload.as_bytes()).ok();
+    };
+    fs::write(&thread, document("words", 6)).unwrap();
+    hook("SessionStart");
+    scratch.commit("a", "1", "one");
+    hook("Stop");
+    // Somebody attaches another form of the same thread by hand, and then the thread goes on as it was.
+    let other = scratch.root().join("other.json");
+    fs::write(&other, document("other", 9)).unwrap();
+    let session = format!("--session={ID}");
+    scratch.shiftlog("add", ["HEAD", "--agent=amp", "-q", &session, "--transcript", other.to_str().unwrap()]).ok();
+    fs::write(&thread, document("words", 8)).unwrap();
+    scratch.commit("b", "2", "two");
+    assert_eq!(scratch.records("HEAD").len(), 1, "{}", scratch.log());
+    scratch.shiftlog("fsck", [] as [&str; 0]).ok();
+    let whole = scratch.raw("HEAD", &["--full"]);
+    assert!((0..8).all(|number| whole.contains(&format!("words {number}"))), "{whole}");
+}
+
+#[test]
 fn a_hostile_thread_id_is_no_argument() {
     refuses_hostile_ids(
         "amp",
