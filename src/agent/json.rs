@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::ops::Range;
 use std::path::Path;
 
+use bstr::ByteSlice as _;
 use serde_json_borrow::Value;
 
 /// How much of a file is read where only its beginning matters.
@@ -16,7 +17,10 @@ pub fn read_line<T>(line: &[u8], read: impl FnOnce(&Value<'_>) -> Option<T>) -> 
     if line.is_empty() {
         return None;
     }
-    if let Ok(record) = serde_json::from_slice(line) {
+    // Text is looked at once, not string by string.
+    if let Ok(record) =
+        std::str::from_utf8(line).map_err(drop).and_then(|text| serde_json::from_str(text).map_err(drop))
+    {
         return read(&record);
     }
     let text = whole_characters(&String::from_utf8_lossy(line));
@@ -56,7 +60,7 @@ fn whole_characters(text: &str) -> String {
 /// Returns the lines of a text with their places in it.
 pub fn lines(text: &[u8]) -> impl Iterator<Item = (Range<usize>, &[u8])> {
     let mut start = 0;
-    text.split_inclusive(|byte| *byte == b'\n').map(move |line| {
+    text.lines_with_terminator().map(move |line| {
         let span = start..start + line.len();
         start = span.end;
         (span, line)

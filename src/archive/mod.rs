@@ -222,7 +222,16 @@ impl<'r> Archive<'r> {
     ///
     /// [`Kind::Storage`] when the disk is full or read-only.
     pub fn write(&self, header: &Header, body: &[u8]) -> Result<ObjectId> {
-        let file = segment::encode(header, body)?;
+        self.write_frame(header, &segment::compress(body)?)
+    }
+
+    /// Does the same with bytes that [`segment::compress`] has dealt with.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::write`].
+    pub fn write_frame(&self, header: &Header, frame: &[u8]) -> Result<ObjectId> {
+        let file = segment::join(header, frame)?;
         let segment_id = self.repo.write_blob(&file)?;
         crate::git::fault_point("segment-written");
         Ok(segment_id)

@@ -68,11 +68,10 @@ fn notes_ref(repo: &Repository) -> String {
 }
 
 fn after_commit(here: &Path) -> Result<()> {
-    if locate(here).is_none_or(|location| hook::is_idle(&location)) {
-        return Ok(());
-    }
+    let Some(location) = locate(here).filter(|location| !hook::is_idle(location)) else { return Ok(()) };
+    let ahead = hook::look_ahead(&location);
     let repo = open(here)?;
-    let mut recorder = Recorder::new(&repo, &notes_ref(&repo));
+    let mut recorder = Recorder::with_ahead(&repo, &notes_ref(&repo), ahead);
     let outcome = recorder.after_commit();
     cli::tell(&repo, &recorder.finish());
     outcome

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::capture::Ahead;
 use super::link::{self, Change, Evidence};
 use super::process;
 use super::recorder::{Recorder, Stretch};
@@ -30,6 +31,11 @@ pub fn is_idle(location: &Location) -> bool {
     super::State::new(&location.common_dir).is_idle()
         && recent(location.worktree.as_deref()).is_empty()
         && !super::agents::may_be_defined(location)
+}
+
+/// Starts to look at the transcripts of the live sessions, for [`Recorder::with_ahead`]; `None` if that takes no time.
+pub fn look_ahead(location: &Location) -> Option<Ahead> {
+    Ahead::start(&super::State::new(&location.common_dir).sessions())
 }
 
 /// Returns transcripts that agents wrote lately in a worktree.

@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod attribute;
+mod beside;
 mod branches;
 mod candidates;
 mod capture;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::capture::{MAX_LINE_BYTES, Reading, Redaction, Survey};
+use super::capture::{Ahead, MAX_LINE_BYTES, Reading, Redaction, Survey};
 use super::pending::{self, Capture, Elsewhere};
 use super::state::{Live, Lock, Mark, Open, Progress};
 use super::tombstone::Tombstones;
@@ -44,6 +44,7 @@ pub struct Recorder<'r> {
     pub(super) deadline: Instant,
     pub(super) report: Report,
     redaction: Redaction,
+    ahead: Option<Rc<Ahead>>,
     /// What was removed for good and is not stored again.
     purged: Tombstones,
     lock: Lock,
@@ -81,6 +82,11 @@ pub(super) struct Stretch<'a> {
 impl<'r> Recorder<'r> {
     /// Makes a recorder, waits for other hooks to finish, and stores what is pending.
     pub fn new(repo: &'r Repository, notes_ref: &str) -> Self {
+        Self::with_ahead(repo, notes_ref, None)
+    }
+
+    /// Does the same; `ahead` knows something of the transcripts already.
+    pub fn with_ahead(repo: &'r Repository, notes_ref: &str, ahead: Option<Ahead>) -> Self {
         let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
         let deadline = Instant::now() + Duration::from_secs(seconds.unsigned_abs());
         let state = State::new(&repo.common_dir());
@@ -93,6 +99,7 @@ impl<'r> Recorder<'r> {
             deadline,
             report: Report::default(),
             redaction: Rc::new(redaction::redactor(repo)),
+            ahead: ahead.map(Rc::new),
             purged: Tombstones::read(repo).unwrap_or_default(),
             lock,
         };
@@ -153,7 +160,8 @@ impl<'r> Recorder<'r> {
         progress: &mut Progress,
     ) -> Result<Option<Stretch<'static>>> {
         self.recover_progress(&key, progress);
-        let reading = Reading::open(&self.archive, agent, &key, &self.redaction, progress, transcript)?;
+        let ahead = self.ahead.as_ref();
+        let reading = Reading::open(&self.archive, agent, &key, &self.redaction, progress, transcript, ahead)?;
         let stretch = self.stretch(key, reading, progress.recorded.clone(), u64::MAX)?;
         Ok(stretch.map(|stretch| Stretch { transcript: Some(transcript.to_owned()), ..stretch }))
     }
@@ -377,7 +385,8 @@ impl<'r> Recorder<'r> {
         if let Some(elsewhere) = &capture.transcript {
             // Where the agent has deleted its file meanwhile, nothing is left to store.
             if elsewhere.path.exists() {
-                let reading = Reading::open(&self.archive, agent, &key, &self.redaction, progress, &elsewhere.path)?;
+                let reading =
+                    Reading::open(&self.archive, agent, &key, &self.redaction, progress, &elsewhere.path, None)?;
                 let stretch = self.stretch(key, reading, progress.recorded.clone(), elsewhere.until)?;
                 self.store_stretch(stretch, &capture, progress)?;
             } else {

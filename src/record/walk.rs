@@ -8,7 +8,7 @@ use std::sync::mpsc;
 
 use bstr::ByteSlice as _;
 
-use super::{Reader, Summary};
+use super::{Reader, Summary, beside};
 use crate::error::{Error, Result};
 use crate::git::{Commit, Met, ObjectId, Order, Pieces, Range, Repository};
 use crate::notes;
@@ -144,7 +144,8 @@ impl Reader<'_> {
         let git_dir = self.repo().git_dir();
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(WINDOWS_AHEAD);
-            scope.spawn(move || read_ahead(git_dir, &query.range, noted, seen, &sender));
+            beside::spawn_scoped(scope, move || read_ahead(git_dir, &query.range, noted, seen, &sender))
+                .map_err(|error| Error::other("cannot start a thread").because(error))?;
             for window in receiver {
                 if lister.list(&window?, visit)?.is_break() {
                     return is_over(&lister, true);

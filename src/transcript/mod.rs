@@ -8,6 +8,8 @@ mod tally;
 
 use std::ops::Range;
 
+use bstr::ByteSlice as _;
+
 pub use self::session::SessionKey;
 pub use self::tally::{Tally, Tokens};
 
@@ -136,7 +138,15 @@ pub struct ToolResult {
 
 /// Returns the length of the longest beginning of `bytes` that ends at a line end.
 pub fn complete_lines(bytes: &[u8]) -> usize {
-    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |position| position + 1)
+    bytes.rfind_byte(b'\n').map_or(0, |position| position + 1)
+}
+
+/// Returns the ends of the lines of a text, one after the other; the last may be without a line end.
+pub fn line_ends(text: &[u8]) -> impl Iterator<Item = usize> {
+    text.lines_with_terminator().scan(0, |end, line| {
+        *end += line.len();
+        Some(*end)
+    })
 }
 
 /// Returns the length of whole lines without the last of them.

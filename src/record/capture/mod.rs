@@ -4,23 +4,29 @@
 //! memory than eight. Each piece is redacted before anything else looks at it. A position here is one in the agent's own
 //! file, unless it says that it is one in the stored transcript; between the two, lines correspond one to one.
 
-use std::borrow::Cow;
+mod ahead;
+mod piece;
+
 use std::fs::File;
 use std::hash::Hasher as _;
-use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::io::Cursor;
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
+pub use self::ahead::Ahead;
+pub use self::piece::MAX_LINE_BYTES;
+use self::piece::{Lines, PIECE_BYTES, Piece, ReadSeek};
 use super::state::{Head, Mark, Progress};
 use crate::agent::Agent;
-use crate::archive::segment::TARGET_BYTES;
+use crate::archive::segment::{self, TARGET_BYTES};
 use crate::archive::{Archive, Header, hex};
 use crate::error::{Error, Result};
 use crate::git::ObjectId;
@@ -30,19 +36,10 @@ use crate::transcript::{Part, SessionKey, Tally, complete_lines, without_last_li
 
 /// How much is read at once where only a digest or a count is wanted: little enough to stay in the processor's cache.
 const STEP_BYTES: usize = 64 << 10;
-/// How much is redacted at once; more than a key in plain text can have.
-const PIECE_BYTES: usize = 256 << 10;
-
-/// The longest line that is recorded: to look for secrets in it takes five times as much memory. What a transcript says
-/// from a longer line on is not recorded.
-pub const MAX_LINE_BYTES: u64 = 40 << 20;
+/// How much of a tool's answer is looked at.
+const ANSWER_CHARS: usize = 256;
 /// The largest document that is made lines of.
 const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
-/// From how much stored text on a second thread looks whether it is still the same.
-const LONG_BYTES: u64 = 512 << 10;
-
-trait ReadSeek: Read + Seek {}
-impl<T: Read + Seek> ReadSeek for T {}
 
 /// What redacts, or why nothing can: then nothing is stored either.
 pub type Redaction = Rc<Result<Redactor>>;
@@ -73,8 +70,7 @@ pub struct Survey {
 pub struct Reading<'a> {
     agent: &'a dyn Agent,
     key: SessionKey,
-    source: Box<dyn ReadSeek>,
-    redaction: Redaction,
+    lines: Lines,
     /// Whether the stored part of the agent's file is byte for byte what it was: positions in it still hold then.
     is_same: bool,
     /// The segment that new bytes follow.
@@ -89,49 +85,16 @@ pub struct Reading<'a> {
     digest: Sha256,
     /// Of the agent's file.
     check: XxHash3_64,
-    /// The end of the last complete line.
-    end: u64,
-    /// For steps; one buffer, so that its memory is asked of the system once.
-    buffer: Vec<u8>,
     /// When it was captured, if that is not now.
     time: Option<Time>,
-    /// The piece read last: what is new is surveyed first and then stored.
-    last: Option<Rc<Piece>>,
     /// Whether the lines were made of a document.
     is_document: bool,
     /// What was written last without its last line.
     head: Option<Head>,
-    /// What was surveyed ahead, from where and to where.
-    ahead: Option<(u64, u64, Survey)>,
-}
-
-/// Whole lines of the transcript, as they are and as they are to be stored.
-struct Piece {
-    from: u64,
-    /// How far it was asked for.
-    to: u64,
-    lines: Vec<u8>,
-    /// `None` if redaction changes nothing.
-    redacted: Option<Vec<u8>>,
-}
-
-impl Piece {
-    fn redacted(&self) -> &[u8] {
-        self.redacted.as_deref().unwrap_or(&self.lines)
-    }
-
-    fn end(&self) -> u64 {
-        self.from + self.lines.len() as u64
-    }
-
-    /// Returns the position of a line end of the redacted text.
-    fn position(&self, offset: usize) -> u64 {
-        let Some(redacted) = &self.redacted else { return self.from + offset as u64 };
-        let count = redacted[..offset].iter().filter(|byte| **byte == b'\n').count();
-        let mut ends = self.lines.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
-        let offset = if count == 0 { 0 } else { ends.nth(count - 1).unwrap_or(self.lines.len()) };
-        self.from + offset as u64
-    }
+    /// Who works ahead.
+    ahead: Option<Rc<Ahead>>,
+    /// A piece that is being compressed.
+    packed: Option<(Arc<Piece>, Receiver<Vec<u8>>)>,
 }
 
 impl<'a> Reading<'a> {
@@ -151,29 +114,25 @@ impl<'a> Reading<'a> {
         redaction: &Redaction,
         progress: &Progress,
         transcript: &Path,
+        ahead: Option<&Rc<Ahead>>,
     ) -> Result<Self> {
-        let mut beside = None;
-        let source: Result<Box<dyn ReadSeek>> = if agent.is_rendered(transcript) {
-            if transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
-                // It is not gone: what is archived must not pass for all of it.
-                return Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
-            }
-            agent.read(transcript).map(|lines| Box::new(Cursor::new(lines)) as _)
-        } else {
-            // A pipe that somebody put there would keep us waiting for whoever writes to it.
-            let is_file = transcript.metadata().map(|metadata| metadata.is_file());
-            let opened = is_file.and_then(|is_file| match is_file {
-                true => File::open(transcript),
-                false => Err(std::io::Error::other("it is not a file")),
-            });
-            beside = opened.as_ref().ok().and_then(|file| file.try_clone().ok());
-            opened.map(|file| Box::new(file) as _).map_err(|error| Error::io("read the transcript", transcript, error))
+        let is_document = agent.is_rendered(transcript);
+        if is_document && transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
+            // It is not gone: what is archived must not pass for all of it.
+            return Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
+        }
+        let ready = ahead.filter(|_| !is_document).and_then(|ahead| ahead.file(transcript));
+        let source: Result<Box<dyn ReadSeek>> = match ready {
+            Some(file) => Ok(Box::new(file)),
+            None if is_document => agent.read(transcript).map(|lines| Box::new(Cursor::new(lines)) as _),
+            None => open_file(transcript).map(|file| Box::new(file) as _),
         };
         match source {
             Ok(source) => {
                 let mut reading = Self::of_source(agent, key, redaction, source)?;
-                reading.is_document = beside.is_none();
-                if !reading.resume(progress, beside.as_ref())? {
+                reading.is_document = is_document;
+                reading.ahead = ahead.cloned();
+                if !reading.resume(progress, transcript)? {
                     reading.compare(archive, progress)?;
                 }
                 Ok(reading)
@@ -200,7 +159,7 @@ impl<'a> Reading<'a> {
         bytes: Vec<u8>,
     ) -> Result<Self> {
         let mut reading = Self::of_source(agent, key, redaction, Box::new(Cursor::new(bytes)))?;
-        if !reading.resume(progress, None)? {
+        if !reading.resume(progress, Path::new(""))? {
             reading.compare(archive, progress)?;
         }
         Ok(reading)
@@ -212,11 +171,10 @@ impl<'a> Reading<'a> {
         redaction: &Redaction,
         source: Box<dyn ReadSeek>,
     ) -> Result<Self> {
-        let mut reading = Reading {
+        Ok(Reading {
             agent,
             key: key.clone(),
-            source,
-            redaction: Rc::clone(redaction),
+            lines: Lines::new(source, redaction)?,
             is_same: false,
             parent: None,
             parent_bytes: 0,
@@ -224,53 +182,45 @@ impl<'a> Reading<'a> {
             kept_bytes: 0,
             digest: Sha256::new(),
             check: XxHash3_64::new(),
-            end: 0,
-            buffer: Vec::new(),
             time: None,
-            last: None,
             is_document: false,
             head: None,
             ahead: None,
-        };
-        let length = reading.source.seek(SeekFrom::End(0)).map_err(unreadable)?;
-        reading.end = reading.last_line_end(length)?;
-        Ok(reading)
+            packed: None,
+        })
     }
 
     /// Takes up where `progress` says, if the stored part of the agent's file is still the same.
-    ///
-    /// `beside` is the file once more, if there is one, for a second thread.
-    fn resume(&mut self, progress: &Progress, beside: Option<&File>) -> Result<bool> {
+    fn resume(&mut self, progress: &Progress, transcript: &Path) -> Result<bool> {
         let (Some(check), Some(digest), Some(raw)) = (&progress.check, &progress.digest, progress.stored.raw) else {
             return Ok(false);
         };
         let whole = Head { bytes: progress.stored.bytes, raw, digest: digest.clone(), check: check.clone() };
         for head in [Some(&whole), progress.head.as_ref()].into_iter().flatten() {
-            if self.resume_at(head, progress, beside)? {
+            if self.resume_at(head, progress, transcript)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn resume_at(&mut self, head: &Head, progress: &Progress, beside: Option<&File>) -> Result<bool> {
+    fn resume_at(&mut self, head: &Head, progress: &Progress, transcript: &Path) -> Result<bool> {
         let parent = parse_id(progress.stored.segment.as_deref());
         // Of what was removed for good nothing may be left, and yet it counts as stored.
         let has_parent = parent.is_some() || (head.bytes == 0 && head.raw > 0);
-        let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, self.end >= head.raw) else {
+        let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, self.end() >= head.raw) else {
             return Ok(false);
         };
-        let beside = beside.filter(|_| (LONG_BYTES..self.end).contains(&head.raw));
-        let seen = match beside.and_then(|file| self.check_beside(file, head.raw)) {
+        let ahead = self.ahead.as_ref().and_then(|ahead| ahead.digest(transcript, head.raw));
+        let seen = match ahead {
             Some(seen) => seen,
             None => {
                 let mut seen = XxHash3_64::new();
-                self.each_step(0, head.raw, |bytes| seen.write(bytes))?;
+                self.lines.each_step(0, head.raw, |bytes| seen.write(bytes))?;
                 seen
             }
         };
         if hex_of(&seen) != head.check {
-            self.ahead = None;
             return Ok(false);
         }
         (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
@@ -278,37 +228,10 @@ impl<'a> Reading<'a> {
         Ok(true)
     }
 
-    /// Returns XXH3 of what is stored of a long file. A second thread reads that, while this one surveys what is new: most
-    /// likely it will be asked for. `None` if it cannot be done so.
-    fn check_beside(&mut self, file: &File, stored: u64) -> Option<XxHash3_64> {
-        // Memory of its own would cost a thread more than what it is for.
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.resize(STEP_BYTES, 0);
-        let (seen, survey) = std::thread::scope(|scope| {
-            let check = move || {
-                let mut seen = XxHash3_64::new();
-                let mut read = 0;
-                while read < stored {
-                    let step = buffer.len().min(usize::try_from(stored - read).unwrap_or(usize::MAX));
-                    // At a position, since the other thread moves the file's own.
-                    file.read_exact_at(&mut buffer[..step], read).ok()?;
-                    seen.write(&buffer[..step]);
-                    read += step as u64;
-                }
-                Some(seen)
-            };
-            let thread = std::thread::Builder::new().spawn_scoped(scope, check).ok()?;
-            let survey = self.survey(stored, self.end);
-            Some((thread.join().ok().flatten()?, survey))
-        })?;
-        self.ahead = survey.ok().map(|survey| (stored, self.end, survey));
-        Some(seen)
-    }
-
     /// Finds the longest common beginning with what the archive has. Without a redactor that cannot be told, nor is
     /// anything stored then.
     fn compare(&mut self, archive: &Archive<'_>, progress: &Progress) -> Result<()> {
-        if self.redaction.is_err() {
+        if self.lines.can_redact().is_err() {
             return Ok(());
         }
         let known = parse_id(progress.stored.segment.as_deref());
@@ -319,54 +242,22 @@ impl<'a> Reading<'a> {
         // Across a gap nothing can be compared; what comes then is stored anew, from the beginning.
         let stored = if stored.problems.is_empty() { stored.bytes() } else { Vec::new() };
         let mut rest = &stored[..];
-        while self.kept < self.end {
-            let piece = self.piece(self.kept, self.end, PIECE_BYTES)?;
+        while self.kept < self.end() {
+            let piece = self.lines.piece(self.kept, self.end(), PIECE_BYTES)?;
             let redacted = piece.redacted();
             let common = redacted.iter().zip(rest).take_while(|(a, b)| a == b).count();
             let kept = complete_lines(&redacted[..common]);
             let position = piece.position(kept);
             self.digest.update(&redacted[..kept]);
-            self.check.write(&piece.lines[..(position - self.kept) as usize]);
+            self.check.write(&piece.lines()[..(position - self.kept) as usize]);
             self.kept = position;
             self.kept_bytes += kept as u64;
             rest = &rest[kept..];
-            if kept < redacted.len() || piece.lines.is_empty() {
+            if kept < redacted.len() || piece.is_empty() {
                 break;
             }
         }
         Ok(())
-    }
-
-    /// Returns about `target` bytes of whole lines from `from` on, redacted. Lines that must wait for more are left out;
-    /// there is nothing if all of them must. Without a redactor they are as the agent wrote them.
-    fn piece(&mut self, from: u64, to: u64, target: usize) -> Result<Rc<Piece>> {
-        if let Some(last) = self.last.as_ref().filter(|last| last.from == from && last.to == to) {
-            return Ok(Rc::clone(last));
-        }
-        self.last = None;
-        let mut target = target;
-        loop {
-            let mut lines = self.lines_at(from, to, target)?;
-            let (redacted, dealt) = match self.redaction.as_ref() {
-                Ok(redactor) => match redactor.redact(&lines) {
-                    (Cow::Borrowed(_), dealt) => (None, dealt),
-                    (Cow::Owned(redacted), dealt) => (Some(redacted), dealt),
-                },
-                Err(_) => (None, lines.len()),
-            };
-            let may_be_more = !lines.is_empty() && (target as u64) < MAX_LINE_BYTES;
-            if dealt == 0 && may_be_more && from + (lines.len() as u64) < to {
-                target *= 2;
-                continue;
-            }
-            lines.truncate(dealt);
-            let piece = Rc::new(Piece { from, to, lines, redacted });
-            // Where there is more than one piece, none is asked for again soon.
-            if piece.end() == to {
-                self.last = Some(Rc::clone(&piece));
-            }
-            return Ok(piece);
-        }
     }
 
     /// Returns where in the agent's file a line end of the stored transcript is, if it is not beyond what is kept.
@@ -385,9 +276,9 @@ impl<'a> Reading<'a> {
         }
         let (mut position, mut stored) = (0, 0);
         while stored < mark.bytes {
-            let piece = self.piece(position, self.kept, PIECE_BYTES)?;
+            let piece = self.lines.piece(position, self.kept, PIECE_BYTES)?;
             let left = usize::try_from(mark.bytes - stored).unwrap_or(usize::MAX);
-            if left <= piece.redacted().len() || piece.lines.is_empty() {
+            if left <= piece.redacted().len() || piece.is_empty() {
                 return Ok(piece.position(left.min(piece.redacted().len())));
             }
             position = piece.end();
@@ -398,7 +289,7 @@ impl<'a> Reading<'a> {
 
     /// Returns the end of the last complete line.
     pub fn end(&self) -> u64 {
-        self.end
+        self.lines.end()
     }
 
     /// Returns the segment that what is new follows.
@@ -424,15 +315,16 @@ impl<'a> Reading<'a> {
     ///
     /// If reading fails.
     pub fn survey(&mut self, from: u64, to: u64) -> Result<Survey> {
-        if let Some((_, _, survey)) = self.ahead.take().filter(|(start, end, _)| (*start, *end) == (from, to)) {
-            return Ok(survey);
-        }
         let mut survey = Survey { until: from, ..Survey::default() };
         let mut parser = self.agent.parser();
         while survey.until < to {
-            let piece = self.piece(survey.until, to, PIECE_BYTES)?;
-            if piece.lines.is_empty() {
+            let piece = self.lines.piece(survey.until, to, PIECE_BYTES)?;
+            if piece.is_empty() {
                 break;
+            }
+            // Most likely it is stored next.
+            if let Some(ahead) = self.ahead.as_ref().filter(|_| survey.until == self.kept && piece.end() == to) {
+                self.packed = Some((Arc::clone(&piece), ahead.pack(&piece)));
             }
             for part in in_parts(piece.redacted()) {
                 let messages = parser.parse(&piece.redacted()[part.clone()]);
@@ -442,7 +334,7 @@ impl<'a> Reading<'a> {
                         Part::ToolResult(result) => Some(Answer {
                             call_id: result.call_id.clone(),
                             end: piece.position(part.start + message.span.end),
-                            text: result.text.chars().take(256).collect(),
+                            text: beginning(&result.text).to_owned(),
                         }),
                         _ => None,
                     }));
@@ -486,20 +378,20 @@ impl<'a> Reading<'a> {
     ///
     /// As [`Archive::write`], or if nothing can be redacted.
     pub fn write(&mut self, archive: &Archive<'_>, until: u64) -> Result<Vec<ObjectId>> {
-        self.redaction.as_ref().as_ref().map_err(cannot_redact)?;
+        self.lines.can_redact()?;
         let mut segment_ids = Vec::new();
         while self.kept < until {
-            let piece = self.piece(self.kept, until, TARGET_BYTES)?;
+            let piece = self.lines.piece(self.kept, until, TARGET_BYTES)?;
             let body = piece.redacted();
-            if piece.lines.is_empty() {
+            if piece.is_empty() {
                 break;
             }
             let (head, raw) = match piece.end() == until && self.is_document {
-                true => (without_last_line(body), without_last_line(&piece.lines)),
+                true => (without_last_line(body), without_last_line(piece.lines())),
                 false => (0, 0),
             };
             self.digest.update(&body[..head]);
-            self.check.write(&piece.lines[..raw]);
+            self.check.write(&piece.lines()[..raw]);
             self.head = self.is_document.then(|| Head {
                 bytes: self.kept_bytes + head as u64,
                 raw: self.kept + raw as u64,
@@ -507,8 +399,11 @@ impl<'a> Reading<'a> {
                 check: hex_of(&self.check),
             });
             self.digest.update(&body[head..]);
-            self.check.write(&piece.lines[raw..]);
-            let segment_id = archive.write(&self.header(body.len() as u64), body)?;
+            self.check.write(&piece.lines()[raw..]);
+            let packed = self.packed.take().filter(|(packed, _)| Arc::ptr_eq(packed, &piece));
+            let packed = packed.and_then(|(_, frame)| frame.recv().ok());
+            let frame = packed.map_or_else(|| segment::compress(body), Ok)?;
+            let segment_id = archive.write_frame(&self.header(body.len() as u64), &frame)?;
             segment_ids.push(segment_id);
             self.parent = Some(segment_id);
             self.kept = piece.end();
@@ -583,74 +478,17 @@ impl<'a> Reading<'a> {
     ///
     /// If reading fails, or nothing can be redacted.
     pub fn bytes(&mut self, from: u64, to: u64) -> Result<Vec<u8>> {
-        self.redaction.as_ref().as_ref().map_err(cannot_redact)?;
+        self.lines.can_redact()?;
         let (mut bytes, mut position) = (Vec::new(), from);
         while position < to {
-            let piece = self.piece(position, to, PIECE_BYTES)?;
-            if piece.lines.is_empty() {
+            let piece = self.lines.piece(position, to, PIECE_BYTES)?;
+            if piece.is_empty() {
                 break;
             }
             bytes.extend_from_slice(piece.redacted());
             position = piece.end();
         }
         Ok(bytes)
-    }
-
-    /// Reads whole lines from `from` on: about `target` bytes, more if one line is longer, never beyond `to`; none if the
-    /// first is too long.
-    fn lines_at(&mut self, from: u64, to: u64, target: usize) -> Result<Vec<u8>> {
-        self.source.seek(SeekFrom::Start(from)).map_err(unreadable)?;
-        // Read in one go: a vector that grows by doubling asks the system a dozen times.
-        let mut lines = Vec::with_capacity((to.saturating_sub(from)).min(target as u64) as usize + 32);
-        loop {
-            let wanted = (to - from - lines.len() as u64).min(target as u64);
-            let read = self.source.by_ref().take(wanted).read_to_end(&mut lines).map_err(unreadable)?;
-            if from + lines.len() as u64 >= to {
-                return Ok(lines);
-            }
-            if read == 0 {
-                return Err(Error::other("the transcript became shorter while it was read"));
-            }
-            // Only what is new is searched: a line can be many times longer than one step.
-            let complete = complete_lines(&lines[lines.len() - read..]);
-            if complete > 0 {
-                lines.truncate(lines.len() - read + complete);
-                return Ok(lines);
-            }
-            // Whoever reads larger steps takes every line that smaller ones have taken.
-            if lines.len() as u64 > MAX_LINE_BYTES {
-                return Ok(Vec::new());
-            }
-        }
-    }
-
-    fn each_step(&mut self, from: u64, to: u64, mut visit: impl FnMut(&[u8])) -> Result<()> {
-        self.source.seek(SeekFrom::Start(from)).map_err(unreadable)?;
-        let mut left = to.saturating_sub(from);
-        self.buffer.resize(STEP_BYTES, 0);
-        while left > 0 {
-            let step = STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES));
-            self.source.read_exact(&mut self.buffer[..step]).map_err(unreadable)?;
-            visit(&self.buffer[..step]);
-            left -= step as u64;
-        }
-        Ok(())
-    }
-
-    /// Finds the end of the last complete line before `length`, from the end backwards.
-    fn last_line_end(&mut self, length: u64) -> Result<u64> {
-        let (mut end, mut step) = (length, 4096);
-        while end > 0 {
-            let start = end.saturating_sub(step);
-            step = STEP_BYTES as u64;
-            let mut found = 0;
-            self.each_step(start, end, |bytes| found = complete_lines(bytes))?;
-            if found > 0 {
-                return Ok(start + found as u64);
-            }
-            end = start;
-        }
-        Ok(0)
     }
 }
 
@@ -674,8 +512,19 @@ fn cannot_redact(error: &Error) -> Error {
     Error::new(error.kind(), "cannot redact secrets").because(error.to_string())
 }
 
-fn unreadable(error: std::io::Error) -> Error {
-    Error::new(crate::error::kind_of_io(&error), "cannot read the transcript").because(error)
+/// Returns the first characters of a text.
+fn beginning(text: &str) -> &str {
+    text.char_indices().nth(ANSWER_CHARS).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Opens a file of lines.
+fn open_file(transcript: &Path) -> Result<File> {
+    // A pipe that somebody put there would keep us waiting for whoever writes to it.
+    let opened = transcript.metadata().and_then(|metadata| match metadata.is_file() {
+        true => File::open(transcript),
+        false => Err(std::io::Error::other("it is not a file")),
+    });
+    opened.map_err(|error| Error::io("read the transcript", transcript, error))
 }
 
 fn hex_of(check: &XxHash3_64) -> String {

@@ -1,0 +1,44 @@
+//! Work that is done beside, on a second processor.
+
+use std::io::Result;
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, yield_now};
+
+/// Starts a thread that goes to another processor than this one's, where there is one.
+///
+/// The system brings it there by itself, but a kernel without scheduling domains, as small virtual machines have, takes
+/// twenty milliseconds or more for it: by then all that is short has been done one after the other. Costs 0.1 ms.
+///
+/// # Errors
+///
+/// If the system has no room for a thread.
+pub fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {
+    Builder::new().spawn(elsewhere(work)).inspect(|_| yield_now())
+}
+
+/// Does the same for work that borrows.
+///
+/// # Errors
+///
+/// As [`spawn`].
+pub fn spawn_scoped<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>> {
+    // The thread may have to begin here, to leave.
+    Builder::new().spawn_scoped(scope, elsewhere(work)).inspect(|_| yield_now())
+}
+
+/// Returns work that moves its thread away from the processor that this thread is on, and then does what it is for.
+fn elsewhere<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    #[cfg(target_os = "linux")]
+    let others = rustix::thread::sched_getaffinity(None).ok().and_then(|mut others| {
+        others.unset(rustix::thread::sched_getcpu());
+        (others.count() > 0).then_some(others)
+    });
+    move || {
+        // Where it is refused, the work is done all the same.
+        #[cfg(target_os = "linux")]
+        let _ = others.map(|others| rustix::thread::sched_setaffinity(None, &others));
+        work()
+    }
+}
