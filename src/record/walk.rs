@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use bstr::ByteSlice as _;
@@ -123,13 +124,13 @@ impl Reader<'_> {
         let mut windows = Windows { commits, noted, left: noted.len() };
         let is_over = |lister: &Lister<'_, '_>, is_over| Ok((lister.skipped + lister.listed, is_over));
         // A short list comes at once.
-        let window = windows.next(self.repo(), first)?;
+        let window = windows.next(first)?.read(self.repo())?;
         if lister.list(&window, visit)?.is_break() {
             return is_over(&lister, true);
         }
         if windows.left <= WINDOW || query.candidates.is_some() {
             while windows.left > 0 {
-                let window = windows.next(self.repo(), WINDOW)?;
+                let window = windows.next(WINDOW)?.read(self.repo())?;
                 if window.is_empty() {
                     break;
                 }
@@ -142,12 +143,16 @@ impl Reader<'_> {
         drop(windows);
         let seen = window.commits.len();
         let git_dir = self.repo().git_dir();
+        let waiting = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(WINDOWS_AHEAD);
-            beside::spawn_scoped(scope, move || read_ahead(git_dir, &query.range, noted, seen, &sender))
+            let waiting = &waiting;
+            beside::spawn_scoped(scope, move || read_ahead(git_dir, &query.range, noted, seen, &sender, waiting))
                 .map_err(|error| Error::other("cannot start a thread").because(error))?;
+            let repo = reader_of_many(git_dir)?;
             for window in receiver {
-                if lister.list(&window?, visit)?.is_break() {
+                waiting.fetch_sub(1, Ordering::Relaxed);
+                if lister.list(&window?.read(&repo)?, visit)?.is_break() {
                     return is_over(&lister, true);
                 }
             }
@@ -172,11 +177,20 @@ struct Window<'a> {
     commits: Vec<(ObjectId, &'a [ObjectId])>,
     /// What the commits are; empty for one that the walk did not have to read.
     data: Pieces,
-    /// The blobs, those of one commit after those of the other.
-    blobs: Pieces,
+    /// The blobs, those of one commit after those of the other, once they are read.
+    blobs: Option<Pieces>,
 }
 
 impl Window<'_> {
+    /// Reads the notes, unless they are read.
+    fn read(mut self, repo: &Repository) -> Result<Self> {
+        if self.blobs.is_none() {
+            let blob_ids: Vec<ObjectId> = self.commits.iter().flat_map(|(_, blob_ids)| *blob_ids).copied().collect();
+            self.blobs = Some(notes::read_many(repo, &blob_ids)?);
+        }
+        Ok(self)
+    }
+
     fn is_empty(&self) -> bool {
         self.commits.is_empty()
     }
@@ -191,8 +205,8 @@ struct Windows<'a, I> {
 }
 
 impl<'a, I: Iterator<Item = Result<Met>>> Windows<'a, I> {
-    /// Walks on to `count` noted commits, or the end, and reads their notes.
-    fn next(&mut self, repo: &Repository, count: usize) -> Result<Window<'a>> {
+    /// Walks on to `count` noted commits, or the end.
+    fn next(&mut self, count: usize) -> Result<Window<'a>> {
         let mut window = Window::default();
         while window.commits.len() < count && self.left > 0 {
             let Some(met) = self.commits.next().transpose()? else { break };
@@ -201,29 +215,36 @@ impl<'a, I: Iterator<Item = Result<Met>>> Windows<'a, I> {
             window.commits.push((met.commit_id, blob_ids));
             window.data.push(met.data.as_deref().unwrap_or_default());
         }
-        let blob_ids: Vec<ObjectId> = window.commits.iter().flat_map(|(_, blob_ids)| *blob_ids).copied().collect();
-        window.blobs = notes::read_many(repo, &blob_ids)?;
         Ok(window)
     }
+}
+
+/// Opens the repository once more: one stays in its thread, and this one keeps what many notes are made from. Costs a
+/// millisecond.
+fn reader_of_many(git_dir: &Path) -> Result<Repository> {
+    let mut repo = Repository::open_git_dir(git_dir)?;
+    repo.keep_bases();
+    Ok(repo)
 }
 
 /// Walks a range in a thread of its own, from the noted commit number `seen` on, until nobody wants more.
 ///
 /// It reads bytes and hands them over in large pieces; what is made of them takes many small allocations, which one
-/// thread frees for another only at a price.
+/// thread frees for another only at a price. The notes of a window are read by whoever has less to do: here if the other
+/// thread has windows `waiting`, else there.
 fn read_ahead<'a>(
     git_dir: &Path,
     range: &Range,
     noted: &'a HashMap<ObjectId, Vec<ObjectId>>,
     seen: usize,
     sender: &mpsc::SyncSender<Result<Window<'a>>>,
+    waiting: &AtomicUsize,
 ) {
-    // An open repository stays in its thread; opening another costs a millisecond.
-    let opened = Repository::open_git_dir(git_dir).map(|mut repo| {
-        repo.keep_bases();
-        repo
-    });
-    let walked = opened.as_ref().map_err(|error| Error::new(error.kind(), error.to_string())).and_then(|repo| {
+    let send = |window| {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        sender.send(window)
+    };
+    let walked = reader_of_many(git_dir).and_then(|repo| {
         let mut commits = repo.commits(range)?;
         let mut left_out = 0;
         while left_out < seen {
@@ -232,15 +253,19 @@ fn read_ahead<'a>(
         }
         let mut windows = Windows { commits, noted, left: noted.len() - seen };
         loop {
-            let window = windows.next(repo, WINDOW)?;
+            let window = windows.next(WINDOW)?;
+            if window.is_empty() {
+                return Ok(());
+            }
+            let window = if waiting.load(Ordering::Relaxed) > 0 { window.read(&repo)? } else { window };
             // If nobody listens any more, nobody wants more.
-            if window.is_empty() || sender.send(Ok(window)).is_err() {
+            if send(Ok(window)).is_err() {
                 return Ok(());
             }
         }
     });
     if let Err(error) = walked {
-        let _ = sender.send(Err(error));
+        let _ = send(Err(error));
     }
 }
 
@@ -258,7 +283,7 @@ impl Lister<'_, '_> {
         window: &Window<'_>,
         visit: &mut impl FnMut(Listed) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        let mut blobs = window.blobs.iter();
+        let mut blobs = window.blobs.iter().flat_map(Pieces::iter);
         for ((commit_id, blob_ids), data) in window.commits.iter().zip(window.data.iter()) {
             let note = self.reader.note_of(blobs.by_ref().take(blob_ids.len()));
             let summaries = Reader::into_summaries(note);

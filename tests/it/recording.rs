@@ -59,6 +59,23 @@ fn gits_hook_alone_records_and_the_result_follows_with_the_next_event() {
 }
 
 #[test]
+fn the_result_is_found_behind_secrets_of_other_lengths() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("add a greeting");
+    session.edits("greet.txt", "hi\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -qam x" }));
+    let commit = session.runs_commit(&["-m", "add greeting"]);
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    session.says(&format!("{token} and {token}"));
+    session.answers("c1", &format!("[main {}] x with {token}", &commit[..7]));
+    let expected = session.text();
+    session.says(&format!("Done with {token}."));
+    session.hook("Stop");
+    assert_eq!(scratch.raw("HEAD", &[]), expected.replace(&token, "[REDACTED:github-token]"));
+}
+
+#[test]
 fn both_hooks_at_once_give_one_record() {
     for _ in 0..5 {
         let scratch = Scratch::set_up();
@@ -525,6 +542,42 @@ fn a_compacted_and_a_rewound_transcript_read_back_as_they_were() {
     session.edits("d.txt", "d\n");
     session.commits("three");
     assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
+}
+
+#[test]
+fn a_long_transcript_reads_back_as_it_was_however_the_agent_writes_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    (0..100).for_each(|number| session.says(&format!("{number} {}", "words ".repeat(2000))));
+    session.edits("a.txt", "a\n");
+    session.commits("long");
+    let stored = session.text();
+    assert!(stored.len() > 1 << 20, "a second thread looks at it");
+    session.says("appended");
+    session.edits("b.txt", "b\n");
+    session.commits("appended");
+    assert_eq!(scratch.raw("HEAD~1", &[]), stored);
+    assert_eq!(scratch.raw("HEAD", &[]), session.text()[stored.len()..]);
+    // In the middle of what is stored, and of the same length.
+    let changed = session.text().replacen("50 words", "50 WORDS", 1);
+    fs::write(&session.transcript, &changed).unwrap();
+    session.says("changed");
+    session.edits("c.txt", "c\n");
+    session.commits("changed");
+    assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
+    // Another file of the same name, and a shorter one.
+    let other = scratch.root().join("other.jsonl");
+    fs::write(&other, changed.replacen("7 words", "7 WORDS", 1)).unwrap();
+    fs::rename(&other, &session.transcript).unwrap();
+    session.edits("d.txt", "d\n");
+    session.commits("replaced");
+    assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
+    fs::write(&session.transcript, &stored[..=stored[..stored.len() / 3].rfind('\n').unwrap()]).unwrap();
+    session.edits("e.txt", "e\n");
+    session.commits("cut short");
+    assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
+    scratch.assert_sound();
 }
 
 #[test]
