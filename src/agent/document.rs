@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
@@ -150,17 +151,24 @@ fn ends_word(byte: u8) -> bool {
 
 /// Returns the length of the string that a text begins with; one that does not end takes all of it.
 fn string_length(text: &[u8]) -> usize {
-    let mut is_escaped = false;
-    let end = text.iter().skip(1).position(|byte| {
-        let ends = *byte == b'"' && !is_escaped;
-        is_escaped = *byte == b'\\' && !is_escaped;
-        ends
-    });
-    end.map_or(text.len(), |end| end + 2)
+    let mut length = 1;
+    while let Some(found) = text.get(length..).and_then(|rest| rest.find_byteset(b"\"\\")) {
+        length += found + 1;
+        if text[length - 1] == b'"' {
+            return length;
+        }
+        // What follows a backslash ends nothing.
+        length += 1;
+    }
+    text.len()
 }
 
-/// Returns a JSON text with other whitespace between its tokens: this indentation, or none at all for 0.
+/// Returns a JSON text with other whitespace between its tokens: this indentation, or none at all for 0. The brackets must
+/// match.
 fn spelt(text: &[u8], indent: usize) -> Option<Vec<u8>> {
+    if indent == 0 {
+        return squeezed(text);
+    }
     let mut bytes = Vec::with_capacity(text.len());
     let mut depth = 0_usize;
     let mut last: &[u8] = b"";
@@ -175,21 +183,43 @@ fn spelt(text: &[u8], indent: usize) -> Option<Vec<u8>> {
             b"," => true,
             _ => closes,
         };
-        if indent > 0 && breaks {
+        if breaks {
             bytes.push(b'\n');
             bytes.resize(bytes.len() + depth * indent, b' ');
         }
         bytes.extend_from_slice(token);
         match token {
             b"[" | b"{" => depth += 1,
-            b":" if indent > 0 => bytes.push(b' '),
+            b":" => bytes.push(b' '),
             _ => {}
         }
-        if indent > 0 && depth > MAX_DEPTH {
+        if depth > MAX_DEPTH {
             return None;
         }
         last = token;
     }
+    Some(bytes)
+}
+
+/// Returns a JSON text without whitespace between its tokens.
+fn squeezed(text: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut depth = 0_usize;
+    // What stands together is copied together.
+    let mut run = 0..0;
+    for (start, token) in tokens(text) {
+        match token {
+            b"[" | b"{" => depth += 1,
+            b"]" | b"}" => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if start != run.end {
+            bytes.extend_from_slice(&text[run]);
+            run = start..start;
+        }
+        run.end = start + token.len();
+    }
+    bytes.extend_from_slice(&text[run]);
     Some(bytes)
 }
 

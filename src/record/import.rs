@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use twox_hash::XxHash3_64;
@@ -307,7 +307,7 @@ impl<'a, 'r> Loader<'a, 'r> {
             archive: Archive::new(repo),
             state: State::new(&repo.common_dir()),
             // Without it nothing can be stored; better to know before anything is read.
-            redaction: Rc::new(Ok(redaction::redactor(repo)?)),
+            redaction: Arc::new(Ok(redaction::redactor(repo)?)),
             purged,
             replaced,
             known,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::capture::{Ahead, MAX_LINE_BYTES, Reading, Redaction, Survey};
@@ -91,6 +92,10 @@ impl<'r> Recorder<'r> {
         let deadline = Instant::now() + Duration::from_secs(seconds.unsigned_abs());
         let state = State::new(&repo.common_dir());
         let lock = state.lock(deadline);
+        let redaction = Arc::new(redaction::redactor(repo));
+        if let Some(ahead) = &ahead {
+            ahead.redact_with(&redaction);
+        }
         let mut recorder = Recorder {
             repo,
             archive: Archive::new(repo),
@@ -98,7 +103,7 @@ impl<'r> Recorder<'r> {
             notes_ref: notes_ref.to_owned(),
             deadline,
             report: Report::default(),
-            redaction: Rc::new(redaction::redactor(repo)),
+            redaction,
             ahead: ahead.map(Rc::new),
             purged: Tombstones::read(repo).unwrap_or_default(),
             lock,

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::hash::Hasher as _;
 use std::io::Cursor;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -42,7 +42,7 @@ const ANSWER_CHARS: usize = 256;
 const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 
 /// What redacts, or why nothing can: then nothing is stored either.
-pub type Redaction = Rc<Result<Redactor>>;
+pub type Redaction = Arc<Result<Redactor>>;
 
 /// Where a tool's answer stands in a transcript.
 #[derive(Clone, Debug)]
@@ -91,10 +91,10 @@ pub struct Reading<'a> {
     is_document: bool,
     /// What was written last without its last line.
     head: Option<Head>,
-    /// Who works ahead.
-    ahead: Option<Rc<Ahead>>,
-    /// A piece that is being compressed.
-    packed: Option<(Arc<Piece>, Receiver<Vec<u8>>)>,
+    /// Who works ahead on which transcript.
+    ahead: Option<(Rc<Ahead>, PathBuf)>,
+    /// What was redacted ahead, and gives the frame of its segment.
+    ready: Option<(Arc<Piece>, Receiver<Vec<u8>>)>,
 }
 
 impl<'a> Reading<'a> {
@@ -131,8 +131,8 @@ impl<'a> Reading<'a> {
             Ok(source) => {
                 let mut reading = Self::of_source(agent, key, redaction, source)?;
                 reading.is_document = is_document;
-                reading.ahead = ahead.cloned();
-                if !reading.resume(progress, transcript)? {
+                reading.ahead = ahead.map(|ahead| (Rc::clone(ahead), transcript.to_owned()));
+                if !reading.resume(progress)? {
                     reading.compare(archive, progress)?;
                 }
                 Ok(reading)
@@ -159,7 +159,7 @@ impl<'a> Reading<'a> {
         bytes: Vec<u8>,
     ) -> Result<Self> {
         let mut reading = Self::of_source(agent, key, redaction, Box::new(Cursor::new(bytes)))?;
-        if !reading.resume(progress, Path::new(""))? {
+        if !reading.resume(progress)? {
             reading.compare(archive, progress)?;
         }
         Ok(reading)
@@ -186,32 +186,32 @@ impl<'a> Reading<'a> {
             is_document: false,
             head: None,
             ahead: None,
-            packed: None,
+            ready: None,
         })
     }
 
     /// Takes up where `progress` says, if the stored part of the agent's file is still the same.
-    fn resume(&mut self, progress: &Progress, transcript: &Path) -> Result<bool> {
+    fn resume(&mut self, progress: &Progress) -> Result<bool> {
         let (Some(check), Some(digest), Some(raw)) = (&progress.check, &progress.digest, progress.stored.raw) else {
             return Ok(false);
         };
         let whole = Head { bytes: progress.stored.bytes, raw, digest: digest.clone(), check: check.clone() };
         for head in [Some(&whole), progress.head.as_ref()].into_iter().flatten() {
-            if self.resume_at(head, progress, transcript)? {
+            if self.resume_at(head, progress)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn resume_at(&mut self, head: &Head, progress: &Progress, transcript: &Path) -> Result<bool> {
+    fn resume_at(&mut self, head: &Head, progress: &Progress) -> Result<bool> {
         let parent = parse_id(progress.stored.segment.as_deref());
         // Of what was removed for good nothing may be left, and yet it counts as stored.
         let has_parent = parent.is_some() || (head.bytes == 0 && head.raw > 0);
         let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, self.end() >= head.raw) else {
             return Ok(false);
         };
-        let ahead = self.ahead.as_ref().and_then(|ahead| ahead.digest(transcript, head.raw));
+        let ahead = self.ahead.as_ref().and_then(|(ahead, path)| ahead.digest(path, head.raw));
         let seen = match ahead {
             Some(seen) => seen,
             None => {
@@ -243,7 +243,7 @@ impl<'a> Reading<'a> {
         let stored = if stored.problems.is_empty() { stored.bytes() } else { Vec::new() };
         let mut rest = &stored[..];
         while self.kept < self.end() {
-            let piece = self.lines.piece(self.kept, self.end(), PIECE_BYTES)?;
+            let piece = self.piece(self.kept, self.end(), PIECE_BYTES)?;
             let redacted = piece.redacted();
             let common = redacted.iter().zip(rest).take_while(|(a, b)| a == b).count();
             let kept = complete_lines(&redacted[..common]);
@@ -258,6 +258,17 @@ impl<'a> Reading<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns a piece; see [`Lines::piece`].
+    fn piece(&mut self, from: u64, to: u64, target: usize) -> Result<Arc<Piece>> {
+        if from == self.kept && self.ready.is_none() {
+            self.ready = self.ahead.take().and_then(|(ahead, path)| ahead.piece(&path));
+        }
+        match &self.ready {
+            Some((ready, _)) if ready.is(from, to) => Ok(Arc::clone(ready)),
+            _ => self.lines.piece(from, to, target),
+        }
     }
 
     /// Returns where in the agent's file a line end of the stored transcript is, if it is not beyond what is kept.
@@ -276,7 +287,7 @@ impl<'a> Reading<'a> {
         }
         let (mut position, mut stored) = (0, 0);
         while stored < mark.bytes {
-            let piece = self.lines.piece(position, self.kept, PIECE_BYTES)?;
+            let piece = self.piece(position, self.kept, PIECE_BYTES)?;
             let left = usize::try_from(mark.bytes - stored).unwrap_or(usize::MAX);
             if left <= piece.redacted().len() || piece.is_empty() {
                 return Ok(piece.position(left.min(piece.redacted().len())));
@@ -318,13 +329,9 @@ impl<'a> Reading<'a> {
         let mut survey = Survey { until: from, ..Survey::default() };
         let mut parser = self.agent.parser();
         while survey.until < to {
-            let piece = self.lines.piece(survey.until, to, PIECE_BYTES)?;
+            let piece = self.piece(survey.until, to, PIECE_BYTES)?;
             if piece.is_empty() {
                 break;
-            }
-            // Most likely it is stored next.
-            if let Some(ahead) = self.ahead.as_ref().filter(|_| survey.until == self.kept && piece.end() == to) {
-                self.packed = Some((Arc::clone(&piece), ahead.pack(&piece)));
             }
             for part in in_parts(piece.redacted()) {
                 let messages = parser.parse(&piece.redacted()[part.clone()]);
@@ -381,7 +388,7 @@ impl<'a> Reading<'a> {
         self.lines.can_redact()?;
         let mut segment_ids = Vec::new();
         while self.kept < until {
-            let piece = self.lines.piece(self.kept, until, TARGET_BYTES)?;
+            let piece = self.piece(self.kept, until, TARGET_BYTES)?;
             let body = piece.redacted();
             if piece.is_empty() {
                 break;
@@ -400,9 +407,9 @@ impl<'a> Reading<'a> {
             });
             self.digest.update(&body[head..]);
             self.check.write(&piece.lines()[raw..]);
-            let packed = self.packed.take().filter(|(packed, _)| Arc::ptr_eq(packed, &piece));
-            let packed = packed.and_then(|(_, frame)| frame.recv().ok());
-            let frame = packed.map_or_else(|| segment::compress(body), Ok)?;
+            let ready = self.ready.take().filter(|(ready, _)| Arc::ptr_eq(ready, &piece));
+            let ready = ready.and_then(|(_, frame)| frame.recv().ok());
+            let frame = ready.map_or_else(|| segment::compress(body), Ok)?;
             let segment_id = archive.write_frame(&self.header(body.len() as u64), &frame)?;
             segment_ids.push(segment_id);
             self.parent = Some(segment_id);
@@ -481,7 +488,7 @@ impl<'a> Reading<'a> {
         self.lines.can_redact()?;
         let (mut bytes, mut position) = (Vec::new(), from);
         while position < to {
-            let piece = self.lines.piece(position, to, PIECE_BYTES)?;
+            let piece = self.piece(position, to, PIECE_BYTES)?;
             if piece.is_empty() {
                 break;
             }

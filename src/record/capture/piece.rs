@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::io::{Read, Seek, SeekFrom};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Redaction, STEP_BYTES, cannot_redact};
@@ -52,6 +51,11 @@ impl Piece {
         self.lines.is_empty()
     }
 
+    /// Says whether this is what was asked for from `from` to `to`.
+    pub fn is(&self, from: u64, to: u64) -> bool {
+        (self.from, self.to) == (from, to)
+    }
+
     /// Returns the position behind the last line.
     pub fn end(&self) -> u64 {
         self.from + self.lines.len() as u64
@@ -86,7 +90,7 @@ impl Lines {
     ///
     /// If reading fails.
     pub fn new(source: Box<dyn ReadSeek>, redaction: &Redaction) -> Result<Self> {
-        let mut lines = Lines { source, redaction: Rc::clone(redaction), end: 0, buffer: Vec::new(), last: None };
+        let mut lines = Lines { source, redaction: Arc::clone(redaction), end: 0, buffer: Vec::new(), last: None };
         let length = lines.source.seek(SeekFrom::End(0)).map_err(unreadable)?;
         lines.end = lines.last_line_end(length)?;
         Ok(lines)
@@ -113,7 +117,7 @@ impl Lines {
     ///
     /// If reading fails.
     pub fn piece(&mut self, from: u64, to: u64, target: usize) -> Result<Arc<Piece>> {
-        if let Some(last) = self.last.as_ref().filter(|last| last.from == from && last.to == to) {
+        if let Some(last) = self.last.as_ref().filter(|last| last.is(from, to)) {
             return Ok(Arc::clone(last));
         }
         self.last = None;
@@ -178,7 +182,7 @@ impl Lines {
     pub fn each_step(&mut self, from: u64, to: u64, mut visit: impl FnMut(&[u8])) -> Result<()> {
         self.source.seek(SeekFrom::Start(from)).map_err(unreadable)?;
         let mut left = to.saturating_sub(from);
-        self.buffer.resize(STEP_BYTES, 0);
+        self.buffer.resize(STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES)), 0);
         while left > 0 {
             let step = STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES));
             self.source.read_exact(&mut self.buffer[..step]).map_err(unreadable)?;
