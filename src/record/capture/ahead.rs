@@ -37,8 +37,22 @@ struct Watched {
     file: File,
     stored: u64,
     digest: Receiver<Option<XxHash3_64>>,
-    piece: Receiver<Arc<Piece>>,
-    frame: RefCell<Option<Receiver<Vec<u8>>>>,
+    piece: Receiver<Option<Arc<Piece>>>,
+    frame: RefCell<Option<Receiver<Option<Vec<u8>>>>>,
+}
+
+/// A piece that was redacted ahead.
+pub struct Ready {
+    /// What is new.
+    pub piece: Arc<Piece>,
+    frame: Receiver<Option<Vec<u8>>>,
+}
+
+impl Ready {
+    /// Returns the frame of its segment; waits for it.
+    pub fn frame(self) -> Option<Vec<u8>> {
+        self.frame.recv().ok()?
+    }
 }
 
 /// What the thread has of a transcript.
@@ -46,8 +60,8 @@ struct Work {
     file: File,
     stored: u64,
     digest: SyncSender<Option<XxHash3_64>>,
-    piece: SyncSender<Arc<Piece>>,
-    frame: SyncSender<Vec<u8>>,
+    piece: SyncSender<Option<Arc<Piece>>>,
+    frame: SyncSender<Option<Vec<u8>>>,
 }
 
 impl Ahead {
@@ -58,7 +72,7 @@ impl Ahead {
             return None;
         }
         let (redaction, redactions) = channel();
-        beside::spawn(move || do_all(work, &redactions)).ok()?;
+        beside::spawn(move || do_all(&work, &redactions)).ok()?;
         Some(Ahead { watched, redaction })
     }
 
@@ -77,11 +91,10 @@ impl Ahead {
         self.of(path).filter(|watched| watched.stored == stored)?.digest.recv().ok()?
     }
 
-    /// Returns what follows them as one piece, once, and what gives the frame of its segment; waits for the piece. There
-    /// is none if it would be too large.
-    pub fn piece(&self, path: &Path) -> Option<(Arc<Piece>, Receiver<Vec<u8>>)> {
+    /// Returns what follows them as one piece, once; waits for it. There is none if it would be too large.
+    pub fn piece(&self, path: &Path) -> Option<Ready> {
         let watched = self.of(path)?;
-        Some((watched.piece.recv().ok()?, watched.frame.take()?))
+        Some(Ready { piece: watched.piece.recv().ok()??, frame: watched.frame.take()? })
     }
 
     fn of(&self, path: &Path) -> Option<&Watched> {
@@ -101,37 +114,56 @@ fn watch(live: &Live) -> Option<(Watched, Work)> {
     Some((watched, Work { file: same_file, stored, digest, piece, frame }))
 }
 
-fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
-    for each in &work {
-        let _ = each.digest.send(digest(&each.file, each.stored));
+/// Pieces come first, as soon as it is known with what to redact: counting what is in them takes longest.
+fn do_all(work: &[Work], redactions: &Receiver<Redaction>) {
+    let mut pieces = None;
+    for each in work {
+        let mut digest = XxHash3_64::new();
+        let read = each_step(&each.file, each.stored, |bytes| {
+            digest.write(bytes);
+            if pieces.is_none()
+                && let Ok(redaction) = redactions.try_recv()
+            {
+                pieces = Some(all_pieces(work, &redaction));
+            }
+        });
+        let _ = each.digest.send(read.is_ok().then_some(digest));
     }
-    let Ok(redaction) = redactions.recv() else { return };
-    for Work { file, stored, piece: pieces, frame: frames, .. } in work {
-        let Ok(mut lines) = Lines::new(Box::new(Positioned { file, at: 0 }), &redaction) else { continue };
-        let end = lines.end();
-        let Ok(piece) = lines.piece(stored, end.max(stored), PIECE_BYTES) else { continue };
-        // Of more than one piece, the others would have to wait until the first is stored.
-        if piece.is_empty() || piece.end() < end {
-            continue;
-        }
-        let _ = pieces.send(Arc::clone(&piece));
-        if let Ok(frame) = segment::compress(piece.redacted()) {
-            let _ = frames.send(frame);
-        }
+    let pieces = pieces.or_else(|| redactions.recv().ok().map(|redaction| all_pieces(work, &redaction)));
+    for (each, piece) in work.iter().zip(pieces.into_iter().flatten()) {
+        let frame = piece.and_then(|piece| segment::compress(piece.redacted()).ok());
+        let _ = each.frame.send(frame);
     }
 }
 
-fn digest(file: &File, stored: u64) -> Option<XxHash3_64> {
+fn all_pieces(work: &[Work], redaction: &Redaction) -> Vec<Option<Arc<Piece>>> {
+    let send = |each: &Work| {
+        let piece = piece(each, redaction);
+        let _ = each.piece.send(piece.clone());
+        piece
+    };
+    work.iter().map(send).collect()
+}
+
+/// Returns what is new as one piece, if it is one: of several, the others would have to wait until the first is stored.
+fn piece(work: &Work, redaction: &Redaction) -> Option<Arc<Piece>> {
+    let file = work.file.try_clone().ok()?;
+    let mut lines = Lines::new(Box::new(Positioned { file, at: 0 }), redaction).ok()?;
+    let end = lines.end();
+    let piece = lines.piece(work.stored, end.max(work.stored), PIECE_BYTES).ok()?;
+    (!piece.is_empty() && piece.end() == end).then_some(piece)
+}
+
+fn each_step(file: &File, end: u64, mut visit: impl FnMut(&[u8])) -> std::io::Result<()> {
     let mut buffer = vec![0; STEP_BYTES];
-    let mut digest = XxHash3_64::new();
-    let mut read = 0;
-    while read < stored {
-        let step = STEP_BYTES.min(usize::try_from(stored - read).unwrap_or(STEP_BYTES));
-        file.read_exact_at(&mut buffer[..step], read).ok()?;
-        digest.write(&buffer[..step]);
-        read += step as u64;
+    let mut at = 0;
+    while at < end {
+        let step = STEP_BYTES.min(usize::try_from(end - at).unwrap_or(STEP_BYTES));
+        file.read_exact_at(&mut buffer[..step], at)?;
+        visit(&buffer[..step]);
+        at += step as u64;
     }
-    Some(digest)
+    Ok(())
 }
 
 /// A file with a position of its own: that of the system is shared with the other thread.

@@ -14,7 +14,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use sha2::digest::common::hazmat::SerializableState as _;
@@ -22,6 +21,7 @@ use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
 pub use self::ahead::Ahead;
+use self::ahead::Ready;
 pub use self::piece::MAX_LINE_BYTES;
 use self::piece::{Lines, PIECE_BYTES, Piece, ReadSeek};
 use super::state::{Head, Mark, Progress};
@@ -93,8 +93,10 @@ pub struct Reading<'a> {
     head: Option<Head>,
     /// Who works ahead on which transcript.
     ahead: Option<(Rc<Ahead>, PathBuf)>,
-    /// What was redacted ahead, and gives the frame of its segment.
-    ready: Option<(Arc<Piece>, Receiver<Vec<u8>>)>,
+    /// What was redacted ahead.
+    ready: Option<Ready>,
+    /// What was counted ahead, from where and to where.
+    counted: Option<(u64, u64, Survey)>,
 }
 
 impl<'a> Reading<'a> {
@@ -187,6 +189,7 @@ impl<'a> Reading<'a> {
             head: None,
             ahead: None,
             ready: None,
+            counted: None,
         })
     }
 
@@ -211,8 +214,17 @@ impl<'a> Reading<'a> {
         let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, self.end() >= head.raw) else {
             return Ok(false);
         };
-        let ahead = self.ahead.as_ref().and_then(|(ahead, path)| ahead.digest(path, head.raw));
-        let seen = match ahead {
+        let ahead = self.ahead.take();
+        if let Some((ahead, path)) = &ahead {
+            // Most likely it will be asked for: it is counted while the other thread looks at what is stored.
+            self.ready = ahead.piece(path);
+            let (from, to) = (head.raw, self.end());
+            if progress.recorded.raw == Some(from) && self.ready.as_ref().is_some_and(|ready| ready.piece.is(from, to))
+            {
+                self.counted = Some((from, to, self.survey(from, to)?));
+            }
+        }
+        let seen = match ahead.and_then(|(ahead, path)| ahead.digest(&path, head.raw)) {
             Some(seen) => seen,
             None => {
                 let mut seen = XxHash3_64::new();
@@ -221,6 +233,7 @@ impl<'a> Reading<'a> {
             }
         };
         if hex_of(&seen) != head.check {
+            (self.ready, self.counted) = (None, None);
             return Ok(false);
         }
         (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
@@ -262,11 +275,8 @@ impl<'a> Reading<'a> {
 
     /// Returns a piece; see [`Lines::piece`].
     fn piece(&mut self, from: u64, to: u64, target: usize) -> Result<Arc<Piece>> {
-        if from == self.kept && self.ready.is_none() {
-            self.ready = self.ahead.take().and_then(|(ahead, path)| ahead.piece(&path));
-        }
         match &self.ready {
-            Some((ready, _)) if ready.is(from, to) => Ok(Arc::clone(ready)),
+            Some(ready) if ready.piece.is(from, to) => Ok(Arc::clone(&ready.piece)),
             _ => self.lines.piece(from, to, target),
         }
     }
@@ -326,6 +336,9 @@ impl<'a> Reading<'a> {
     ///
     /// If reading fails.
     pub fn survey(&mut self, from: u64, to: u64) -> Result<Survey> {
+        if let Some((_, _, counted)) = self.counted.take().filter(|(start, end, _)| (*start, *end) == (from, to)) {
+            return Ok(counted);
+        }
         let mut survey = Survey { until: from, ..Survey::default() };
         let mut parser = self.agent.parser();
         while survey.until < to {
@@ -407,9 +420,8 @@ impl<'a> Reading<'a> {
             });
             self.digest.update(&body[head..]);
             self.check.write(&piece.lines()[raw..]);
-            let ready = self.ready.take().filter(|(ready, _)| Arc::ptr_eq(ready, &piece));
-            let ready = ready.and_then(|(_, frame)| frame.recv().ok());
-            let frame = ready.map_or_else(|| segment::compress(body), Ok)?;
+            let ready = self.ready.take().filter(|ready| Arc::ptr_eq(&ready.piece, &piece));
+            let frame = ready.and_then(Ready::frame).map_or_else(|| segment::compress(body), Ok)?;
             let segment_id = archive.write_frame(&self.header(body.len() as u64), &frame)?;
             segment_ids.push(segment_id);
             self.parent = Some(segment_id);
