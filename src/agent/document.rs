@@ -4,9 +4,11 @@
 //! list comes last. Only whitespace between tokens changes; no number or string is spelt anew. [`from_lines`] gives the
 //! document back byte for byte; where that cannot be, it stays in one piece.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
@@ -29,9 +31,14 @@ pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
 fn taken_apart(document: &[u8], list: &str) -> Option<Vec<u8>> {
     let text = document.trim_ascii_end();
     let end = std::str::from_utf8(&document[text.len()..]).ok()?;
-    let lines = split(&spelt(text, 0)?, list, indent(text), end)?;
-    // What is written so again and again is written so from its lines, too.
-    (put_together(&lines)? == document).then_some(lines)
+    let squeezed = squeezed(text)?;
+    let lines = split(&squeezed, list, indent(text), end)?;
+    // Most are JSON in one line without a space: they were only cut at commas, and joined with commas they are the same.
+    // What is written otherwise again and again is written so from its lines, too.
+    let is_cut = matches!(squeezed, Cow::Borrowed(_)) && serde_json::from_slice::<IgnoredAny>(text).is_ok();
+    let is_same = || put_together(&lines).is_some_and(|whole| whole == document);
+    debug_assert!(!is_cut || is_same(), "{}", document.as_bstr());
+    (is_cut || is_same()).then_some(lines)
 }
 
 /// Returns a value as such lines, to be written with this indentation (0 for none) and this end.
@@ -167,7 +174,7 @@ fn string_length(text: &[u8]) -> usize {
 /// match.
 fn spelt(text: &[u8], indent: usize) -> Option<Vec<u8>> {
     if indent == 0 {
-        return squeezed(text);
+        return squeezed(text).map(Cow::into_owned);
     }
     let mut bytes = Vec::with_capacity(text.len());
     let mut depth = 0_usize;
@@ -202,8 +209,8 @@ fn spelt(text: &[u8], indent: usize) -> Option<Vec<u8>> {
 }
 
 /// Returns a JSON text without whitespace between its tokens.
-fn squeezed(text: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
+fn squeezed(text: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let mut bytes = Vec::new();
     let mut depth = 0_usize;
     // What stands together is copied together.
     let mut run = 0..0;
@@ -219,8 +226,11 @@ fn squeezed(text: &[u8]) -> Option<Vec<u8>> {
         }
         run.end = start + token.len();
     }
+    if run == (0..text.len()) {
+        return Some(Cow::Borrowed(text));
+    }
     bytes.extend_from_slice(&text[run]);
-    Some(bytes)
+    Some(Cow::Owned(bytes))
 }
 
 /// Returns the place of the list in a document without whitespace; where a member comes twice, the last one counts.

@@ -1,6 +1,6 @@
 //! Reading records of JSON, one a line, as leniently as agents write them.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, Read as _};
 use std::ops::Range;
 use std::path::Path;
 
@@ -73,12 +73,18 @@ pub fn find<T>(text: &[u8], mut read: impl FnMut(&Value<'_>) -> Option<T>) -> Op
 }
 
 /// Returns the first thing that `read` finds in the records at the beginning of a file.
-pub fn find_in_file<T>(path: &Path, read: impl FnMut(&Value<'_>) -> Option<T>) -> Option<T> {
-    let mut head = Vec::new();
+pub fn find_in_file<T>(path: &Path, mut read: impl FnMut(&Value<'_>) -> Option<T>) -> Option<T> {
     // To open anything else can take for ever.
     path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    std::fs::File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
-    find(&head, read)
+    let mut head = std::io::BufReader::new(std::fs::File::open(path).ok()?.take(HEAD_BYTES));
+    let mut line = Vec::new();
+    while head.read_until(b'\n', &mut line).ok()? > 0 {
+        if let Some(found) = read_line(&line, &mut read) {
+            return Some(found);
+        }
+        line.clear();
+    }
+    None
 }
 
 /// Returns a member of an object.

@@ -287,6 +287,7 @@ fn busy_hook() -> bool {
 fn in_form_of(agent: &str, text: &str) -> String {
     let records = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let prompt = json!({ "role": "user", "content": [{ "type": "text", "text": "go on" }] });
+    let head = json!({ "sessionId": "3f6b1c9e", "startTime": "2026-01-02T03:04:05Z", "kind": "main" });
     let messages = std::iter::once(prompt).chain(records.map(|record| record["message"].clone()));
     let written = |(number, message): (usize, Value)| {
         let (part, id) = (&message["content"][0], format!("m{number}-{}", text.len()));
@@ -316,7 +317,10 @@ fn in_form_of(agent: &str, text: &str) -> String {
                 "message": { "role": role, "content": message["content"] } }),
         }
     };
-    messages.enumerate().map(|pair| format!("{}\n", written(pair))).collect()
+    let lines = messages.enumerate().map(|pair| format!("{}\n", written(pair)));
+    // Gemini CLI says in the first line whose file it is.
+    let head = (agent == "gemini").then(|| format!("{head}\n"));
+    head.into_iter().chain(lines).collect()
 }
 
 /// The hook after a commit again, with the transcripts of other agents: lines that are appended, and a document that is
