@@ -31,14 +31,17 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
 /// Returns work that moves its thread away from the processor that this thread is on, and then does what it is for.
 fn elsewhere<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     #[cfg(target_os = "linux")]
-    let others = rustix::thread::sched_getaffinity(None).ok().and_then(|mut others| {
-        others.unset(rustix::thread::sched_getcpu());
-        (others.count() > 0).then_some(others)
-    });
+    let here = (rustix::thread::sched_getaffinity(None).ok(), rustix::thread::sched_getcpu());
     move || {
-        // Where it is refused, the work is done all the same.
         #[cfg(target_os = "linux")]
-        let _ = others.map(|others| rustix::thread::sched_setaffinity(None, &others));
+        if let (Some(all), here) = here {
+            let mut others = all;
+            others.unset(here);
+            // Where it is refused, or there is no other, the work is done all the same. And once it is there, it may come
+            // back: the other may have more to do.
+            let moved = rustix::thread::sched_setaffinity(None, &others);
+            let _ = moved.and_then(|()| rustix::thread::sched_setaffinity(None, &all));
+        }
         work()
     }
 }
