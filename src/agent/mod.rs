@@ -86,6 +86,18 @@ pub fn find(name: &str) -> Option<&'static dyn Agent> {
     all().find(|agent| agent.name() == name)
 }
 
+/// Returns the agent that somebody calls `name`.
+///
+/// # Errors
+///
+/// [`Kind::Usage`] if there is none.
+pub fn named(name: &str) -> Result<&'static dyn Agent> {
+    find(name).ok_or_else(|| {
+        let known: Vec<&str> = all().map(Agent::name).collect();
+        Error::new(Kind::Usage, format!("unknown agent '{name}'")).hint(format!("known agents: {}", known.join(", ")))
+    })
+}
+
 /// Returns the agent that really runs a hook declared for the one called `name`: some run the hooks of others, too.
 pub fn caller(name: &str, payload: &Payload) -> Option<&'static dyn Agent> {
     let is_described = !ALL.iter().any(|agent| agent.name() == name);

@@ -49,8 +49,7 @@ pub fn run() -> ExitCode {
     cli::main(|options: Options| {
         let repo = cli::repository()?;
         let commit_id = repo.resolve(options.commit.as_deref().unwrap_or("HEAD"))?;
-        let agent = agent::find(&options.agent)
-            .ok_or_else(|| Error::new(Kind::Usage, format!("unknown agent '{}'", options.agent)))?;
+        let agent = agent::named(&options.agent)?;
         let since = match &options.since {
             Some(hex) => {
                 Some(repo.parse_id(hex).ok_or_else(|| Error::new(Kind::Usage, format!("'{hex}' is no object id")))?)

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome, Progress};
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::git::{Repository, has_fault};
 use crate::outside;
 use crate::pretty;
@@ -102,9 +102,7 @@ fn agents(names: &[String]) -> Result<Vec<&'static dyn Agent>> {
     if names.is_empty() {
         return Ok(agent::all().collect());
     }
-    let find =
-        |name: &String| agent::find(name).ok_or_else(|| Error::new(Kind::Usage, format!("unknown agent '{name}'")));
-    names.iter().map(find).collect()
+    names.iter().map(|name| agent::named(name)).collect()
 }
 
 /// Returns what became of a session, or would; `None` if it could not be stored.

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use clap::Parser;
 
-use crate::agent;
+use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository, git};
@@ -60,6 +60,7 @@ pub fn run() -> ExitCode {
     let code = cli::main(|options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
+        let other = options.other.as_deref().map(agent::named).transpose()?;
         let top = repo.worktree().ok_or_else(|| Error::other("this operation must be run in a work tree"))?.to_owned();
         let commit_id = repo.resolve(options.commit.as_deref().unwrap_or("HEAD"))?;
         let (place, directory) = place(&repo, &options, &top, commit_id)?;
@@ -72,7 +73,7 @@ pub fn run() -> ExitCode {
             }
             chosen => chosen?,
         };
-        let restore = match &options.other {
+        let restore = match other {
             Some(other) => hand_over(&repo, commit_id, &mut chosen, other)?,
             None => Restore::plan(&reader, &chosen, &directory, options.force)?,
         };
@@ -102,8 +103,7 @@ pub fn run() -> ExitCode {
 }
 
 /// Plans to start another agent with the conversation as a document.
-fn hand_over(repo: &Repository, commit_id: ObjectId, chosen: &mut Chosen, to: &str) -> Result<Restore> {
-    let to = agent::find(to).ok_or_else(|| Error::new(Kind::Usage, format!("unknown agent '{to}'")))?;
+fn hand_over(repo: &Repository, commit_id: ObjectId, chosen: &mut Chosen, to: &dyn Agent) -> Result<Restore> {
     let depth = Depth { has_thinking: false, has_tools: true, tool_output: ToolOutput::Short };
     let mut document = Vec::new();
     // Another tool may have stored it.

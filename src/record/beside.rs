@@ -34,7 +34,9 @@ fn elsewhere<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let here = (rustix::thread::sched_getaffinity(None).ok(), rustix::thread::sched_getcpu());
     move || {
         #[cfg(target_os = "linux")]
-        if let (Some(all), here) = here {
+        if let (Some(all), here) = here
+            && here < rustix::thread::CpuSet::MAX_CPU
+        {
             let mut others = all;
             others.unset(here);
             // Where it is refused, or there is no other, the work is done all the same. And once it is there, it may come

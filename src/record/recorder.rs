@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,7 +44,7 @@ pub struct Recorder<'r> {
     pub(super) deadline: Instant,
     pub(super) report: Report,
     redaction: Redaction,
-    ahead: Option<Rc<Ahead>>,
+    ahead: Option<Ahead>,
     /// What was removed for good and is not stored again.
     purged: Tombstones,
     lock: Lock,
@@ -104,7 +103,7 @@ impl<'r> Recorder<'r> {
             deadline,
             report: Report::default(),
             redaction,
-            ahead: ahead.map(Rc::new),
+            ahead,
             purged: Tombstones::read(repo).unwrap_or_default(),
             lock,
         };
@@ -141,7 +140,7 @@ impl<'r> Recorder<'r> {
     /// If the transcript cannot be read.
     pub(super) fn news(&mut self, live: &mut Live) -> Result<Option<Stretch<'static>>> {
         // Most sessions that are known have nothing new; their files are not even opened.
-        let agent = known_agent(&live.agent)?;
+        let agent = agent::named(&live.agent)?;
         let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !agent.is_rendered(&live.transcript));
         if recorded.is_some_and(|recorded| live.transcript.metadata().is_ok_and(|file| file.len() == recorded)) {
             return Ok(None);
@@ -200,7 +199,7 @@ impl<'r> Recorder<'r> {
 
     /// Records the sub-agents of a session, each as a session of its own; without a commit they are only archived.
     pub(super) fn record_sub_agents(&mut self, commit_id: Option<ObjectId>, live: &mut Live) -> Result<()> {
-        let agent = known_agent(&live.agent)?;
+        let agent = agent::named(&live.agent)?;
         for found in agent.sub_agents(&live.transcript) {
             let key = SessionKey::new(&live.agent, &found.session_id);
             let progress = live.sub_agents.entry(found.session_id).or_default();
@@ -305,7 +304,7 @@ impl<'r> Recorder<'r> {
         ends: &[(u64, ObjectId)],
         progress: &mut Progress,
     ) -> Result<()> {
-        let agent = known_agent(&key.agent)?;
+        let agent = agent::named(&key.agent)?;
         let mut reading = Reading::of_bytes(&self.archive, agent, key, &self.redaction, progress, transcript)?;
         let (kept, end) = (reading.kept(), reading.end());
         let mut parts: BTreeMap<u64, Vec<ObjectId>> = BTreeMap::from([(end, Vec::new())]);
@@ -376,7 +375,7 @@ impl<'r> Recorder<'r> {
     fn store_one(&mut self, path: &Path) -> Result<()> {
         let (capture, bytes) = pending::read(path)?;
         let key = SessionKey::new(&capture.agent, &capture.session);
-        let agent = known_agent(&capture.agent)?;
+        let agent = agent::named(&capture.agent)?;
         // What is known of a sub-agent stands with its session.
         let owner = key.parent_id().map_or_else(|| key.clone(), |parent| SessionKey::new(&key.agent, parent));
         let mut live = self.state.session(&owner);
@@ -485,7 +484,7 @@ impl<'r> Recorder<'r> {
         let Some(mut stretch) = news else { return Ok(None) };
         // What has been archived since cannot be cut in the middle of a segment; it goes with the commit. A transcript
         // that ends with something about the whole better stays in one piece.
-        let is_whole = !has_next && known_agent(&live.agent)?.is_rendered(&live.transcript);
+        let is_whole = !has_next && agent::named(&live.agent)?.is_rendered(&live.transcript);
         let until = if is_whole { stretch.until } else { until.max(stretch.reading.kept()) };
         stretch.commit_ids.push(commit_id);
         stretch.commit_ids.extend(self.amended_since(commit_id, &stretch.key, stretch.since.segment.as_deref()));
@@ -514,7 +513,7 @@ impl<'r> Recorder<'r> {
     ///
     /// If the agent is unknown, the transcript has no complete line, or it cannot be stored.
     pub fn add(&mut self, commit_id: ObjectId, addition: Addition) -> Result<bool> {
-        let agent = known_agent(&addition.key.agent)?;
+        let agent = agent::named(&addition.key.agent)?;
         let mut live = self.state.session(&addition.key);
         let mut progress = live.as_ref().map(|live| live.progress.clone()).unwrap_or_default();
         self.recover_progress(&addition.key, &mut progress);
@@ -552,8 +551,4 @@ fn stamp(path: &Path) -> Option<(u64, u64)> {
     let metadata = path.metadata().ok().filter(|metadata| metadata.is_file())?;
     let written = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
     Some((metadata.len(), u64::try_from(written.as_nanos()).ok()?))
-}
-
-pub(super) fn known_agent(name: &str) -> Result<&'static dyn Agent> {
-    agent::find(name).ok_or_else(|| Error::new(Kind::Usage, format!("unknown agent '{name}'")))
 }

@@ -244,14 +244,7 @@ fn chosen_agents(names: &[String]) -> Result<Vec<&'static dyn Agent>> {
     if names.is_empty() {
         return Ok(agent::ALL.iter().copied().filter(|agent| agent.is_installed()).collect());
     }
-    let find = |name: &String| {
-        let known: Vec<&str> = agent::ALL.iter().map(|agent| agent.name()).collect();
-        agent::find(name).ok_or_else(|| {
-            Error::new(Kind::Usage, format!("unknown agent '{name}'"))
-                .hint(format!("known agents: {}", known.join(", ")))
-        })
-    };
-    names.iter().map(find).collect()
+    names.iter().map(|name| agent::named(name)).collect()
 }
 
 fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: bool, program: &Path) -> Result<()> {

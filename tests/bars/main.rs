@@ -287,7 +287,6 @@ fn busy_hook() -> bool {
 fn in_form_of(agent: &str, text: &str) -> String {
     let records = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let prompt = json!({ "role": "user", "content": [{ "type": "text", "text": "go on" }] });
-    let head = json!({ "sessionId": "3f6b1c9e", "startTime": "2026-01-02T03:04:05Z", "kind": "main" });
     let messages = std::iter::once(prompt).chain(records.map(|record| record["message"].clone()));
     let written = |(number, message): (usize, Value)| {
         let (part, id) = (&message["content"][0], format!("m{number}-{}", text.len()));
@@ -317,10 +316,7 @@ fn in_form_of(agent: &str, text: &str) -> String {
                 "message": { "role": role, "content": message["content"] } }),
         }
     };
-    let lines = messages.enumerate().map(|pair| format!("{}\n", written(pair)));
-    // Gemini CLI says in the first line whose file it is.
-    let head = (agent == "gemini").then(|| format!("{head}\n"));
-    head.into_iter().chain(lines).collect()
+    messages.enumerate().map(|pair| format!("{}\n", written(pair))).collect()
 }
 
 /// The hook after a commit again, with the transcripts of other agents: lines that are appended, and a document that is
@@ -337,7 +333,10 @@ fn agents() -> bool {
                 let document = || format!("{{\"v\":1,\"messages\":[{}]}}", text.lines().collect::<Vec<_>>().join(","));
                 fs::write(&path, if agent == "amp" { document() } else { text.to_owned() }).expect("room");
             };
-            let mut text = in_form_of(agent, &transcript(2 << 20, &mut seed));
+            // Gemini CLI says in the first line whose file it is.
+            let head = json!({ "sessionId": "3f6b1c9e", "startTime": "2026-01-02T03:04:05Z", "kind": "main" });
+            let mut text = if agent == "gemini" { format!("{head}\n") } else { String::new() };
+            text += &in_form_of(agent, &transcript(2 << 20, &mut seed));
             write(&text);
             stage.event_of(agent, "SessionStart", &path, round);
             stage.commit(&format!("before {round}"));

@@ -1,14 +1,14 @@
 //! What a second thread does ahead. While this one opens the repository and looks around, it finds out whether the
 //! stored part of long transcripts is still the same, and redacts what is new; while this one counts that, it
-//! compresses it.
+//! compresses it. Only Git's hook after a commit has it: nobody waits for what agents' own hooks store.
 //!
 //! All of it is only likely to be wanted: what nobody asks for is lost, and what is not done ahead is done when needed.
 
 use std::cell::RefCell;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::hash::Hasher as _;
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -25,33 +25,35 @@ use crate::record::state::Live;
 /// From how much stored text on a thread is worth while.
 const LONG_BYTES: u64 = 512 << 10;
 
-/// A thread that works ahead. It ends when this is dropped, or with the process.
+/// A thread that works ahead, on the transcripts of the sessions themselves: their sub-agents' are short. It ends with
+/// its work, or with the process.
 pub struct Ahead {
-    watched: Vec<Watched>,
+    known: RefCell<Vec<Known>>,
     redaction: Sender<Redaction>,
 }
 
-/// A transcript that it looks at.
-struct Watched {
+/// What is known of a transcript by and by.
+pub struct Known {
     path: PathBuf,
-    file: File,
+    stamp: Stamp,
     stored: u64,
-    digest: Receiver<Option<XxHash3_64>>,
-    piece: Receiver<Option<Arc<Piece>>>,
-    frame: RefCell<Option<Receiver<Option<Vec<u8>>>>>,
+    file: File,
+    digest: Receiver<XxHash3_64>,
+    piece: Receiver<Arc<Piece>>,
+    frame: Receiver<Vec<u8>>,
 }
 
 /// A piece that was redacted ahead.
 pub struct Ready {
     /// What is new.
     pub piece: Arc<Piece>,
-    frame: Receiver<Option<Vec<u8>>>,
+    frame: Receiver<Vec<u8>>,
 }
 
 impl Ready {
     /// Returns the frame of its segment; waits for it.
     pub fn frame(self) -> Option<Vec<u8>> {
-        self.frame.recv().ok()?
+        self.frame.recv().ok()
     }
 }
 
@@ -59,21 +61,24 @@ impl Ready {
 struct Work {
     file: File,
     stored: u64,
-    digest: SyncSender<Option<XxHash3_64>>,
-    piece: SyncSender<Option<Arc<Piece>>>,
-    frame: SyncSender<Option<Vec<u8>>>,
+    digest: SyncSender<XxHash3_64>,
+    piece: SyncSender<Arc<Piece>>,
+    frame: SyncSender<Vec<u8>>,
 }
+
+/// Which file it is, and what it was like: device, number, length, time in seconds and nanoseconds.
+type Stamp = (u64, u64, u64, i64, i64);
 
 impl Ahead {
     /// Starts with the long transcripts among these that have grown; `None` if there is none.
     pub fn start(sessions: &[Live]) -> Option<Self> {
-        let (watched, work): (Vec<_>, Vec<_>) = sessions.iter().filter_map(watch).unzip();
+        let (known, work): (Vec<_>, Vec<_>) = sessions.iter().filter_map(watch).unzip();
         if work.is_empty() {
             return None;
         }
         let (redaction, redactions) = channel();
-        beside::spawn(move || do_all(&work, &redactions)).ok()?;
-        Some(Ahead { watched, redaction })
+        beside::spawn(move || do_all(work, &redactions)).ok()?;
+        Some(Ahead { known: RefCell::new(known), redaction })
     }
 
     /// Says with what to redact.
@@ -81,76 +86,112 @@ impl Ahead {
         let _ = self.redaction.send(Arc::clone(redaction));
     }
 
-    /// Returns a transcript that is looked at: the very file, whatever has its name by now.
-    pub fn file(&self, path: &Path) -> Option<File> {
-        self.of(path)?.file.try_clone().ok()
-    }
-
-    /// Returns XXH3 of the first `stored` bytes of that file, once; waits for it.
-    pub fn digest(&self, path: &Path, stored: u64) -> Option<XxHash3_64> {
-        self.of(path).filter(|watched| watched.stored == stored)?.digest.recv().ok()?
-    }
-
-    /// Returns what follows them as one piece, once; waits for it. There is none if it would be too large.
-    pub fn piece(&self, path: &Path) -> Option<Ready> {
-        let watched = self.of(path)?;
-        Some(Ready { piece: watched.piece.recv().ok()??, frame: watched.frame.take()? })
-    }
-
-    fn of(&self, path: &Path) -> Option<&Watched> {
-        self.watched.iter().find(|watched| watched.path == path)
+    /// Returns what is known of a transcript, once, and only if nobody has written to it since: while this process waited
+    /// for another, the agent can have written it anew.
+    pub fn take(&self, path: &Path) -> Option<Known> {
+        let mut known = self.known.borrow_mut();
+        let place = known.iter().position(|known| known.path == path)?;
+        let known = known.swap_remove(place);
+        (path.metadata().is_ok_and(|now| stamp(&now) == known.stamp)).then_some(known)
     }
 }
 
-fn watch(live: &Live) -> Option<(Watched, Work)> {
+impl Known {
+    /// Returns the file.
+    ///
+    /// # Errors
+    ///
+    /// If there can be no more open files.
+    pub fn file(&self) -> std::io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Returns XXH3 of the first `stored` bytes; waits for it. `None` if it is about more or less.
+    pub fn digest(&self, stored: u64) -> Option<XxHash3_64> {
+        if self.stored == stored { self.digest.recv().ok() } else { None }
+    }
+
+    /// Returns what follows them, if it is one piece; waits for it.
+    pub fn piece(&mut self) -> Option<Ready> {
+        let piece = self.piece.recv().ok()?;
+        // Nobody sends to the one that stays here.
+        let frame = std::mem::replace(&mut self.frame, sync_channel(1).1);
+        Some(Ready { piece, frame })
+    }
+}
+
+fn stamp(metadata: &Metadata) -> Stamp {
+    (metadata.dev(), metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec())
+}
+
+fn watch(live: &Live) -> Option<(Known, Work)> {
     let stored = live.progress.stored.raw.filter(|raw| *raw >= LONG_BYTES && live.progress.check.is_some())?;
     let is_wanted = agent::find(&live.agent).is_some_and(|agent| !agent.is_rendered(&live.transcript))
         && live.transcript.metadata().is_ok_and(|file| file.is_file() && file.len() > stored);
     let file = is_wanted.then(|| File::open(&live.transcript).ok()).flatten()?;
-    let same_file = file.try_clone().ok()?;
+    let (stamp, same_file) = (stamp(&file.metadata().ok()?), file.try_clone().ok()?);
     let ((digest, digests), (piece, pieces), (frame, frames)) = (sync_channel(1), sync_channel(1), sync_channel(1));
     let path = live.transcript.clone();
-    let watched = Watched { path, file, stored, digest: digests, piece: pieces, frame: RefCell::new(Some(frames)) };
-    Some((watched, Work { file: same_file, stored, digest, piece, frame }))
+    let known = Known { path, stamp, stored, file, digest: digests, piece: pieces, frame: frames };
+    Some((known, Work { file: same_file, stored, digest, piece, frame }))
 }
 
-/// Pieces come first, as soon as it is known with what to redact: counting what is in them takes longest.
-fn do_all(work: &[Work], redactions: &Receiver<Redaction>) {
-    let mut pieces = None;
-    for each in work {
+/// Pieces come first, as soon as it is known with what to redact: counting what is in them takes longest. What is not to
+/// be had is told by dropping its sender.
+fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
+    let (mut digests, mut rest): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
+    for Work { file, stored, digest, piece, frame } in work {
+        let Ok(same_file) = file.try_clone() else { return };
+        digests.push((file, stored, digest));
+        rest.push((same_file, stored, piece, frame));
+    }
+    let mut frames = Vec::new();
+    for (file, stored, sender) in digests {
         let mut digest = XxHash3_64::new();
-        let read = each_step(&each.file, each.stored, |bytes| {
+        let read = each_step(&file, stored, |bytes| {
             digest.write(bytes);
-            if pieces.is_none()
+            if !rest.is_empty()
                 && let Ok(redaction) = redactions.try_recv()
             {
-                pieces = Some(all_pieces(work, &redaction));
+                frames = send_pieces(std::mem::take(&mut rest), &redaction);
             }
         });
-        let _ = each.digest.send(read.is_ok().then_some(digest));
+        if read.is_ok() {
+            let _ = sender.send(digest);
+        }
     }
-    let pieces = pieces.or_else(|| redactions.recv().ok().map(|redaction| all_pieces(work, &redaction)));
-    for (each, piece) in work.iter().zip(pieces.into_iter().flatten()) {
-        let frame = piece.and_then(|piece| segment::compress(piece.redacted()).ok());
-        let _ = each.frame.send(frame);
+    if !rest.is_empty()
+        && let Ok(redaction) = redactions.recv()
+    {
+        frames = send_pieces(rest, &redaction);
+    }
+    for (piece, sender) in frames {
+        if let Ok(frame) = segment::compress(piece.redacted()) {
+            let _ = sender.send(frame);
+        }
     }
 }
 
-fn all_pieces(work: &[Work], redaction: &Redaction) -> Vec<Option<Arc<Piece>>> {
-    let send = |each: &Work| {
-        let piece = piece(each, redaction);
-        let _ = each.piece.send(piece.clone());
-        piece
+type Rest = (File, u64, SyncSender<Arc<Piece>>, SyncSender<Vec<u8>>);
+
+/// Makes the pieces and sends them; returns them with whom to send their frames.
+fn send_pieces(rest: Vec<Rest>, redaction: &Redaction) -> Vec<(Arc<Piece>, SyncSender<Vec<u8>>)> {
+    let send = |(file, stored, sender, frames): Rest| {
+        let piece = piece(file, stored, redaction)?;
+        let _ = sender.send(Arc::clone(&piece));
+        Some((piece, frames))
     };
-    work.iter().map(send).collect()
+    rest.into_iter().filter_map(send).collect()
 }
 
 /// Returns what is new as one piece, if it is one: of several, the others would have to wait until the first is stored.
-fn piece(work: &Work, redaction: &Redaction) -> Option<Arc<Piece>> {
-    let file = work.file.try_clone().ok()?;
+fn piece(file: File, stored: u64, redaction: &Redaction) -> Option<Arc<Piece>> {
     let mut lines = Lines::new(Box::new(Positioned { file, at: 0 }), redaction).ok()?;
     let end = lines.end();
-    let piece = lines.piece(work.stored, end.max(work.stored), PIECE_BYTES).ok()?;
+    if end.saturating_sub(stored) > PIECE_BYTES as u64 {
+        return None;
+    }
+    let piece = lines.piece(stored, end.max(stored), PIECE_BYTES).ok()?;
     (!piece.is_empty() && piece.end() == end).then_some(piece)
 }
 

@@ -11,8 +11,7 @@ use std::fs::File;
 use std::hash::Hasher as _;
 use std::io::Cursor;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
 pub use self::ahead::Ahead;
-use self::ahead::Ready;
+use self::ahead::{Known, Ready};
 pub use self::piece::MAX_LINE_BYTES;
 use self::piece::{Lines, PIECE_BYTES, Piece, ReadSeek};
 use super::state::{Head, Mark, Progress};
@@ -91,8 +90,8 @@ pub struct Reading<'a> {
     is_document: bool,
     /// What was written last without its last line.
     head: Option<Head>,
-    /// Who works ahead on which transcript.
-    ahead: Option<(Rc<Ahead>, PathBuf)>,
+    /// What is known ahead.
+    known: Option<Known>,
     /// What was redacted ahead.
     ready: Option<Ready>,
     /// What was counted ahead, from where and to where.
@@ -116,16 +115,16 @@ impl<'a> Reading<'a> {
         redaction: &Redaction,
         progress: &Progress,
         transcript: &Path,
-        ahead: Option<&Rc<Ahead>>,
+        ahead: Option<&Ahead>,
     ) -> Result<Self> {
         let is_document = agent.is_rendered(transcript);
         if is_document && transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
             // It is not gone: what is archived must not pass for all of it.
             return Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
         }
-        let ready = ahead.filter(|_| !is_document).and_then(|ahead| ahead.file(transcript));
-        let source: Result<Box<dyn ReadSeek>> = match ready {
-            Some(file) => Ok(Box::new(file)),
+        let known = ahead.filter(|_| !is_document).and_then(|ahead| ahead.take(transcript));
+        let source: Result<Box<dyn ReadSeek>> = match &known {
+            Some(known) => known.file().map(|file| Box::new(file) as _).map_err(piece::unreadable),
             None if is_document => agent.read(transcript).map(|lines| Box::new(Cursor::new(lines)) as _),
             None => open_file(transcript).map(|file| Box::new(file) as _),
         };
@@ -133,7 +132,7 @@ impl<'a> Reading<'a> {
             Ok(source) => {
                 let mut reading = Self::of_source(agent, key, redaction, source)?;
                 reading.is_document = is_document;
-                reading.ahead = ahead.map(|ahead| (Rc::clone(ahead), transcript.to_owned()));
+                reading.known = known;
                 if !reading.resume(progress)? {
                     reading.compare(archive, progress)?;
                 }
@@ -187,7 +186,7 @@ impl<'a> Reading<'a> {
             time: None,
             is_document: false,
             head: None,
-            ahead: None,
+            known: None,
             ready: None,
             counted: None,
         })
@@ -214,17 +213,16 @@ impl<'a> Reading<'a> {
         let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, self.end() >= head.raw) else {
             return Ok(false);
         };
-        let ahead = self.ahead.take();
-        if let Some((ahead, path)) = &ahead {
-            // Most likely it will be asked for: it is counted while the other thread looks at what is stored.
-            self.ready = ahead.piece(path);
+        let mut known = self.known.take();
+        if let Some(known) = &mut known {
+            self.ready = known.piece();
             let (from, to) = (head.raw, self.end());
-            if progress.recorded.raw == Some(from) && self.ready.as_ref().is_some_and(|ready| ready.piece.is(from, to))
-            {
+            // Most likely it will be asked for: it is counted while the other thread looks at what is stored.
+            if progress.recorded.raw == Some(from) && from < to {
                 self.counted = Some((from, to, self.survey(from, to)?));
             }
         }
-        let seen = match ahead.and_then(|(ahead, path)| ahead.digest(&path, head.raw)) {
+        let seen = match known.and_then(|known| known.digest(head.raw)) {
             Some(seen) => seen,
             None => {
                 let mut seen = XxHash3_64::new();

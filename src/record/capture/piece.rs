@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{Read, Seek, SeekFrom};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Redaction, STEP_BYTES, cannot_redact};
 use crate::error::{Error, Result};
@@ -26,14 +26,13 @@ pub struct Piece {
     lines: Vec<u8>,
     /// `None` if redaction changes nothing.
     redacted: Option<Vec<u8>>,
-    /// If it does, where each line ends after it, and before.
-    ends: Vec<(usize, usize)>,
+    /// If it does, where each line ends after it, and before; made when it is asked for.
+    ends: OnceLock<Vec<(usize, usize)>>,
 }
 
 impl Piece {
     fn new(from: u64, to: u64, lines: Vec<u8>, redacted: Option<Vec<u8>>) -> Self {
-        let ends = redacted.iter().flat_map(|redacted| line_ends(redacted).zip(line_ends(&lines))).collect();
-        Piece { from, to, lines, redacted, ends }
+        Piece { from, to, lines, redacted, ends: OnceLock::new() }
     }
 
     /// Returns the lines as the agent wrote them.
@@ -63,11 +62,10 @@ impl Piece {
 
     /// Returns the position of a line end of the redacted text.
     pub fn position(&self, offset: usize) -> u64 {
-        let before = match self.redacted {
-            None => offset,
-            Some(_) => self.ends[..self.ends.partition_point(|(end, _)| *end <= offset)].last().map_or(0, |end| end.1),
-        };
-        self.from + before as u64
+        let Some(redacted) = &self.redacted else { return self.from + offset as u64 };
+        let ends = self.ends.get_or_init(|| line_ends(redacted).zip(line_ends(&self.lines)).collect());
+        let before = ends[..ends.partition_point(|(end, _)| *end <= offset)].last();
+        self.from + before.map_or(0, |(_, end)| *end as u64)
     }
 }
 
@@ -209,6 +207,6 @@ impl Lines {
     }
 }
 
-fn unreadable(error: std::io::Error) -> Error {
+pub fn unreadable(error: std::io::Error) -> Error {
     Error::new(crate::error::kind_of_io(&error), "cannot read the transcript").because(error)
 }

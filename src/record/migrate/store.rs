@@ -8,12 +8,12 @@ use std::time::Instant;
 use sha2::{Digest as _, Sha256};
 
 use super::{Document, Plan, Session, TIMEOUT};
+use crate::agent;
 use crate::archive::{Archive, hex};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::record::capture::{Reading, Redaction, Survey};
-use crate::record::recorder::known_agent;
 use crate::record::state::{Mark, Progress};
 use crate::record::{Note, Record, short_prompt};
 use crate::transcript::SessionKey;
@@ -105,7 +105,7 @@ fn read<'a>(
     progress: &Progress,
     mut transcript: Vec<u8>,
 ) -> Result<Reading<'a>> {
-    let agent = known_agent(&session.key.agent)?;
+    let agent = agent::named(&session.key.agent)?;
     if transcript.last() != Some(&b'\n') {
         transcript.push(b'\n');
     }
