@@ -1,0 +1,180 @@
+//! One session without what is to go: its segments stored anew, and what became of each.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::archive::{Archive, Header, hex};
+use crate::error::Result;
+use crate::git::{ObjectId, Repository};
+use crate::record::tombstone::Became;
+use crate::redact::Redactor;
+use crate::transcript::{SessionKey, line_ends};
+
+/// What became of one session's segments.
+#[derive(Default)]
+pub struct Rewritten {
+    /// How many are gone.
+    pub dropped: usize,
+    /// How many were stored anew.
+    pub changed: usize,
+    /// The session.
+    pub session: Option<SessionKey>,
+    /// What became of each of them.
+    pub became: HashMap<ObjectId, Became>,
+}
+
+/// Where a stretch of a transcript went.
+#[derive(Clone)]
+struct Stretch {
+    from: u64,
+    to: u64,
+    new_from: u64,
+    /// Line ends before and after, within the stretch, if its text changed; both are empty if all of it went.
+    lines: Option<Rc<(Vec<u64>, Vec<u64>)>>,
+}
+
+/// A segment as it is after the rewriting.
+struct Place {
+    /// The segment in its place.
+    segment_id: Option<ObjectId>,
+    /// The length and the digest of the transcript there.
+    bytes: u64,
+    digest: Sha256,
+    is_same: bool,
+    stretches: Vec<Stretch>,
+}
+
+/// Returns where a position in the old transcript is in the new one. Positions are line ends.
+fn moved(stretches: &[Stretch], position: u64) -> u64 {
+    let Some(stretch) = stretches.iter().find(|stretch| stretch.from < position && position <= stretch.to) else {
+        return 0;
+    };
+    let offset = position - stretch.from;
+    match stretch.lines.as_deref() {
+        None => stretch.new_from + offset,
+        Some((before, after)) => {
+            let count = before.partition_point(|end| *end <= offset);
+            stretch.new_from + if count == 0 { 0 } else { after.get(count - 1).copied().unwrap_or(0) }
+        }
+    }
+}
+
+fn ends(text: &[u8]) -> Vec<u64> {
+    line_ends(text).map(|end| end as u64).collect()
+}
+
+/// Stores the segments of one session anew without what is to go; those before the first that changes stay.
+///
+/// # Errors
+///
+/// If a segment cannot be read or written.
+pub fn rewrite(
+    repo: &Repository,
+    segment_ids: &[ObjectId],
+    is_wanted: impl Fn(ObjectId, &Header) -> bool,
+    redactor: Option<&Redactor>,
+) -> Result<Rewritten> {
+    let archive = Archive::new(repo);
+    let mut rewritten = Rewritten::default();
+    let mut headers = Vec::new();
+    let mut concerns = HashSet::new();
+    for segment_id in &archive.in_chain_order(segment_ids) {
+        // What is not here cannot be rewritten; a check tells of it.
+        let Ok((header, body)) = archive.read(*segment_id) else { continue };
+        let is_hit =
+            is_wanted(*segment_id, &header) || redactor.is_some_and(|redactor| !redactor.scan(&body).is_empty());
+        if is_hit {
+            concerns.insert(*segment_id);
+        }
+        headers.push((*segment_id, header));
+    }
+    rewritten.session = headers.first().map(|(_, header)| SessionKey::new(&header.agent, &header.session));
+    if concerns.is_empty() {
+        return Ok(rewritten);
+    }
+    let mut places: HashMap<ObjectId, Place> = HashMap::new();
+    for (segment_id, header) in headers {
+        let (_, body) = archive.read(segment_id)?;
+        let parent = header.parent.as_deref().and_then(|hex| repo.parse_id(hex));
+        let known = parent.and_then(|parent| places.get(&parent));
+        let mut stretches: Vec<Stretch> = known.map(|known| known.stretches.clone()).unwrap_or_default();
+        if let (Some(parent), None) = (parent, known) {
+            // The chain begins with what another archive has.
+            let bytes = archive.header(parent).map_or(header.keep, |header| header.total_bytes());
+            stretches.push(Stretch { from: 0, to: bytes, new_from: 0, lines: None });
+        }
+        let keep = moved(&stretches, header.keep);
+        stretches.retain(|stretch| stretch.from < header.keep);
+        if let Some(last) = stretches.last_mut() {
+            last.to = last.to.min(header.keep);
+        }
+        let is_dropped = concerns.contains(&segment_id) && redactor.is_none();
+        let new_body = match redactor {
+            Some(redactor) => {
+                let (clean, dealt) = redactor.redact(&body);
+                [&clean[..], &body[dealt..]].concat()
+            }
+            None if is_dropped => Vec::new(),
+            None => body.clone(),
+        };
+        let is_same_body = new_body == body;
+        stretches.push(Stretch {
+            from: header.keep,
+            to: header.total_bytes(),
+            new_from: keep,
+            lines: (!is_same_body).then(|| Rc::new((ends(&body), ends(&new_body)))),
+        });
+        let is_same_parent = known.is_none_or(|known| known.is_same);
+        let new_parent = known.map_or(parent, |known| known.segment_id);
+        let prefix = |length: u64| -> Sha256 {
+            match known {
+                Some(known) if known.bytes == length => known.digest.clone(),
+                _ => {
+                    let text = new_parent.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
+                    let length = usize::try_from(length).unwrap_or(usize::MAX).min(text.len());
+                    Sha256::new().chain_update(&text[..length])
+                }
+            }
+        };
+        let mut digest = prefix(keep);
+        if is_dropped {
+            rewritten.dropped += 1;
+            let bytes = known.map_or(keep, |known| known.bytes);
+            if bytes != keep {
+                digest = prefix(bytes);
+            }
+            let became = Became {
+                shiftlog: 1,
+                became: new_parent.map(|id| id.to_string()),
+                bytes,
+                sha256: hex(&digest.clone().finalize()),
+            };
+            rewritten.became.insert(segment_id, became);
+            places.insert(segment_id, Place { segment_id: new_parent, bytes, digest, is_same: false, stretches });
+            continue;
+        }
+        digest.update(&new_body);
+        let bytes = keep + new_body.len() as u64;
+        if is_same_body && is_same_parent {
+            let place = Place { segment_id: Some(segment_id), bytes, digest, is_same: true, stretches };
+            places.insert(segment_id, place);
+            continue;
+        }
+        let sha256 = hex(&digest.clone().finalize());
+        let new_header = Header {
+            parent: new_parent.map(|id| id.to_string()),
+            keep,
+            bytes: new_body.len() as u64,
+            sha256: sha256.clone(),
+            ..header
+        };
+        let new_id = archive.write(&new_header, &new_body)?;
+        rewritten.changed += 1;
+        let became = Became { shiftlog: 1, became: Some(new_id.to_string()), bytes, sha256 };
+        rewritten.became.insert(segment_id, became);
+        places.insert(segment_id, Place { segment_id: Some(new_id), bytes, digest, is_same: false, stretches });
+    }
+    Ok(rewritten)
+}
