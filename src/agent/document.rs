@@ -170,8 +170,8 @@ fn string_length(text: &[u8]) -> usize {
     text.len()
 }
 
-/// Returns a JSON text with other whitespace between its tokens: this indentation, or none at all for 0. The brackets must
-/// match.
+/// Returns a JSON text with other whitespace between its tokens: this indentation, or none at all for 0; `None` if a bracket
+/// closes that was not opened.
 fn spelt(text: &[u8], indent: usize) -> Option<Vec<u8>> {
     if indent == 0 {
         return squeezed(text).map(Cow::into_owned);

@@ -222,7 +222,7 @@ impl<'r> Archive<'r> {
     ///
     /// [`Kind::Storage`] when the disk is full or read-only.
     pub fn write(&self, header: &Header, body: &[u8]) -> Result<ObjectId> {
-        self.write_frame(header, &segment::compress(body)?)
+        self.write_file(&segment::encode(header, body)?)
     }
 
     /// Does the same with bytes that [`segment::compress`] has dealt with.
@@ -231,8 +231,11 @@ impl<'r> Archive<'r> {
     ///
     /// As [`Archive::write`].
     pub fn write_frame(&self, header: &Header, frame: &[u8]) -> Result<ObjectId> {
-        let file = segment::join(header, frame)?;
-        let segment_id = self.repo.write_blob(&file)?;
+        self.write_file(&segment::join(header, frame)?)
+    }
+
+    fn write_file(&self, file: &[u8]) -> Result<ObjectId> {
+        let segment_id = self.repo.write_blob(file)?;
         crate::git::fault_point("segment-written");
         Ok(segment_id)
     }
