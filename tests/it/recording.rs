@@ -41,14 +41,19 @@ fn the_agents_hook_alone_records_the_same() {
     assert_eq!(scratch.raw("HEAD", &[]), expected);
 }
 
+/// The agent commits, and its tool call has not answered yet.
+fn commit_whose_call_goes_on(session: &Session) -> String {
+    session.prompt("add a greeting");
+    session.edits("greet.txt", "hi\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -qam x" }));
+    session.runs_commit(&["-m", "add greeting"])
+}
+
 #[test]
 fn gits_hook_alone_records_and_the_result_follows_with_the_next_event() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
-    session.prompt("add a greeting");
-    session.edits("greet.txt", "hi\n");
-    session.calls("c1", "Bash", &json!({ "command": "git commit -qam x" }));
-    let commit = session.runs_commit(&["-m", "add greeting"]);
+    let commit = commit_whose_call_goes_on(&session);
     assert_eq!(scratch.raw("HEAD", &[]), session.text(), "recorded while the tool still runs");
     session.answers("c1", &format!("[main {}] x", &commit[..7]));
     let expected = session.text();
@@ -62,10 +67,7 @@ fn gits_hook_alone_records_and_the_result_follows_with_the_next_event() {
 fn the_result_is_found_behind_secrets_of_other_lengths() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
-    session.prompt("add a greeting");
-    session.edits("greet.txt", "hi\n");
-    session.calls("c1", "Bash", &json!({ "command": "git commit -qam x" }));
-    let commit = session.runs_commit(&["-m", "add greeting"]);
+    let commit = commit_whose_call_goes_on(&session);
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     session.says(&format!("{token} and {token}"));
     session.answers("c1", &format!("[main {}] x with {token}", &commit[..7]));
@@ -578,6 +580,41 @@ fn a_long_transcript_reads_back_as_it_was_however_the_agent_writes_it() {
     session.commits("cut short");
     assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
     scratch.assert_sound();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_the_agent_writes_anew_while_a_hook_waits_is_stored_as_it_is() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    (0..100).for_each(|number| session.says(&format!("{number} {}", "words ".repeat(2000))));
+    session.edits("a.txt", "a\n");
+    session.commits("long");
+    session.says("appended");
+    session.edits("b.txt", "b\n");
+    // The hook looks at the transcript before it has the lock, and reads what is new when it has.
+    let lock = fs::File::create(scratch.state().join("lock")).unwrap();
+    lock.lock().unwrap();
+    let commit = std::thread::scope(|scope| {
+        let commit = scope.spawn(|| session.runs_commit(&["-m", "waits"]));
+        let has_opened = || {
+            let folders = fs::read_dir("/proc").unwrap().flatten().map(|process| process.path().join("fd"));
+            let links = folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+            links.filter_map(|link| fs::read_link(link.path()).ok()).any(|target| target == session.transcript)
+        };
+        while !has_opened() && !commit.is_finished() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // By then it has looked, as a rule; if not, the test says less.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        // In the middle of what is stored, and longer.
+        let changed = session.text().replacen("50 words", "50 OTHER WORDS", 1);
+        fs::write(&session.transcript, changed).unwrap();
+        drop(lock);
+        commit.join().unwrap()
+    });
+    assert_eq!(scratch.raw(&commit, &["--full"]), session.text());
 }
 
 #[test]

@@ -15,8 +15,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use twox_hash::XxHash3_64;
 
-use super::piece::{Lines, PIECE_BYTES, Piece};
-use super::{Redaction, STEP_BYTES};
+use super::Redaction;
+use super::piece::{Lines, PIECE_BYTES, Piece, each_step};
 use crate::agent;
 use crate::archive::segment;
 use crate::record::beside;
@@ -37,10 +37,10 @@ pub struct Known {
     path: PathBuf,
     stamp: Stamp,
     stored: u64,
-    file: File,
+    file: Arc<File>,
     digest: Receiver<XxHash3_64>,
     piece: Receiver<Arc<Piece>>,
-    frame: Receiver<Vec<u8>>,
+    frame: Option<Receiver<Vec<u8>>>,
 }
 
 /// A piece that was redacted ahead.
@@ -57,9 +57,9 @@ impl Ready {
     }
 }
 
-/// What the thread has of a transcript.
+/// What the thread has of a transcript: what it reads, and who waits for what.
 struct Work {
-    file: File,
+    file: Arc<File>,
     stored: u64,
     digest: SyncSender<XxHash3_64>,
     piece: SyncSender<Arc<Piece>>,
@@ -92,18 +92,14 @@ impl Ahead {
         let mut known = self.known.borrow_mut();
         let place = known.iter().position(|known| known.path == path)?;
         let known = known.swap_remove(place);
-        (path.metadata().is_ok_and(|now| stamp(&now) == known.stamp)).then_some(known)
+        path.metadata().is_ok_and(|now| stamp(&now) == known.stamp).then_some(known)
     }
 }
 
 impl Known {
-    /// Returns the file.
-    ///
-    /// # Errors
-    ///
-    /// If there can be no more open files.
-    pub fn file(&self) -> std::io::Result<File> {
-        self.file.try_clone()
+    /// Returns the file, at its beginning.
+    pub fn source(&self) -> Positioned {
+        Positioned::at_start(&self.file)
     }
 
     /// Returns XXH3 of the first `stored` bytes; waits for it. `None` if it is about more or less.
@@ -111,12 +107,10 @@ impl Known {
         if self.stored == stored { self.digest.recv().ok() } else { None }
     }
 
-    /// Returns what follows them, if it is one piece; waits for it.
+    /// Returns what follows them, once, if it is one piece; waits for it.
     pub fn piece(&mut self) -> Option<Ready> {
-        let piece = self.piece.recv().ok()?;
-        // Nobody sends to the one that stays here.
-        let frame = std::mem::replace(&mut self.frame, sync_channel(1).1);
-        Some(Ready { piece, frame })
+        let frame = self.frame.take()?;
+        Some(Ready { piece: self.piece.recv().ok()?, frame })
     }
 }
 
@@ -128,27 +122,27 @@ fn watch(live: &Live) -> Option<(Known, Work)> {
     let stored = live.progress.stored.raw.filter(|raw| *raw >= LONG_BYTES && live.progress.check.is_some())?;
     let is_wanted = agent::find(&live.agent).is_some_and(|agent| !agent.is_rendered(&live.transcript))
         && live.transcript.metadata().is_ok_and(|file| file.is_file() && file.len() > stored);
-    let file = is_wanted.then(|| File::open(&live.transcript).ok()).flatten()?;
-    let (stamp, same_file) = (stamp(&file.metadata().ok()?), file.try_clone().ok()?);
+    let file = Arc::new(is_wanted.then(|| File::open(&live.transcript).ok()).flatten()?);
+    let stamp = stamp(&file.metadata().ok()?);
     let ((digest, digests), (piece, pieces), (frame, frames)) = (sync_channel(1), sync_channel(1), sync_channel(1));
-    let path = live.transcript.clone();
-    let known = Known { path, stamp, stored, file, digest: digests, piece: pieces, frame: frames };
+    let (path, same_file) = (live.transcript.clone(), Arc::clone(&file));
+    let known = Known { path, stamp, stored, file, digest: digests, piece: pieces, frame: Some(frames) };
     Some((known, Work { file: same_file, stored, digest, piece, frame }))
 }
 
 /// Pieces come first, as soon as it is known with what to redact: counting what is in them takes longest. What is not to
 /// be had is told by dropping its sender.
 fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
-    let (mut digests, mut rest): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
+    let (mut digests, mut rest) = (Vec::new(), Vec::new());
     for Work { file, stored, digest, piece, frame } in work {
-        let Ok(same_file) = file.try_clone() else { return };
-        digests.push((file, stored, digest));
-        rest.push((same_file, stored, piece, frame));
+        digests.push((Positioned::at_start(&file), stored, digest));
+        rest.push(Rest { file, stored, piece, frame });
     }
     let mut frames = Vec::new();
-    for (file, stored, sender) in digests {
+    let mut buffer = Vec::new();
+    for (mut file, stored, sender) in digests {
         let mut digest = XxHash3_64::new();
-        let read = each_step(&file, stored, |bytes| {
+        let read = each_step(&mut file, stored, &mut buffer, |bytes| {
             digest.write(bytes);
             if !rest.is_empty()
                 && let Ok(redaction) = redactions.try_recv()
@@ -172,21 +166,27 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
     }
 }
 
-type Rest = (File, u64, SyncSender<Arc<Piece>>, SyncSender<Vec<u8>>);
+/// What is to be done with a transcript besides its digest.
+struct Rest {
+    file: Arc<File>,
+    stored: u64,
+    piece: SyncSender<Arc<Piece>>,
+    frame: SyncSender<Vec<u8>>,
+}
 
 /// Makes the pieces and sends them; returns them with whom to send their frames.
 fn send_pieces(rest: Vec<Rest>, redaction: &Redaction) -> Vec<(Arc<Piece>, SyncSender<Vec<u8>>)> {
-    let send = |(file, stored, sender, frames): Rest| {
-        let piece = piece(file, stored, redaction)?;
-        let _ = sender.send(Arc::clone(&piece));
-        Some((piece, frames))
+    let send = |rest: Rest| {
+        let piece = piece(&rest.file, rest.stored, redaction)?;
+        let _ = rest.piece.send(Arc::clone(&piece));
+        Some((piece, rest.frame))
     };
     rest.into_iter().filter_map(send).collect()
 }
 
 /// Returns what is new as one piece, if it is one: of several, the others would have to wait until the first is stored.
-fn piece(file: File, stored: u64, redaction: &Redaction) -> Option<Arc<Piece>> {
-    let mut lines = Lines::new(Box::new(Positioned { file, at: 0 }), redaction).ok()?;
+fn piece(file: &Arc<File>, stored: u64, redaction: &Redaction) -> Option<Arc<Piece>> {
+    let mut lines = Lines::new(Box::new(Positioned::at_start(file)), redaction).ok()?;
     let end = lines.end();
     if end.saturating_sub(stored) > PIECE_BYTES as u64 {
         return None;
@@ -195,22 +195,16 @@ fn piece(file: File, stored: u64, redaction: &Redaction) -> Option<Arc<Piece>> {
     (!piece.is_empty() && piece.end() == end).then_some(piece)
 }
 
-fn each_step(file: &File, end: u64, mut visit: impl FnMut(&[u8])) -> std::io::Result<()> {
-    let mut buffer = vec![0; STEP_BYTES];
-    let mut at = 0;
-    while at < end {
-        let step = STEP_BYTES.min(usize::try_from(end - at).unwrap_or(STEP_BYTES));
-        file.read_exact_at(&mut buffer[..step], at)?;
-        visit(&buffer[..step]);
-        at += step as u64;
-    }
-    Ok(())
+/// A file with a position of its own, so that both threads can read it.
+pub struct Positioned {
+    file: Arc<File>,
+    at: u64,
 }
 
-/// A file with a position of its own: that of the system is shared with the other thread.
-struct Positioned {
-    file: File,
-    at: u64,
+impl Positioned {
+    fn at_start(file: &Arc<File>) -> Self {
+        Positioned { file: Arc::clone(file), at: 0 }
+    }
 }
 
 impl Read for Positioned {

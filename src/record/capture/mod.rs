@@ -124,7 +124,7 @@ impl<'a> Reading<'a> {
         }
         let known = ahead.filter(|_| !is_document).and_then(|ahead| ahead.take(transcript));
         let source: Result<Box<dyn ReadSeek>> = match &known {
-            Some(known) => known.file().map(|file| Box::new(file) as _).map_err(piece::unreadable),
+            Some(known) => Ok(Box::new(known.source())),
             None if is_document => agent.read(transcript).map(|lines| Box::new(Cursor::new(lines)) as _),
             None => open_file(transcript).map(|file| Box::new(file) as _),
         };

@@ -179,15 +179,7 @@ impl Lines {
     /// If reading fails.
     pub fn each_step(&mut self, from: u64, to: u64, mut visit: impl FnMut(&[u8])) -> Result<()> {
         self.source.seek(SeekFrom::Start(from)).map_err(unreadable)?;
-        let mut left = to.saturating_sub(from);
-        self.buffer.resize(STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES)), 0);
-        while left > 0 {
-            let step = STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES));
-            self.source.read_exact(&mut self.buffer[..step]).map_err(unreadable)?;
-            visit(&self.buffer[..step]);
-            left -= step as u64;
-        }
-        Ok(())
+        each_step(&mut self.source, to.saturating_sub(from), &mut self.buffer, &mut visit).map_err(unreadable)
     }
 
     /// Finds the end of the last complete line before `length`, from the end backwards.
@@ -207,6 +199,28 @@ impl Lines {
     }
 }
 
-pub fn unreadable(error: std::io::Error) -> Error {
+/// Visits the next `length` bytes of a source in steps. A buffer is taken, so that its memory is asked of the system once.
+///
+/// # Errors
+///
+/// If there are fewer, or reading fails.
+pub fn each_step(
+    source: &mut impl Read,
+    length: u64,
+    buffer: &mut Vec<u8>,
+    mut visit: impl FnMut(&[u8]),
+) -> std::io::Result<()> {
+    let mut left = length;
+    while left > 0 {
+        let step = STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES));
+        buffer.resize(buffer.len().max(step), 0);
+        source.read_exact(&mut buffer[..step])?;
+        visit(&buffer[..step]);
+        left -= step as u64;
+    }
+    Ok(())
+}
+
+fn unreadable(error: std::io::Error) -> Error {
     Error::new(crate::error::kind_of_io(&error), "cannot read the transcript").because(error)
 }
