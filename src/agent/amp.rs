@@ -4,7 +4,6 @@
 //! [`Agent::fetch`] does, for a person. Seen in real data: threads with prompts, thinking, tool calls and results, and
 //! usage. Known from its reference alone: the plugin's events, the shape of an export, what continues a thread.
 
-use std::borrow::Cow;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -68,12 +67,8 @@ impl Agent for Amp {
         transcript.extension().is_some_and(|extension| extension == "json")
     }
 
-    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        document::to_lines(&native, LIST)
-    }
-
-    fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
-        Cow::Owned(document::from_lines(transcript))
+    fn list(&self) -> Option<&'static str> {
+        Some(LIST)
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {

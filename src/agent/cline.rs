@@ -4,7 +4,6 @@
 //! task is kept and how it reads is from reference alone, so what does not fit is passed over. Tool calls are records of
 //! their own, or marked up in the answer's words.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde_json_borrow::Value;
@@ -57,12 +56,8 @@ impl Agent for Cline {
         true
     }
 
-    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        document::to_lines(&native, ITSELF)
-    }
-
-    fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
-        document::from_lines(transcript).into()
+    fn list(&self) -> Option<&'static str> {
+        Some(ITSELF)
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {

@@ -4,7 +4,6 @@
 //! increment are not known; it has no times and no model. There is no hook that we install: a session is found when a
 //! commit is made.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -49,12 +48,8 @@ impl Agent for Continue {
         true
     }
 
-    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        document::to_lines(&native, HISTORY)
-    }
-
-    fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
-        document::from_lines(transcript).into()
+    fn list(&self) -> Option<&'static str> {
+        Some(HISTORY)
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {

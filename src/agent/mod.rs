@@ -35,6 +35,7 @@ use std::sync::OnceLock;
 
 pub use self::ask::Ask;
 pub use self::custom::Definition;
+pub use self::document::{Anchor, Rendered};
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
@@ -221,14 +222,26 @@ pub trait Agent: Sync {
         false
     }
 
+    /// Returns the member that holds the messages where such a transcript is one JSON document that is written anew each
+    /// time; empty if the document is the list of them.
+    fn list(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns the bytes of such a file as lines: what was said first stays as it is while the session grows.
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        native
+        match self.list() {
+            Some(list) => document::to_lines(&native, list),
+            None => native,
+        }
     }
 
     /// Returns a whole transcript as the agent had it: the opposite of [`Agent::lines`].
     fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
-        Cow::Borrowed(transcript)
+        match self.list() {
+            Some(_) if document::is_lines(transcript) => document::from_lines(transcript).into(),
+            _ => transcript.into(),
+        }
     }
 
     /// Reads a transcript as lines.
@@ -239,6 +252,19 @@ pub trait Agent: Sync {
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
         let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
         Ok(if self.is_rendered(transcript) { self.lines(bytes) } else { bytes })
+    }
+
+    /// Does the same, but may leave out the lines that were there at `known`, if they are still the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`Agent::read`].
+    fn read_on(&self, transcript: &Path, known: Option<&Anchor>) -> Result<Rendered> {
+        let Some(list) = self.list().filter(|_| self.is_rendered(transcript)) else {
+            return self.read(transcript).map(|lines| Rendered { lines, ..Rendered::default() });
+        };
+        let read = || document::read(&mut std::fs::File::open(transcript)?, list, known);
+        read().map_err(|error| Error::io("read", transcript, error))
     }
 
     /// Returns the transcript of a session, if the agent's store has it. `directory` is where the agent ran.

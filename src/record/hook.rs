@@ -35,7 +35,7 @@ pub fn is_idle(location: &Location) -> bool {
 
 /// Starts to look at the transcripts of the live sessions, for [`Recorder::with_ahead`]; `None` if that takes no time.
 pub fn look_ahead(location: &Location) -> Option<Ahead> {
-    Ahead::start(&super::State::new(&location.common_dir).sessions())
+    Ahead::start(super::State::new(&location.common_dir).sessions())
 }
 
 /// Returns transcripts that agents wrote lately in a worktree.

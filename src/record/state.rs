@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::process::Process;
-use crate::agent;
+use crate::agent::{self, Anchor};
 use crate::error::{Error, Result};
 use crate::outside;
 use crate::transcript::SessionKey;
@@ -43,15 +43,26 @@ pub struct Progress {
     /// The state of SHA-256 after the stored bytes, in hex, so that they need not be hashed again.
     #[serde(default)]
     pub digest: Option<String>,
-    /// XXH3 of the agent's bytes that are stored, in hex: whether it has rewritten them since.
+    /// XXH3 of the agent's bytes that are stored, in hex: whether it has rewritten them since. Of a document's lines,
+    /// those behind `base`.
     #[serde(default)]
     pub check: Option<String>,
     /// The stored bytes of a document's lines without the last one, which is about the whole and changes with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Head>,
+    /// The stored beginning of a document of which no lines need be made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Base>,
     /// What the file of a transcript that is no file of lines was like when it had nothing new: size and time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<(u64, u64)>,
+}
+
+impl Progress {
+    /// Returns the beginning of the document that need not be read to record what follows what commits have.
+    pub fn continued_base(&self) -> Option<&Base> {
+        self.base.as_ref().filter(|base| self.recorded.raw >= Some(base.anchor.lines))
+    }
 }
 
 /// A beginning of a transcript that is stored.
@@ -65,6 +76,15 @@ pub struct Head {
     pub digest: String,
     /// As in [`Progress`].
     pub check: String,
+}
+
+/// A stored beginning of a document.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Base {
+    /// The length of its lines as they are stored.
+    pub bytes: u64,
+    /// Where it ends.
+    pub anchor: Anchor,
 }
 
 /// A commit whose tool call had not ended when it was recorded.

@@ -7,7 +7,6 @@
 mod chat;
 mod registry;
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -71,12 +70,8 @@ impl Agent for Gemini {
         transcript.extension().is_some_and(|extension| extension == "json")
     }
 
-    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        document::to_lines(&native, MESSAGES)
-    }
-
-    fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
-        if document::is_lines(transcript) { document::from_lines(transcript).into() } else { transcript.into() }
+    fn list(&self) -> Option<&'static str> {
+        Some(MESSAGES)
     }
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {

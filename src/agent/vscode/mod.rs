@@ -7,7 +7,6 @@
 mod chat;
 mod request;
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
@@ -15,7 +14,7 @@ use serde_json::Value;
 
 use super::hooks::HookFile;
 use super::place;
-use super::{Agent, Found, Parser, Recorded, Restoration, copilot, document};
+use super::{Agent, Found, Parser, Recorded, Restoration, copilot};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -56,12 +55,8 @@ impl Agent for VsCode {
         transcript.extension().is_some_and(|extension| extension == "json")
     }
 
-    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        document::to_lines(&native, LIST)
-    }
-
-    fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
-        Cow::Owned(document::from_lines(transcript))
+    fn list(&self) -> Option<&'static str> {
+        Some(LIST)
     }
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {

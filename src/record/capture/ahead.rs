@@ -1,13 +1,13 @@
 //! What a second thread does ahead. While this one opens the repository and looks around, it finds out whether the
-//! stored part of long transcripts is still the same, and redacts what is new; while this one counts that, it
-//! compresses it. Only Git's hook after a commit has it: nobody waits for what agents' own hooks store.
+//! stored part of long transcripts is still the same, makes lines of the rest of documents, and redacts what is new; while
+//! this one counts that, it compresses it. Only Git's hook after a commit has it: nobody waits for what agents' own hooks store.
 //!
 //! All of it is only likely to be wanted: what nobody asks for is lost, and what is not done ahead is done when needed.
 
 use std::cell::RefCell;
 use std::fs::{File, Metadata};
 use std::hash::Hasher as _;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use twox_hash::XxHash3_64;
 
 use super::Redaction;
-use super::piece::{Lines, PIECE_BYTES, Piece, each_step};
-use crate::agent;
+use super::piece::{Lines, PIECE_BYTES, Piece, ReadSeek, each_step};
+use crate::agent::{self, Rendered};
 use crate::archive::segment;
 use crate::record::beside;
 use crate::record::state::Live;
@@ -36,11 +36,15 @@ pub struct Ahead {
 pub struct Known {
     path: PathBuf,
     stamp: Stamp,
-    stored: u64,
-    file: Arc<File>,
-    digest: Receiver<XxHash3_64>,
+    form: Form<Receiver<XxHash3_64>, Receiver<Rendered>>,
     piece: Receiver<Arc<Piece>>,
     frame: Option<Receiver<Vec<u8>>>,
+}
+
+/// What a transcript is, and what is to be known of it: a digest of the stored part, or the rest of a document.
+enum Form<D, R> {
+    File { file: Arc<File>, stored: u64, digest: D },
+    Document(R),
 }
 
 /// A piece that was redacted ahead.
@@ -59,9 +63,8 @@ impl Ready {
 
 /// What the thread has of a transcript: what it reads, and who waits for what.
 struct Work {
-    file: Arc<File>,
-    stored: u64,
-    digest: SyncSender<XxHash3_64>,
+    live: Live,
+    form: Form<SyncSender<XxHash3_64>, SyncSender<Rendered>>,
     piece: SyncSender<Arc<Piece>>,
     frame: SyncSender<Vec<u8>>,
 }
@@ -71,8 +74,8 @@ type Stamp = (u64, u64, u64, i64, i64);
 
 impl Ahead {
     /// Starts with the long transcripts among these that have grown; `None` if there is none.
-    pub fn start(sessions: &[Live]) -> Option<Self> {
-        let (known, work): (Vec<_>, Vec<_>) = sessions.iter().filter_map(watch).unzip();
+    pub fn start(sessions: Vec<Live>) -> Option<Self> {
+        let (known, work): (Vec<_>, Vec<_>) = sessions.into_iter().filter_map(watch).unzip();
         if work.is_empty() {
             return None;
         }
@@ -97,14 +100,28 @@ impl Ahead {
 }
 
 impl Known {
-    /// Returns the file, at its beginning.
-    pub fn source(&self) -> Positioned {
-        Positioned::at_start(&self.file)
+    /// Returns the file of lines, at its beginning.
+    pub fn source(&self) -> Option<Positioned> {
+        match &self.form {
+            Form::File { file, .. } => Some(Positioned::at_start(file)),
+            Form::Document(_) => None,
+        }
     }
 
-    /// Returns XXH3 of the first `stored` bytes; waits for it. `None` if it is about more or less.
+    /// Returns XXH3 of the first `stored` bytes of it; waits for it. `None` if it is about more or less.
     pub fn digest(&self, stored: u64) -> Option<XxHash3_64> {
-        if self.stored == stored { self.digest.recv().ok() } else { None }
+        match &self.form {
+            Form::File { stored: known, digest, .. } if *known == stored => digest.recv().ok(),
+            _ => None,
+        }
+    }
+
+    /// Returns the document as lines, from the stored beginning on, once; waits for it.
+    pub fn rendered(&self) -> Option<Rendered> {
+        match &self.form {
+            Form::Document(rendered) => rendered.recv().ok(),
+            Form::File { .. } => None,
+        }
     }
 
     /// Returns what follows them, once, if it is one piece; waits for it.
@@ -118,25 +135,47 @@ fn stamp(metadata: &Metadata) -> Stamp {
     (metadata.dev(), metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec())
 }
 
-fn watch(live: &Live) -> Option<(Known, Work)> {
-    let stored = live.progress.stored.raw.filter(|raw| *raw >= LONG_BYTES && live.progress.check.is_some())?;
-    let is_wanted = agent::find(&live.agent).is_some_and(|agent| !agent.is_rendered(&live.transcript))
-        && live.transcript.metadata().is_ok_and(|file| file.is_file() && file.len() > stored);
-    let file = Arc::new(is_wanted.then(|| File::open(&live.transcript).ok()).flatten()?);
+fn watch(live: Live) -> Option<(Known, Work)> {
+    let (path, progress) = (live.transcript.clone(), &live.progress);
+    let stored = progress.stored.raw.filter(|raw| *raw >= LONG_BYTES && progress.check.is_some())?;
+    let is_document = agent::find(&live.agent)?.is_rendered(&path);
+    let is_wanted = |file: &Metadata| match is_document {
+        true => progress.continued_base().is_some(),
+        false => file.len() > stored,
+    };
+    path.metadata().ok().filter(|file| file.is_file() && is_wanted(file))?;
+    let file = Arc::new(File::open(&path).ok()?);
     let stamp = stamp(&file.metadata().ok()?);
-    let ((digest, digests), (piece, pieces), (frame, frames)) = (sync_channel(1), sync_channel(1), sync_channel(1));
-    let (path, same_file) = (live.transcript.clone(), Arc::clone(&file));
-    let known = Known { path, stamp, stored, file, digest: digests, piece: pieces, frame: Some(frames) };
-    Some((known, Work { file: same_file, stored, digest, piece, frame }))
+    let ((piece, pieces), (frame, frames)) = (sync_channel(1), sync_channel(1));
+    let (ours, theirs) = if is_document {
+        let (rendered, receiver) = sync_channel(1);
+        (Form::Document(receiver), Form::Document(rendered))
+    } else {
+        let (digest, receiver) = sync_channel(1);
+        let same_file = Arc::clone(&file);
+        (Form::File { file, stored, digest: receiver }, Form::File { file: same_file, stored, digest })
+    };
+    let known = Known { path, stamp, form: ours, piece: pieces, frame: Some(frames) };
+    Some((known, Work { live, form: theirs, piece, frame }))
 }
 
 /// Pieces come first, as soon as it is known with what to redact: counting what is in them takes longest. What is not to
 /// be had is told by dropping its sender.
 fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
     let (mut digests, mut rest) = (Vec::new(), Vec::new());
-    for Work { file, stored, digest, piece, frame } in work {
-        digests.push((Positioned::at_start(&file), stored, digest));
-        rest.push(Rest { file, stored, piece, frame });
+    for Work { live, form, piece, frame } in work {
+        let (text, stored) = match form {
+            Form::File { file, stored, digest } => {
+                digests.push((Positioned::at_start(&file), stored, digest));
+                (Text::File(file), stored)
+            }
+            Form::Document(sender) => {
+                let Some(rendered) = render(&live) else { continue };
+                let _ = sender.send(rendered.clone());
+                (Text::Lines(rendered.lines), rendered.skipped)
+            }
+        };
+        rest.push(Rest { text, stored, piece, frame });
     }
     let mut frames = Vec::new();
     let mut buffer = Vec::new();
@@ -166,18 +205,34 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
     }
 }
 
+/// Makes lines of what follows the stored beginning of a document.
+fn render(live: &Live) -> Option<Rendered> {
+    let anchor = &live.progress.continued_base()?.anchor;
+    let rendered = agent::find(&live.agent)?.read_on(&live.transcript, Some(anchor)).ok()?;
+    // All of it would be too long for one piece.
+    (rendered.skipped > 0).then_some(rendered)
+}
+
 /// What is to be done with a transcript besides its digest.
 struct Rest {
-    file: Arc<File>,
+    text: Text,
     stored: u64,
     piece: SyncSender<Arc<Piece>>,
     frame: SyncSender<Vec<u8>>,
 }
 
+/// Where the lines are.
+enum Text {
+    /// In a file, from its beginning on.
+    File(Arc<File>),
+    /// Here, behind what is stored.
+    Lines(Vec<u8>),
+}
+
 /// Makes the pieces and sends them; returns them with whom to send their frames.
 fn send_pieces(rest: Vec<Rest>, redaction: &Redaction) -> Vec<(Arc<Piece>, SyncSender<Vec<u8>>)> {
     let send = |rest: Rest| {
-        let piece = piece(&rest.file, rest.stored, redaction)?;
+        let piece = piece(rest.text, rest.stored, redaction)?;
         let _ = rest.piece.send(Arc::clone(&piece));
         Some((piece, rest.frame))
     };
@@ -185,8 +240,12 @@ fn send_pieces(rest: Vec<Rest>, redaction: &Redaction) -> Vec<(Arc<Piece>, SyncS
 }
 
 /// Returns what is new as one piece, if it is one: of several, the others would have to wait until the first is stored.
-fn piece(file: &Arc<File>, stored: u64, redaction: &Redaction) -> Option<Arc<Piece>> {
-    let mut lines = Lines::new(Box::new(Positioned::at_start(file)), redaction).ok()?;
+fn piece(text: Text, stored: u64, redaction: &Redaction) -> Option<Arc<Piece>> {
+    let (source, start): (Box<dyn ReadSeek>, u64) = match text {
+        Text::File(file) => (Box::new(Positioned::at_start(&file)), 0),
+        Text::Lines(lines) => (Box::new(Cursor::new(lines)), stored),
+    };
+    let mut lines = Lines::new(source, start, redaction).ok()?;
     let end = lines.end();
     if end.saturating_sub(stored) > PIECE_BYTES as u64 {
         return None;

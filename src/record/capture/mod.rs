@@ -23,8 +23,8 @@ pub use self::ahead::Ahead;
 use self::ahead::{Known, Ready};
 pub use self::piece::MAX_LINE_BYTES;
 use self::piece::{Lines, PIECE_BYTES, Piece, ReadSeek};
-use super::state::{Head, Mark, Progress};
-use crate::agent::Agent;
+use super::state::{Base, Head, Mark, Progress};
+use crate::agent::{Agent, Anchor};
 use crate::archive::segment::{self, TARGET_BYTES};
 use crate::archive::{Archive, Header, hex};
 use crate::error::{Error, Result};
@@ -82,12 +82,18 @@ pub struct Reading<'a> {
     kept_bytes: u64,
     /// Of the stored transcript.
     digest: Sha256,
-    /// Of the agent's file.
+    /// Of the agent's file, from `base` on.
     check: XxHash3_64,
     /// When it was captured, if that is not now.
     time: Option<Time>,
     /// Whether the lines were made of a document.
     is_document: bool,
+    /// From where the next reading of this document can go on, once it is stored.
+    anchor: Option<Anchor>,
+    /// The beginning of it that need not be read again, where there is one.
+    base: Option<Base>,
+    /// The length of the stored transcript where what was read begins.
+    start_bytes: u64,
     /// What was written last without its last line.
     head: Option<Head>,
     /// What is known ahead.
@@ -122,28 +128,63 @@ impl<'a> Reading<'a> {
             // It is not gone: what is archived must not pass for all of it.
             return Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
         }
-        let known = ahead.filter(|_| !is_document).and_then(|ahead| ahead.take(transcript));
-        let source: Result<Box<dyn ReadSeek>> = match &known {
-            Some(known) => Ok(Box::new(known.source())),
-            None if is_document => agent.read(transcript).map(|lines| Box::new(Cursor::new(lines)) as _),
-            None => open_file(transcript).map(|file| Box::new(file) as _),
+        let known = ahead.and_then(|ahead| ahead.take(transcript));
+        let opened = match is_document {
+            true => Self::of_document(agent, key, redaction, transcript, progress.continued_base(), known),
+            false => Self::of_file(agent, key, redaction, transcript, known),
         };
-        match source {
-            Ok(source) => {
-                let mut reading = Self::of_source(agent, key, redaction, source)?;
-                reading.is_document = is_document;
-                reading.known = known;
-                if !reading.resume(progress)? {
-                    reading.compare(archive, progress)?;
-                }
-                Ok(reading)
-            }
+        let mut reading = match opened {
+            Ok(reading) => reading,
             Err(error) => {
                 let stored = parse_id(progress.stored.segment.as_deref()).ok_or(error)?;
                 let bytes = archive.transcript(stored).bytes();
-                Self::of_bytes(archive, agent, key, redaction, progress, bytes)
+                return Self::of_bytes(archive, agent, key, redaction, progress, bytes);
             }
+        };
+        if reading.resume(progress)? {
+            return Ok(reading);
         }
+        if reading.base.is_some() {
+            // Its beginning is needed after all.
+            reading = Self::of_document(agent, key, redaction, transcript, None, None)?;
+        }
+        reading.compare(archive, progress)?;
+        Ok(reading)
+    }
+
+    fn of_file(
+        agent: &'a dyn Agent,
+        key: &SessionKey,
+        redaction: &Redaction,
+        transcript: &Path,
+        known: Option<Known>,
+    ) -> Result<Self> {
+        let source: Box<dyn ReadSeek> = match known.as_ref().and_then(Known::source) {
+            Some(source) => Box::new(source),
+            None => Box::new(open_file(transcript)?),
+        };
+        let reading = Self::of_lines(agent, key, Lines::new(source, 0, redaction)?);
+        Ok(Reading { known, ..reading })
+    }
+
+    /// Reads a document; its beginning up to `base` only to see whether it is the same.
+    fn of_document(
+        agent: &'a dyn Agent,
+        key: &SessionKey,
+        redaction: &Redaction,
+        transcript: &Path,
+        base: Option<&Base>,
+        known: Option<Known>,
+    ) -> Result<Self> {
+        let rendered = match known.as_ref().and_then(Known::rendered) {
+            Some(rendered) => rendered,
+            None => agent.read_on(transcript, base.map(|base| &base.anchor))?,
+        };
+        let base = base.filter(|base| rendered.skipped == base.anchor.lines).cloned();
+        let lines = Lines::new(Box::new(Cursor::new(rendered.lines)), rendered.skipped, redaction)?;
+        let reading = Self::of_lines(agent, key, lines);
+        let start_bytes = base.as_ref().map_or(0, |base| base.bytes);
+        Ok(Reading { is_document: true, anchor: rendered.anchor, base, start_bytes, known, ..reading })
     }
 
     /// Does the same for a transcript in memory.
@@ -159,23 +200,18 @@ impl<'a> Reading<'a> {
         progress: &Progress,
         bytes: Vec<u8>,
     ) -> Result<Self> {
-        let mut reading = Self::of_source(agent, key, redaction, Box::new(Cursor::new(bytes)))?;
+        let mut reading = Self::of_lines(agent, key, Lines::new(Box::new(Cursor::new(bytes)), 0, redaction)?);
         if !reading.resume(progress)? {
             reading.compare(archive, progress)?;
         }
         Ok(reading)
     }
 
-    fn of_source(
-        agent: &'a dyn Agent,
-        key: &SessionKey,
-        redaction: &Redaction,
-        source: Box<dyn ReadSeek>,
-    ) -> Result<Self> {
-        Ok(Reading {
+    fn of_lines(agent: &'a dyn Agent, key: &SessionKey, lines: Lines) -> Self {
+        Reading {
             agent,
             key: key.clone(),
-            lines: Lines::new(source, redaction)?,
+            lines,
             is_same: false,
             parent: None,
             parent_bytes: 0,
@@ -185,11 +221,14 @@ impl<'a> Reading<'a> {
             check: XxHash3_64::new(),
             time: None,
             is_document: false,
+            anchor: None,
+            base: None,
+            start_bytes: 0,
             head: None,
             known: None,
             ready: None,
             counted: None,
-        })
+        }
     }
 
     /// Takes up where `progress` says, if the stored part of the agent's file is still the same.
@@ -197,6 +236,9 @@ impl<'a> Reading<'a> {
         let (Some(check), Some(digest), Some(raw)) = (&progress.check, &progress.digest, progress.stored.raw) else {
             return Ok(false);
         };
+        if self.base != progress.base {
+            return Ok(false);
+        }
         let whole = Head { bytes: progress.stored.bytes, raw, digest: digest.clone(), check: check.clone() };
         for head in [Some(&whole), progress.head.as_ref()].into_iter().flatten() {
             if self.resume_at(head, progress)? {
@@ -210,10 +252,12 @@ impl<'a> Reading<'a> {
         let parent = parse_id(progress.stored.segment.as_deref());
         // Of what was removed for good nothing may be left, and yet it counts as stored.
         let has_parent = parent.is_some() || (head.bytes == 0 && head.raw > 0);
-        let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, self.end() >= head.raw) else {
+        let start = self.lines.start();
+        let is_there = (start..=self.end()).contains(&head.raw);
+        let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, is_there) else {
             return Ok(false);
         };
-        let mut known = self.known.take();
+        let mut known = if self.is_document { None } else { self.known.take() };
         if let Some(known) = &mut known {
             self.ready = known.piece();
             let (from, to) = (head.raw, self.end());
@@ -226,7 +270,7 @@ impl<'a> Reading<'a> {
             Some(seen) => seen,
             None => {
                 let mut seen = XxHash3_64::new();
-                self.lines.each_step(0, head.raw, |bytes| seen.write(bytes))?;
+                self.lines.each_step(start, head.raw, |bytes| seen.write(bytes))?;
                 seen
             }
         };
@@ -236,6 +280,9 @@ impl<'a> Reading<'a> {
         }
         (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
         (self.kept, self.kept_bytes, self.parent_bytes) = (head.raw, head.bytes, progress.stored.bytes);
+        if let Some(mut known) = self.known.take() {
+            self.ready = known.piece();
+        }
         Ok(true)
     }
 
@@ -293,7 +340,8 @@ impl<'a> Reading<'a> {
         if let Some(raw) = mark.raw.filter(|raw| self.is_same && *raw <= self.kept) {
             return Ok(raw);
         }
-        let (mut position, mut stored) = (0, 0);
+        let is_read = self.start_bytes <= mark.bytes;
+        let (mut position, mut stored) = if is_read { (self.lines.start(), self.start_bytes) } else { (0, 0) };
         while stored < mark.bytes {
             let piece = self.piece(position, self.kept, PIECE_BYTES)?;
             let left = usize::try_from(mark.bytes - stored).unwrap_or(usize::MAX);
@@ -404,12 +452,19 @@ impl<'a> Reading<'a> {
             if piece.is_empty() {
                 break;
             }
+            let list_end = self.anchor.as_ref().map(|anchor| anchor.lines);
             let (head, raw) = match piece.end() == until && self.is_document {
+                true if list_end == Some(until) => (body.len(), piece.lines().len()),
                 true => (without_last_line(body), without_last_line(piece.lines())),
                 false => (0, 0),
             };
             self.digest.update(&body[..head]);
             self.check.write(&piece.lines()[..raw]);
+            if list_end == Some(self.kept + raw as u64) {
+                let bytes = self.kept_bytes + head as u64;
+                self.base = self.anchor.take().map(|anchor| Base { bytes, anchor });
+                self.check = XxHash3_64::new();
+            }
             self.head = self.is_document.then(|| Head {
                 bytes: self.kept_bytes + head as u64,
                 raw: self.kept + raw as u64,
@@ -475,6 +530,7 @@ impl<'a> Reading<'a> {
         progress.stored = Mark { segment, bytes: self.parent_bytes, raw: is_level.then_some(self.kept) };
         progress.digest = is_level.then(|| hex(&self.digest.serialize()));
         progress.check = is_level.then(|| hex_of(&self.check));
+        progress.base = self.base.clone().filter(|_| is_level);
     }
 
     /// Returns the SHA-256, in hex, of the transcript as it is stored.

@@ -72,6 +72,8 @@ impl Piece {
 /// The lines of a transcript.
 pub struct Lines {
     source: Box<dyn ReadSeek>,
+    /// Where the source begins: what is before it is known and not read.
+    start: u64,
     redaction: Redaction,
     /// The end of the last complete line.
     end: u64,
@@ -82,16 +84,29 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Finds out how far whole lines go.
+    /// Finds out how far whole lines go. The source has those from `start` on.
     ///
     /// # Errors
     ///
     /// If reading fails.
-    pub fn new(source: Box<dyn ReadSeek>, redaction: &Redaction) -> Result<Self> {
-        let mut lines = Lines { source, redaction: Arc::clone(redaction), end: 0, buffer: Vec::new(), last: None };
+    pub fn new(source: Box<dyn ReadSeek>, start: u64, redaction: &Redaction) -> Result<Self> {
+        let mut lines =
+            Lines { source, start, redaction: Arc::clone(redaction), end: start, buffer: Vec::new(), last: None };
         let length = lines.source.seek(SeekFrom::End(0)).map_err(unreadable)?;
-        lines.end = lines.last_line_end(length)?;
+        lines.end = lines.last_line_end(start + length)?;
         Ok(lines)
+    }
+
+    fn seek(&mut self, position: u64) -> Result<()> {
+        let Some(place) = position.checked_sub(self.start) else {
+            return Err(Error::other("the beginning of the transcript was not read"));
+        };
+        self.source.seek(SeekFrom::Start(place)).map(drop).map_err(unreadable)
+    }
+
+    /// Returns where they begin.
+    pub fn start(&self) -> u64 {
+        self.start
     }
 
     /// Returns the end of the last complete line.
@@ -147,7 +162,7 @@ impl Lines {
     /// Reads whole lines from `from` on: about `target` bytes, more if one line is longer, never beyond `to`; none if the
     /// first is too long.
     fn lines_at(&mut self, from: u64, to: u64, target: usize) -> Result<Vec<u8>> {
-        self.source.seek(SeekFrom::Start(from)).map_err(unreadable)?;
+        self.seek(from)?;
         // Read in one go: a vector that grows by doubling asks the system a dozen times.
         let mut lines = Vec::with_capacity((to.saturating_sub(from)).min(target as u64) as usize + 32);
         loop {
@@ -178,15 +193,15 @@ impl Lines {
     ///
     /// If reading fails.
     pub fn each_step(&mut self, from: u64, to: u64, mut visit: impl FnMut(&[u8])) -> Result<()> {
-        self.source.seek(SeekFrom::Start(from)).map_err(unreadable)?;
+        self.seek(from)?;
         each_step(&mut self.source, to.saturating_sub(from), &mut self.buffer, &mut visit).map_err(unreadable)
     }
 
     /// Finds the end of the last complete line before `length`, from the end backwards.
     fn last_line_end(&mut self, length: u64) -> Result<u64> {
         let (mut end, mut step) = (length, 4096);
-        while end > 0 {
-            let start = end.saturating_sub(step);
+        while end > self.start {
+            let start = end.saturating_sub(step).max(self.start);
             step = STEP_BYTES as u64;
             let mut found = 0;
             self.each_step(start, end, |bytes| found = complete_lines(bytes))?;
@@ -195,7 +210,7 @@ impl Lines {
             }
             end = start;
         }
-        Ok(0)
+        Ok(self.start)
     }
 }
 

@@ -4,6 +4,8 @@
 //! list comes last. Only whitespace between tokens changes; no number or string is spelt anew. [`from_lines`] gives the
 //! document back byte for byte; where that cannot be, it stays in one piece.
 
+mod continued;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -12,6 +14,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
+pub use self::continued::{Anchor, Rendered, read};
 use super::json;
 
 /// How our lines begin.
@@ -30,9 +33,8 @@ pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
 
 fn taken_apart(document: &[u8], list: &str) -> Option<Vec<u8>> {
     let text = document.trim_ascii_end();
-    let end = std::str::from_utf8(&document[text.len()..]).ok()?;
     let squeezed = squeezed(text)?;
-    let lines = split(&squeezed, list, indent(text), end)?;
+    let lines = split(&squeezed, list, &first_line(document, list)?)?;
     // Most are JSON in one line without a space: they were only cut at commas, and joined with commas they are the same.
     // What is written otherwise again and again is written so from its lines, too.
     let is_cut = matches!(squeezed, Cow::Borrowed(_)) && serde_json::from_slice::<IgnoredAny>(text).is_ok();
@@ -43,18 +45,30 @@ fn taken_apart(document: &[u8], list: &str) -> Option<Vec<u8>> {
 
 /// Returns a value as such lines, to be written with this indentation (0 for none) and this end.
 pub fn lines(document: Value, list: &str, indent: usize, end: &str) -> Option<Vec<u8>> {
-    split(&serde_json::to_vec(&document).ok()?, list, indent, end)
+    split(&serde_json::to_vec(&document).ok()?, list, &first_line_of(list, indent, end))
+}
+
+/// Returns the first line, which says how a document is written.
+fn first_line(document: &[u8], list: &str) -> Option<String> {
+    let text = document.trim_ascii_end();
+    let end = std::str::from_utf8(&document[text.len()..]).ok()?;
+    Some(first_line_of(list, indent(text), end))
+}
+
+fn first_line_of(list: &str, indent: usize, end: &str) -> String {
+    format!("{}\n", json!({ "shiftlog": "document", "list": list, "indent": indent, "end": end }))
 }
 
 /// Returns the lines of a document without whitespace.
-fn split(document: &[u8], list: &str, indent: usize, end: &str) -> Option<Vec<u8>> {
-    let place = place(document, list)?;
+fn split(document: &[u8], list: &str, first_line: &str) -> Option<Vec<u8>> {
+    let places = places(document, list)?;
+    // Of two lists with one name, only one could be the messages.
+    let [place] = &places[..] else { return None };
     let array = &document[place.clone()];
     if !array.starts_with(b"[") {
         return None;
     }
-    let head = json!({ "shiftlog": "document", "list": list, "indent": indent, "end": end });
-    let mut lines = format!("{head}\n").into_bytes();
+    let mut lines = first_line.as_bytes().to_vec();
     for element in parts(array)?.into_iter().filter(|element| !element.is_empty()) {
         lines.extend_from_slice(&array[element]);
         lines.push(b'\n');
@@ -104,7 +118,8 @@ fn around(lines: &mut Vec<&[u8]>, list: &str) -> Option<(Vec<u8>, Vec<u8>)> {
         return Some((Vec::new(), Vec::new()));
     }
     let last = lines.last().and_then(|line| spelt(line, 0)).unwrap_or_default();
-    match place(&last, list).filter(|place| last[place.clone()] == *b"[]") {
+    let place = places(&last, list).and_then(|mut places| places.pop());
+    match place.filter(|place| last[place.clone()] == *b"[]") {
         Some(place) => {
             lines.pop();
             Some((last[..place.start].to_vec(), last[place.end..].to_vec()))
@@ -233,15 +248,15 @@ fn squeezed(text: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(bytes))
 }
 
-/// Returns the place of the list in a document without whitespace; where a member comes twice, the last one counts.
-fn place(document: &[u8], list: &str) -> Option<Range<usize>> {
+/// Returns the place of the list in a document without whitespace; the places, if the member comes more than once.
+fn places(document: &[u8], list: &str) -> Option<Vec<Range<usize>>> {
     if list.is_empty() {
-        return Some(0..document.len());
+        return Some(std::iter::once(0..document.len()).collect());
     }
     let name = format!("{}:", json!(list));
     let is_list = |member: &Range<usize>| document[member.clone()].starts_with(name.as_bytes());
-    let member = parts(document)?.into_iter().rfind(is_list)?;
-    Some(member.start + name.len()..member.end)
+    let members = parts(document)?.into_iter().filter(is_list);
+    Some(members.map(|member| member.start + name.len()..member.end).collect())
 }
 
 /// Returns the places of what the commas of an array or object separate: one, which is empty, if it has nothing.
