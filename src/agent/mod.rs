@@ -30,12 +30,13 @@ mod vscode;
 mod windsurf;
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 pub use self::ask::Ask;
 pub use self::custom::Definition;
-pub use self::document::{Anchor, Rendered};
+pub use self::document::{Anchor, Rendered, Rest};
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
@@ -263,8 +264,15 @@ pub trait Agent: Sync {
         let Some(list) = self.list().filter(|_| self.is_rendered(transcript)) else {
             return self.read(transcript).map(|lines| Rendered { lines, ..Rendered::default() });
         };
-        let read = || document::read(&mut std::fs::File::open(transcript)?, list, known);
+        let read = || document::read(File::open(transcript)?, list, known);
         read().map_err(|error| Error::io("read", transcript, error))
+    }
+
+    /// Reads only the lines behind `known`, before it is clear that those up to there are still the same; `None` if they
+    /// are not, or it cannot be done.
+    fn read_rest(&self, transcript: &Path, known: &Anchor) -> Option<Rest<File>> {
+        let list = self.list().filter(|_| self.is_rendered(transcript))?;
+        Rest::read(File::open(transcript).ok()?, list, known).ok()?
     }
 
     /// Returns the transcript of a session, if the agent's store has it. `directory` is where the agent ran.

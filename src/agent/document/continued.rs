@@ -5,12 +5,13 @@
 //! document of their own, with a shorter list, and lines are made of that one.
 
 use std::hash::Hasher as _;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Result, Seek, SeekFrom};
 
+use bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-use super::{first_line, taken_apart, to_lines, tokens};
+use super::{first_line, in_one_piece, taken_apart, tokens};
 use crate::transcript::without_last_line;
 
 /// How far a list may be from the beginning of its document.
@@ -22,14 +23,16 @@ const STEP_BYTES: usize = 64 << 10;
 pub struct Anchor {
     /// The length of those lines in bytes, with that of the first.
     pub lines: u64,
-    /// The length of the document's own text for them, from the list's bracket on.
-    list: u64,
-    /// XXH3 of that text and of the first line, in hex.
-    list_check: String,
+    /// The first of them.
+    first_line: String,
+    /// The length of the document's own text for the others, from the list's bracket on.
+    text: u64,
+    /// XXH3 of that text, in hex.
+    check: String,
 }
 
 /// A transcript as lines.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Rendered {
     /// So many bytes of lines come before these: they are what they were.
     pub skipped: u64,
@@ -39,99 +42,128 @@ pub struct Rendered {
     pub anchor: Option<Anchor>,
 }
 
+/// What follows the known beginning of a document's list, if that is still the same: [`Rest::prove`] says so.
+#[derive(Debug)]
+pub struct Rest<S> {
+    source: S,
+    known: Anchor,
+    /// Where the list begins.
+    start: u64,
+    /// What has been added to its text.
+    text: Vec<u8>,
+    lines: Vec<u8>,
+    /// How much of them is about the list's elements.
+    of_list: usize,
+}
+
 /// Reads a document as lines; if its list begins as it was at `known`, only those of what follows.
 ///
 /// # Errors
 ///
 /// If reading fails.
-pub fn read(source: &mut (impl Read + Seek), list: &str, known: Option<&Anchor>) -> std::io::Result<Rendered> {
+pub fn read<S: Read + Seek>(mut source: S, list: &str, known: Option<&Anchor>) -> Result<Rendered> {
     if let Some(known) = known
-        && let Some(rendered) = go_on(source, list, known)?
+        && let Some(mut rest) = Rest::read(&mut source, list, known)?
+        && let Some(anchor) = rest.prove()?
     {
-        return Ok(rendered);
+        return Ok(Rendered { skipped: known.lines, lines: rest.lines, anchor: Some(anchor) });
     }
     source.seek(SeekFrom::Start(0))?;
     let mut document = Vec::new();
     source.read_to_end(&mut document)?;
-    let lines = to_lines(&document, list);
-    let anchor = anchor_of(&document, list, &lines);
-    Ok(Rendered { skipped: 0, lines, anchor })
+    let Some((lines, place)) = taken_apart(&document, list) else {
+        return Ok(Rendered { lines: in_one_piece(&document), ..Rendered::default() });
+    };
+    let text = &document[place];
+    let anchor = Anchor {
+        lines: of_list(&lines, list) as u64,
+        first_line: first_line(&document, list).unwrap_or_default(),
+        text: text.len() as u64,
+        check: hex(XxHash3_64::oneshot(text)),
+    };
+    Ok(Rendered { skipped: 0, lines, anchor: Some(anchor) })
 }
 
-fn anchor_of(document: &[u8], list: &str, lines: &[u8]) -> Option<Anchor> {
-    let first_line = first_line(document, list)?;
-    if !lines.starts_with(first_line.as_bytes()) {
-        return None;
+impl<S: Read + Seek> Rest<S> {
+    /// Reads what follows; `None` if the document has another form than it had.
+    ///
+    /// # Errors
+    ///
+    /// If reading fails.
+    pub fn read(mut source: S, list: &str, known: &Anchor) -> Result<Option<Self>> {
+        let mut head = Vec::new();
+        source.seek(SeekFrom::Start(0))?;
+        source.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+        let Some(start) = list_start(&head, list) else { return Ok(None) };
+        head.truncate(start + 1);
+        let mut rest = Vec::new();
+        source.seek(SeekFrom::Start(start as u64 + known.text))?;
+        source.read_to_end(&mut rest)?;
+        Ok(Self::of(source, head, rest, list, known))
     }
-    let start = list_start(document, list)?;
-    let text = &document[start..start + list_length(&document[start..])?];
-    let mut check = XxHash3_64::new();
-    check.write(text);
-    Some(Anchor {
-        lines: of_list(lines, list).len() as u64,
-        list: text.len() as u64,
-        list_check: with_first_line(check, &first_line),
-    })
-}
 
-fn go_on(source: &mut (impl Read + Seek), list: &str, known: &Anchor) -> std::io::Result<Option<Rendered>> {
-    let mut head = Vec::new();
-    source.seek(SeekFrom::Start(0))?;
-    source.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
-    let Some(start) = list_start(&head, list) else { return Ok(None) };
-    head.truncate(start + 1);
-    source.seek(SeekFrom::Start(start as u64))?;
-    let mut check = XxHash3_64::new();
-    let mut buffer = vec![0; STEP_BYTES];
-    let mut left = known.list;
-    while left > 0 {
-        let step = STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES));
-        let read = source.read(&mut buffer[..step])?;
-        if read == 0 {
+    /// Makes lines of what is around the elements that are known: what is before them, and what follows.
+    fn of(source: S, head: Vec<u8>, mut rest: Vec<u8>, list: &str, known: &Anchor) -> Option<Self> {
+        // The comma in front of what is new belongs to neither part.
+        let comma = usize::from(rest.starts_with(b","));
+        let document = [&head, &rest[comma..]].concat();
+        let (mut lines, place) =
+            taken_apart(&document, list).filter(|(lines, _)| lines.starts_with_str(&known.first_line))?;
+        lines.drain(..known.first_line.len());
+        let new = place.end - head.len();
+        // A comma with nothing behind it is no list.
+        if (new > 0) != (comma > 0) {
+            return None;
+        }
+        rest.truncate(comma + new);
+        let of_list = of_list(&lines, list);
+        Some(Rest { source, known: known.clone(), start: place.start as u64, text: rest, lines, of_list })
+    }
+
+    /// Returns the lines.
+    pub fn lines(&self) -> &[u8] {
+        &self.lines
+    }
+
+    /// Finds out whether the beginning is what it was; then the next reading can go on from what is returned.
+    ///
+    /// # Errors
+    ///
+    /// If reading fails.
+    pub fn prove(&mut self) -> Result<Option<Anchor>> {
+        self.source.seek(SeekFrom::Start(self.start))?;
+        let mut check = XxHash3_64::new();
+        let mut buffer = vec![0; STEP_BYTES];
+        let mut left = self.known.text;
+        while left > 0 {
+            let step = STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES));
+            let read = self.source.read(&mut buffer[..step])?;
+            if read == 0 {
+                return Ok(None);
+            }
+            check.write(&buffer[..read]);
+            left -= read as u64;
+        }
+        if hex(check.finish()) != self.known.check {
             return Ok(None);
         }
-        check.write(&buffer[..read]);
-        left -= read as u64;
+        check.write(&self.text);
+        Ok(Some(Anchor {
+            lines: self.known.lines + self.of_list as u64,
+            first_line: self.known.first_line.clone(),
+            text: self.known.text + self.text.len() as u64,
+            check: hex(check.finish()),
+        }))
     }
-    let mut rest = Vec::new();
-    source.read_to_end(&mut rest)?;
-    Ok(rest_of(head, &rest, list, known, check))
 }
 
-/// Makes lines of what follows the elements that are known; `check` has seen their text.
-fn rest_of(head: Vec<u8>, rest: &[u8], list: &str, known: &Anchor, mut check: XxHash3_64) -> Option<Rendered> {
-    // The comma in front of what is new belongs to neither part.
-    let skipped = usize::from(rest.starts_with(b","));
-    let start = head.len();
-    let document = [&head, &rest[skipped..]].concat();
-    let first_line = first_line(&document, list)?;
-    if with_first_line(check.clone(), &first_line) != known.list_check {
-        return None;
-    }
-    let mut lines = taken_apart(&document, list)?;
-    lines.drain(..first_line.len());
-    let new = list_length(&document[start - 1..])? - 1;
-    // A comma with nothing behind it is no list.
-    if (new > 0) != (skipped > 0) {
-        return None;
-    }
-    check.write(&rest[..skipped + new]);
-    let anchor = Anchor {
-        lines: known.lines + of_list(&lines, list).len() as u64,
-        list: known.list + (skipped + new) as u64,
-        list_check: with_first_line(check, &first_line),
-    };
-    Some(Rendered { skipped: known.lines, lines, anchor: Some(anchor) })
+fn hex(check: u64) -> String {
+    format!("{check:016x}")
 }
 
-fn with_first_line(mut check: XxHash3_64, first_line: &str) -> String {
-    check.write(first_line.as_bytes());
-    format!("{:016x}", check.finish())
-}
-
-/// Returns the lines without the one about what is around the list.
-fn of_list<'l>(lines: &'l [u8], list: &str) -> &'l [u8] {
-    if list.is_empty() { lines } else { &lines[..without_last_line(lines)] }
+/// Returns how much of the lines is about the list, and not about what is around it.
+fn of_list(lines: &[u8], list: &str) -> usize {
+    if list.is_empty() { lines.len() } else { without_last_line(lines) }
 }
 
 /// Finds the bracket that begins the list.
@@ -155,23 +187,6 @@ fn list_start(document: &[u8], list: &str) -> Option<usize> {
     None
 }
 
-/// Returns the length of a list's text, from its bracket to the end of its last element.
-fn list_length(list: &[u8]) -> Option<usize> {
-    let (mut depth, mut end) = (0_usize, 0);
-    for (place, token) in tokens(list) {
-        match token {
-            b"[" | b"{" => depth += 1,
-            b"]" | b"}" => depth = depth.checked_sub(1)?,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(end);
-        }
-        end = place + token.len();
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Cursor;
@@ -183,7 +198,7 @@ mod tests {
     use super::*;
 
     fn read_at(document: &str, list: &str, known: Option<&Anchor>) -> Rendered {
-        read(&mut Cursor::new(document), list, known).expect("it is in memory")
+        read(Cursor::new(document), list, known).expect("it is in memory")
     }
 
     fn written(document: &Value, is_pretty: bool) -> String {
@@ -231,7 +246,8 @@ mod tests {
     }
 
     fn element() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![any::<i64>().prop_map(Value::from), "[a\\[\\]{},:\"\\\\ \n]{0,12}".prop_map(Value::from)];
+        let leaf =
+            prop_oneof![any::<i64>().prop_map(Value::from), "[a\\[\\]{},:\"\\\\ \n]{0,12}".prop_map(Value::from)];
         leaf.prop_recursive(3, 12, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),

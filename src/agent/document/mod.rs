@@ -14,7 +14,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
-pub use self::continued::{Anchor, Rendered, read};
+pub use self::continued::{Anchor, Rendered, Rest, read};
 use super::json;
 
 /// How our lines begin.
@@ -25,27 +25,37 @@ const MAX_DEPTH: usize = 128;
 
 /// Returns a document as lines; `list` is the member that holds its messages, or empty if the document is that list.
 pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
-    taken_apart(document, list).unwrap_or_else(|| {
-        let head = json!({ "shiftlog": "document" });
-        [format!("{head}\n").as_bytes(), document, b"\n"].concat()
-    })
+    taken_apart(document, list).map_or_else(|| in_one_piece(document), |(lines, _)| lines)
 }
 
-fn taken_apart(document: &[u8], list: &str) -> Option<Vec<u8>> {
+fn in_one_piece(document: &[u8]) -> Vec<u8> {
+    let head = json!({ "shiftlog": "document" });
+    [format!("{head}\n").as_bytes(), document, b"\n"].concat()
+}
+
+/// Returns the lines, and where the list's text is in the document, from its bracket to the end of its last element.
+fn taken_apart(document: &[u8], list: &str) -> Option<(Vec<u8>, Range<usize>)> {
     let text = document.trim_ascii_end();
-    let squeezed = squeezed(text)?;
-    let lines = split(&squeezed, list, &first_line(document, list)?)?;
+    let first_line = first_line(document, list)?;
+    let outline = Outline::of(text, list)?;
+    let lines = if outline.is_squeezed {
+        split(text, &outline, list, &first_line)
+    } else {
+        let text = squeezed(text)?;
+        split(&text, &Outline::of(&text, list)?, list, &first_line)
+    };
     // Most are JSON in one line without a space: they were only cut at commas, and joined with commas they are the same.
     // What is written otherwise again and again is written so from its lines, too.
-    let is_cut = matches!(squeezed, Cow::Borrowed(_)) && serde_json::from_slice::<IgnoredAny>(text).is_ok();
+    let is_cut = outline.is_squeezed && serde_json::from_slice::<IgnoredAny>(text).is_ok();
     let is_same = || put_together(&lines).is_some_and(|whole| whole == document);
     debug_assert!(!is_cut || is_same(), "{}", document.as_bstr());
-    (is_cut || is_same()).then_some(lines)
+    (is_cut || is_same()).then_some((lines, outline.list.start..outline.elements_end))
 }
 
 /// Returns a value as such lines, to be written with this indentation (0 for none) and this end.
 pub fn lines(document: Value, list: &str, indent: usize, end: &str) -> Option<Vec<u8>> {
-    split(&serde_json::to_vec(&document).ok()?, list, &first_line_of(list, indent, end))
+    let document = serde_json::to_vec(&document).ok()?;
+    Some(split(&document, &Outline::of(&document, list)?, list, &first_line_of(list, indent, end)))
 }
 
 /// Returns the first line, which says how a document is written.
@@ -60,30 +70,79 @@ fn first_line_of(list: &str, indent: usize, end: &str) -> String {
 }
 
 /// Returns the lines of a document without whitespace.
-fn split(document: &[u8], list: &str, first_line: &str) -> Option<Vec<u8>> {
-    let places = places(document, list)?;
-    // Of two lists with one name, only one could be the messages.
-    let [place] = &places[..] else { return None };
-    let array = &document[place.clone()];
-    if !array.starts_with(b"[") {
-        return None;
-    }
-    let mut lines = first_line.as_bytes().to_vec();
-    for element in parts(array)?.into_iter().filter(|element| !element.is_empty()) {
-        lines.extend_from_slice(&array[element]);
+fn split(document: &[u8], outline: &Outline, list: &str, first_line: &str) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(first_line.len() + document.len() + 4);
+    lines.extend_from_slice(first_line.as_bytes());
+    for element in outline.elements.iter().filter(|element| !element.is_empty()) {
+        lines.extend_from_slice(&document[element.clone()]);
         lines.push(b'\n');
     }
     if !list.is_empty() {
-        for text in [&document[..place.start], b"[]", &document[place.end..], b"\n"] {
+        for text in [&document[..outline.list.start], b"[]", &document[outline.list.end..], b"\n"] {
             lines.extend_from_slice(text);
         }
     }
-    Some(lines)
+    lines
+}
+
+/// Where the list is in a document, and what is in it.
+struct Outline {
+    /// Between its brackets, and with them.
+    list: Range<usize>,
+    /// What its commas separate: one, which is empty, if it has nothing.
+    elements: Vec<Range<usize>>,
+    /// The end of the last of them, without the whitespace behind it.
+    elements_end: usize,
+    /// Whether there is no whitespace in the document, but for that in strings.
+    is_squeezed: bool,
+}
+
+impl Outline {
+    /// Finds the list of a document; `None` if there is none, or more than one: only one could be the messages.
+    fn of(document: &[u8], list: &str) -> Option<Self> {
+        let name = json!(list).to_string();
+        // How deep the commas are that separate elements.
+        let inside = if list.is_empty() { 1 } else { 2 };
+        let mut outline: Option<Outline> = None;
+        let (mut depth, mut end, mut is_squeezed) = (0_usize, 0, true);
+        let mut before: [&[u8]; 2] = [b"", b""];
+        let mut start = None;
+        for (place, token) in tokens(document) {
+            is_squeezed &= place == end;
+            if place == 0 && !matches!(token, b"[" | b"{") || end > 0 && depth == 0 {
+                return None;
+            }
+            let is_list = depth + 1 == inside && (list.is_empty() || before == [name.as_bytes(), b":"]);
+            match token {
+                _ if is_list && (token != b"[" || outline.is_some()) => return None,
+                b"[" | b"{" => depth += 1,
+                b"]" | b"}" => depth = depth.checked_sub(1)?,
+                _ => {}
+            }
+            if is_list {
+                outline =
+                    Some(Outline { list: place..place, elements: Vec::new(), elements_end: 0, is_squeezed: true });
+                start = Some(place + 1);
+            } else if let (Some(first), Some(outline)) = (start, &mut outline)
+                && (depth < inside || depth == inside && token == b",")
+            {
+                outline.elements.push(first..place);
+                start = (depth == inside).then_some(place + 1);
+                if start.is_none() {
+                    (outline.list.end, outline.elements_end) = (place + 1, end);
+                }
+            }
+            end = place + token.len();
+            before = [before[1], token];
+        }
+        let outline = outline.filter(|_| depth == 0)?;
+        Some(Outline { is_squeezed: is_squeezed && end == document.len(), ..outline })
+    }
 }
 
 /// Says whether a text is such lines.
 pub fn is_lines(text: &[u8]) -> bool {
-    let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+    let end = text.find_byte(b'\n').unwrap_or(text.len());
     header(&text[..end]).is_some()
 }
 
@@ -93,7 +152,7 @@ pub fn from_lines(lines: &[u8]) -> Vec<u8> {
 }
 
 fn put_together(lines: &[u8]) -> Option<Vec<u8>> {
-    let (head, body) = lines.split_at(lines.iter().position(|byte| *byte == b'\n')? + 1);
+    let (head, body) = lines.split_at(lines.find_byte(b'\n')? + 1);
     let head = header(head)?;
     let Some(list) = head.get("list").and_then(Value::as_str) else {
         return body.strip_suffix(b"\n").map(<[u8]>::to_vec);
@@ -118,8 +177,7 @@ fn around(lines: &mut Vec<&[u8]>, list: &str) -> Option<(Vec<u8>, Vec<u8>)> {
         return Some((Vec::new(), Vec::new()));
     }
     let last = lines.last().and_then(|line| spelt(line, 0)).unwrap_or_default();
-    let place = places(&last, list).and_then(|mut places| places.pop());
-    match place.filter(|place| last[place.clone()] == *b"[]") {
+    match place(&last, list).filter(|place| last[place.clone()] == *b"[]") {
         Some(place) => {
             lines.pop();
             Some((last[..place.start].to_vec(), last[place.end..].to_vec()))
@@ -136,7 +194,7 @@ fn header(line: &[u8]) -> Option<Value> {
 
 /// Returns how far the first member of a document is indented; 0 if the document is one line.
 fn indent(document: &[u8]) -> usize {
-    match document.iter().position(|byte| *byte == b'\n') {
+    match document.find_byte(b'\n') {
         Some(end) => document[end + 1..].iter().take_while(|byte| **byte == b' ').count(),
         None => 0,
     }
@@ -248,15 +306,12 @@ fn squeezed(text: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(bytes))
 }
 
-/// Returns the place of the list in a document without whitespace; the places, if the member comes more than once.
-fn places(document: &[u8], list: &str) -> Option<Vec<Range<usize>>> {
-    if list.is_empty() {
-        return Some(std::iter::once(0..document.len()).collect());
-    }
+/// Returns the place of the list in a document without whitespace; where a member comes twice, the last one counts.
+fn place(document: &[u8], list: &str) -> Option<Range<usize>> {
     let name = format!("{}:", json!(list));
     let is_list = |member: &Range<usize>| document[member.clone()].starts_with(name.as_bytes());
-    let members = parts(document)?.into_iter().filter(is_list);
-    Some(members.map(|member| member.start + name.len()..member.end).collect())
+    let member = parts(document)?.into_iter().rfind(is_list)?;
+    Some(member.start + name.len()..member.end)
 }
 
 /// Returns the places of what the commas of an array or object separate: one, which is empty, if it has nothing.
@@ -292,7 +347,7 @@ pub fn each(text: &[u8], list: &str, mut visit: impl FnMut(&Record<'_>, Range<us
         elements.unwrap_or_default().iter().for_each(|element| visit(element, span.clone()));
         visit(record, span);
     };
-    let first = text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
+    let first = text.find_byte(b'\n').map_or(text.len(), |end| end + 1);
     let start = match header(&text[..first]) {
         Some(head) if head.get("list").is_none() => first,
         _ => 0,

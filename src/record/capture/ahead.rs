@@ -1,10 +1,10 @@
 //! What a second thread does ahead. While this one opens the repository and looks around, it finds out whether the
-//! stored part of long transcripts is still the same, makes lines of the rest of documents, and redacts what is new; while
-//! this one counts that, it compresses it. Only Git's hook after a commit has it: nobody waits for what agents' own hooks store.
+//! stored part of long transcripts is still the same, makes lines of what is new in a document, and redacts what is new;
+//! while this one counts that, it compresses it. Only Git's hook after a commit has it: nobody waits for what agents' own hooks store.
 //!
 //! All of it is only likely to be wanted: what nobody asks for is lost, and what is not done ahead is done when needed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::{File, Metadata};
 use std::hash::Hasher as _;
 use std::io::{Cursor, Read, Seek, SeekFrom};
@@ -17,7 +17,7 @@ use twox_hash::XxHash3_64;
 
 use super::Redaction;
 use super::piece::{Lines, PIECE_BYTES, Piece, ReadSeek, each_step};
-use crate::agent::{self, Rendered};
+use crate::agent::{self, Anchor};
 use crate::archive::segment;
 use crate::record::beside;
 use crate::record::state::Live;
@@ -36,15 +36,17 @@ pub struct Ahead {
 pub struct Known {
     path: PathBuf,
     stamp: Stamp,
-    form: Form<Receiver<XxHash3_64>, Receiver<Rendered>>,
+    form: Form<Receiver<XxHash3_64>, Receiver<Vec<u8>>, Receiver<Anchor>>,
     piece: Receiver<Arc<Piece>>,
-    frame: Option<Receiver<Vec<u8>>>,
+    frame: Cell<Option<Receiver<Vec<u8>>>>,
 }
 
-/// What a transcript is, and what is to be known of it: a digest of the stored part, or the rest of a document.
-enum Form<D, R> {
+/// What a transcript is, and what is to be known of it.
+enum Form<D, L, A> {
+    /// A file of lines: the digest of the stored part.
     File { file: Arc<File>, stored: u64, digest: D },
-    Document(R),
+    /// A document: the lines behind the stored beginning, and whether that is the same.
+    Document { lines: L, anchor: A },
 }
 
 /// A piece that was redacted ahead.
@@ -64,7 +66,7 @@ impl Ready {
 /// What the thread has of a transcript: what it reads, and who waits for what.
 struct Work {
     live: Live,
-    form: Form<SyncSender<XxHash3_64>, SyncSender<Rendered>>,
+    form: Form<SyncSender<XxHash3_64>, SyncSender<Vec<u8>>, SyncSender<Anchor>>,
     piece: SyncSender<Arc<Piece>>,
     frame: SyncSender<Vec<u8>>,
 }
@@ -104,7 +106,7 @@ impl Known {
     pub fn source(&self) -> Option<Positioned> {
         match &self.form {
             Form::File { file, .. } => Some(Positioned::at_start(file)),
-            Form::Document(_) => None,
+            Form::Document { .. } => None,
         }
     }
 
@@ -116,16 +118,24 @@ impl Known {
         }
     }
 
-    /// Returns the document as lines, from the stored beginning on, once; waits for it.
-    pub fn rendered(&self) -> Option<Rendered> {
+    /// Returns the lines of the document behind the stored beginning, once; waits for them.
+    pub fn rest(&self) -> Option<Vec<u8>> {
         match &self.form {
-            Form::Document(rendered) => rendered.recv().ok(),
+            Form::Document { lines, .. } => lines.recv().ok(),
+            Form::File { .. } => None,
+        }
+    }
+
+    /// Returns where the next reading of the document can go on, once, if that beginning is what it was; waits for it.
+    pub fn anchor(&self) -> Option<Anchor> {
+        match &self.form {
+            Form::Document { anchor, .. } => anchor.recv().ok(),
             Form::File { .. } => None,
         }
     }
 
     /// Returns what follows them, once, if it is one piece; waits for it.
-    pub fn piece(&mut self) -> Option<Ready> {
+    pub fn piece(&self) -> Option<Ready> {
         let frame = self.frame.take()?;
         Some(Ready { piece: self.piece.recv().ok()?, frame })
     }
@@ -148,31 +158,33 @@ fn watch(live: Live) -> Option<(Known, Work)> {
     let stamp = stamp(&file.metadata().ok()?);
     let ((piece, pieces), (frame, frames)) = (sync_channel(1), sync_channel(1));
     let (ours, theirs) = if is_document {
-        let (rendered, receiver) = sync_channel(1);
-        (Form::Document(receiver), Form::Document(rendered))
+        let ((rest, lines), (proof, anchor)) = (sync_channel(1), sync_channel(1));
+        (Form::Document { lines, anchor }, Form::Document { lines: rest, anchor: proof })
     } else {
         let (digest, receiver) = sync_channel(1);
         let same_file = Arc::clone(&file);
         (Form::File { file, stored, digest: receiver }, Form::File { file: same_file, stored, digest })
     };
-    let known = Known { path, stamp, form: ours, piece: pieces, frame: Some(frames) };
+    let known = Known { path, stamp, form: ours, piece: pieces, frame: Cell::new(Some(frames)) };
     Some((known, Work { live, form: theirs, piece, frame }))
 }
 
 /// Pieces come first, as soon as it is known with what to redact: counting what is in them takes longest. What is not to
 /// be had is told by dropping its sender.
 fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
-    let (mut digests, mut rest) = (Vec::new(), Vec::new());
+    let (mut digests, mut proofs, mut rest) = (Vec::new(), Vec::new(), Vec::new());
     for Work { live, form, piece, frame } in work {
         let (text, stored) = match form {
             Form::File { file, stored, digest } => {
                 digests.push((Positioned::at_start(&file), stored, digest));
                 (Text::File(file), stored)
             }
-            Form::Document(sender) => {
-                let Some(rendered) = render(&live) else { continue };
-                let _ = sender.send(rendered.clone());
-                (Text::Lines(rendered.lines), rendered.skipped)
+            Form::Document { lines, anchor } => {
+                let Some((known, rest)) = read_rest(&live) else { continue };
+                let text = rest.lines().to_vec();
+                let _ = lines.send(text.clone());
+                proofs.push((rest, anchor));
+                (Text::Lines(text), known)
             }
         };
         rest.push(Rest { text, stored, piece, frame });
@@ -198,6 +210,11 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
     {
         frames = send_pieces(rest, &redaction);
     }
+    for (mut rest, sender) in proofs {
+        if let Ok(Some(anchor)) = rest.prove() {
+            let _ = sender.send(anchor);
+        }
+    }
     for (piece, sender) in frames {
         if let Ok(frame) = segment::compress(piece.redacted()) {
             let _ = sender.send(frame);
@@ -205,12 +222,10 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
     }
 }
 
-/// Makes lines of what follows the stored beginning of a document.
-fn render(live: &Live) -> Option<Rendered> {
+/// Makes lines of what follows the stored beginning of a document; returns the length of the lines before, too.
+fn read_rest(live: &Live) -> Option<(u64, agent::Rest<File>)> {
     let anchor = &live.progress.continued_base()?.anchor;
-    let rendered = agent::find(&live.agent)?.read_on(&live.transcript, Some(anchor)).ok()?;
-    // All of it would be too long for one piece.
-    (rendered.skipped > 0).then_some(rendered)
+    Some((anchor.lines, agent::find(&live.agent)?.read_rest(&live.transcript, anchor)?))
 }
 
 /// What is to be done with a transcript besides its digest.

@@ -24,7 +24,7 @@ use self::ahead::{Known, Ready};
 pub use self::piece::MAX_LINE_BYTES;
 use self::piece::{Lines, PIECE_BYTES, Piece, ReadSeek};
 use super::state::{Base, Head, Mark, Progress};
-use crate::agent::{Agent, Anchor};
+use crate::agent::{Agent, Anchor, Rendered};
 use crate::archive::segment::{self, TARGET_BYTES};
 use crate::archive::{Archive, Header, hex};
 use crate::error::{Error, Result};
@@ -176,9 +176,10 @@ impl<'a> Reading<'a> {
         base: Option<&Base>,
         known: Option<Known>,
     ) -> Result<Self> {
-        let rendered = match known.as_ref().and_then(Known::rendered) {
-            Some(rendered) => rendered,
-            None => agent.read_on(transcript, base.map(|base| &base.anchor))?,
+        let rest = known.as_ref().and_then(Known::rest);
+        let (rendered, known) = match (rest, base) {
+            (Some(lines), Some(base)) => (Rendered { skipped: base.anchor.lines, lines, anchor: None }, known),
+            _ => (agent.read_on(transcript, base.map(|base| &base.anchor))?, None),
         };
         let base = base.filter(|base| rendered.skipped == base.anchor.lines).cloned();
         let lines = Lines::new(Box::new(Cursor::new(rendered.lines)), rendered.skipped, redaction)?;
@@ -239,6 +240,15 @@ impl<'a> Reading<'a> {
         if self.base != progress.base {
             return Ok(false);
         }
+        if self.is_document
+            && let Some(known) = self.known.take()
+        {
+            self.count_ahead(&known, self.lines.start(), progress)?;
+            self.anchor = known.anchor();
+            if self.anchor.is_none() {
+                return Ok(false);
+            }
+        }
         let whole = Head { bytes: progress.stored.bytes, raw, digest: digest.clone(), check: check.clone() };
         for head in [Some(&whole), progress.head.as_ref()].into_iter().flatten() {
             if self.resume_at(head, progress)? {
@@ -257,14 +267,9 @@ impl<'a> Reading<'a> {
         let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, is_there) else {
             return Ok(false);
         };
-        let mut known = if self.is_document { None } else { self.known.take() };
-        if let Some(known) = &mut known {
-            self.ready = known.piece();
-            let (from, to) = (head.raw, self.end());
-            // Most likely it will be asked for: it is counted while the other thread looks at what is stored.
-            if progress.recorded.raw == Some(from) && from < to {
-                self.counted = Some((from, to, self.survey(from, to)?));
-            }
+        let known = self.known.take();
+        if let Some(known) = &known {
+            self.count_ahead(known, head.raw, progress)?;
         }
         let seen = match known.and_then(|known| known.digest(head.raw)) {
             Some(seen) => seen,
@@ -280,10 +285,17 @@ impl<'a> Reading<'a> {
         }
         (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
         (self.kept, self.kept_bytes, self.parent_bytes) = (head.raw, head.bytes, progress.stored.bytes);
-        if let Some(mut known) = self.known.take() {
-            self.ready = known.piece();
-        }
         Ok(true)
+    }
+
+    /// Counts what most likely will be asked for, while the other thread looks at what is stored.
+    fn count_ahead(&mut self, known: &Known, from: u64, progress: &Progress) -> Result<()> {
+        self.ready = known.piece();
+        let to = self.end();
+        if progress.recorded.raw >= Some(from) && from < to {
+            self.counted = Some((from, to, self.survey(from, to)?));
+        }
+        Ok(())
     }
 
     /// Finds the longest common beginning with what the archive has. Without a redactor that cannot be told, nor is

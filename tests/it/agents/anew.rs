@@ -1,0 +1,172 @@
+//! Transcripts that are one document, written anew each time: what is stored, whatever becomes of the document.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{Scratch, feed};
+
+const ID: &str = "T-7b2c9d10-52d4-4b8a-9d0e-7a1f2c3b4d5e";
+
+/// A thread of Amp's, in a file that its hooks name.
+struct Document<'s> {
+    scratch: &'s Scratch,
+    path: PathBuf,
+    messages: Vec<Value>,
+    version: u32,
+    is_pretty: bool,
+}
+
+impl<'s> Document<'s> {
+    fn new(scratch: &'s Scratch, is_pretty: bool) -> Self {
+        scratch.shiftlog("init", ["--agent=amp", "-q"]).ok();
+        let document =
+            Document { scratch, path: scratch.root().join("thread.json"), messages: Vec::new(), version: 0, is_pretty };
+        document.hook("SessionStart");
+        document
+    }
+
+    fn hook(&self, event: &str) {
+        let payload = json!({ "session_id": ID, "transcript_path": self.path, "cwd": self.scratch.top }).to_string();
+        feed(self.scratch.command("git-shiftlog--hook", &self.scratch.top).args(["amp", event]), payload.as_bytes())
+            .ok();
+    }
+
+    fn says(&mut self, words: &str) {
+        let message =
+            json!({ "role": "user", "messageId": self.messages.len(), "content": [{ "type": "text", "text": words }] });
+        self.messages.push(message);
+    }
+
+    /// Adds the result of the tool call that made HEAD.
+    fn answers(&mut self) {
+        let result = json!({ "type": "tool_result", "toolUseID": format!("t{}", self.messages.len()),
+            "run": { "status": "done", "result": { "output": self.scratch.id("HEAD"), "exitCode": 0 } } });
+        self.messages.push(json!({ "role": "user", "messageId": self.messages.len(), "content": [result] }));
+    }
+
+    fn write(&mut self) -> String {
+        self.version += 1;
+        let document =
+            json!({ "v": self.version, "id": ID, "messages": self.messages, "title": format!("t{}", self.version) });
+        let text = if self.is_pretty { serde_json::to_string_pretty(&document).unwrap() } else { document.to_string() };
+        fs::write(&self.path, &text).unwrap();
+        text
+    }
+
+    /// Writes it, makes a commit and checks what that has.
+    fn commits(&mut self) {
+        let text = self.write();
+        let message = format!("commit {}", self.version);
+        self.scratch.commit("a", &message, &message);
+        assert_eq!(self.scratch.raw("HEAD", &["--full"]), text, "{}", self.scratch.log());
+    }
+
+    /// Returns how much of the lines need not be made again, in bytes; 0 if all must.
+    fn base(&self) -> u64 {
+        let live = fs::read_dir(self.scratch.state().join("live")).unwrap().next().unwrap().unwrap();
+        let live: Value = serde_json::from_slice(&fs::read(live.path()).unwrap()).unwrap();
+        live["progress"]["base"]["anchor"]["lines"].as_u64().unwrap_or(0)
+    }
+}
+
+#[test]
+fn a_document_is_recorded_as_it_is_whatever_becomes_of_its_beginning() {
+    for is_pretty in [false, true] {
+        let scratch = Scratch::new();
+        let mut thread = Document::new(&scratch, is_pretty);
+        thread.says("the first words");
+        thread.says("more words");
+        thread.commits();
+        let one = thread.base();
+        thread.says("what is new");
+        thread.commits();
+        assert!(one > 0 && thread.base() > one);
+        let new = scratch.raw("HEAD", &[]);
+        assert!(new.contains("what is new") && !new.contains("more words"), "{new}");
+        assert_eq!(scratch.record("HEAD")["messages"], 1);
+        // Only what is around the list changes.
+        thread.commits();
+        // The agent has thought of something better to have been told.
+        thread.messages[0]["content"][0]["text"] = "other first words".into();
+        thread.says("after a change");
+        thread.commits();
+        thread.says("going on");
+        thread.commits();
+        assert_eq!(scratch.record("HEAD")["messages"], 1);
+        // It goes back.
+        thread.messages.truncate(2);
+        thread.commits();
+        thread.says("on another way");
+        thread.commits();
+        // Another release writes in another form.
+        thread.is_pretty = !thread.is_pretty;
+        thread.says("in another form");
+        thread.commits();
+        thread.says("in that form again");
+        thread.commits();
+        assert_eq!(scratch.record("HEAD")["messages"], 1);
+        // Our own state is damaged.
+        let live = fs::read_dir(scratch.state().join("live")).unwrap().next().unwrap().unwrap().path();
+        let state = fs::read_to_string(&live).unwrap();
+        let mut damaged: Value = serde_json::from_str(&state).unwrap();
+        damaged["progress"]["digest"] = "00".into();
+        damaged["progress"]["head"]["digest"] = "00".into();
+        fs::write(&live, damaged.to_string()).unwrap();
+        thread.says("after some damage");
+        thread.commits();
+        fs::remove_file(&live).unwrap();
+        thread.hook("PostToolUse");
+        thread.says("after a loss");
+        thread.commits();
+        scratch.assert_sound();
+    }
+}
+
+#[test]
+fn a_document_that_is_cut_for_two_commits_goes_on_from_there() {
+    for is_pretty in [false, true] {
+        let mut scratch = Scratch::new();
+        // No hook tells that a call has ended.
+        scratch.env.insert("AGENT_THREAD_ID".into(), ID.into());
+        let mut thread = Document::new(&scratch, is_pretty);
+        let mut bases = Vec::new();
+        for number in 0..5 {
+            thread.says(&format!("turn {number}"));
+            thread.commits();
+            thread.answers();
+            thread.says(&format!("done {number}"));
+            bases.push(thread.base());
+        }
+        assert!(bases.is_sorted_by(|a, b| 0 < *a && a < b), "{bases:?}");
+        for (number, revision) in ["HEAD~4", "HEAD~3", "HEAD~2", "HEAD~1"].into_iter().enumerate() {
+            let said = scratch.raw(revision, &[]);
+            assert!(said.contains(&format!("turn {number}")) && said.contains(&scratch.id(revision)), "{said}");
+            assert_eq!(said.contains(&format!("done {}", number.wrapping_sub(1))), number > 0, "{said}");
+        }
+        scratch.assert_sound();
+    }
+}
+
+#[test]
+fn a_long_document_goes_on_beside_the_hook() {
+    let scratch = Scratch::new();
+    let mut thread = Document::new(&scratch, false);
+    for number in 0..2000 {
+        thread.says(&format!("{number} {}", "words and words ".repeat(30)));
+    }
+    thread.commits();
+    for number in 0..3 {
+        thread.says(&format!("new {number}"));
+        thread.commits();
+        assert_eq!(scratch.record("HEAD")["messages"], 1);
+    }
+    thread.messages[1000]["content"][0]["text"] = "other words".into();
+    thread.says("after a change");
+    thread.commits();
+    thread.says("going on");
+    thread.commits();
+    assert_eq!(scratch.record("HEAD")["messages"], 1);
+    scratch.assert_sound();
+}
