@@ -53,13 +53,28 @@ enum Form<D, L, A> {
 pub struct Ready {
     /// What is new.
     pub piece: Arc<Piece>,
-    frame: Receiver<Vec<u8>>,
+    frame: Frame,
+}
+
+enum Frame {
+    /// The other thread makes it.
+    Coming(Receiver<Vec<u8>>),
+    Here(Vec<u8>),
 }
 
 impl Ready {
     /// Returns the frame of its segment; waits for it.
     pub fn frame(self) -> Option<Vec<u8>> {
-        self.frame.recv().ok()
+        match self.frame {
+            Frame::Coming(frame) => frame.recv().ok(),
+            Frame::Here(frame) => Some(frame),
+        }
+    }
+
+    /// Makes the frame in this thread.
+    pub fn compressed(self) -> Option<Self> {
+        let frame = segment::compress(self.piece.redacted()).ok()?;
+        Some(Ready { frame: Frame::Here(frame), ..self })
     }
 }
 
@@ -137,7 +152,7 @@ impl Known {
     /// Returns what follows them, once, if it is one piece; waits for it.
     pub fn piece(&self) -> Option<Ready> {
         let frame = self.frame.take()?;
-        Some(Ready { piece: self.piece.recv().ok()?, frame })
+        Some(Ready { piece: self.piece.recv().ok()?, frame: Frame::Coming(frame) })
     }
 }
 
@@ -172,22 +187,22 @@ fn watch(live: Live) -> Option<(Known, Work)> {
 /// Pieces come first, as soon as it is known with what to redact: counting what is in them takes longest. What is not to
 /// be had is told by dropping its sender.
 fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
-    let (mut digests, mut proofs, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut digests, mut proofs, mut news) = (Vec::new(), Vec::new(), Vec::new());
     for Work { live, form, piece, frame } in work {
-        let (text, stored) = match form {
+        news.push(match form {
             Form::File { file, stored, digest } => {
                 digests.push((Positioned::at_start(&file), stored, digest));
-                (Text::File(file), stored)
+                News { text: Text::File(file), stored, piece, frame: Some(frame) }
             }
             Form::Document { lines, anchor } => {
                 let Some((known, rest)) = read_rest(&live) else { continue };
-                let text = rest.lines().to_vec();
-                let _ = lines.send(text.clone());
+                let text = Text::Lines(rest.lines().to_vec());
+                let _ = lines.send(rest.lines().to_vec());
                 proofs.push((rest, anchor));
-                (Text::Lines(text), known)
+                // The proof takes so long that who waits for it makes the frame.
+                News { text, stored: known, piece, frame: None }
             }
-        };
-        rest.push(Rest { text, stored, piece, frame });
+        });
     }
     let mut frames = Vec::new();
     let mut buffer = Vec::new();
@@ -195,20 +210,20 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
         let mut digest = XxHash3_64::new();
         let read = each_step(&mut file, stored, &mut buffer, |bytes| {
             digest.write(bytes);
-            if !rest.is_empty()
+            if !news.is_empty()
                 && let Ok(redaction) = redactions.try_recv()
             {
-                frames = send_pieces(std::mem::take(&mut rest), &redaction);
+                frames = send_pieces(std::mem::take(&mut news), &redaction);
             }
         });
         if read.is_ok() {
             let _ = sender.send(digest);
         }
     }
-    if !rest.is_empty()
+    if !news.is_empty()
         && let Ok(redaction) = redactions.recv()
     {
-        frames = send_pieces(rest, &redaction);
+        frames = send_pieces(news, &redaction);
     }
     for (mut rest, sender) in proofs {
         if let Ok(Some(anchor)) = rest.prove() {
@@ -228,12 +243,12 @@ fn read_rest(live: &Live) -> Option<(u64, agent::Rest<File>)> {
     Some((anchor.lines, agent::find(&live.agent)?.read_rest(&live.transcript, anchor)?))
 }
 
-/// What is to be done with a transcript besides its digest.
-struct Rest {
+/// What is new in a transcript, and who waits for it.
+struct News {
     text: Text,
     stored: u64,
     piece: SyncSender<Arc<Piece>>,
-    frame: SyncSender<Vec<u8>>,
+    frame: Option<SyncSender<Vec<u8>>>,
 }
 
 /// Where the lines are.
@@ -245,13 +260,13 @@ enum Text {
 }
 
 /// Makes the pieces and sends them; returns them with whom to send their frames.
-fn send_pieces(rest: Vec<Rest>, redaction: &Redaction) -> Vec<(Arc<Piece>, SyncSender<Vec<u8>>)> {
-    let send = |rest: Rest| {
-        let piece = piece(rest.text, rest.stored, redaction)?;
-        let _ = rest.piece.send(Arc::clone(&piece));
-        Some((piece, rest.frame))
+fn send_pieces(news: Vec<News>, redaction: &Redaction) -> Vec<(Arc<Piece>, SyncSender<Vec<u8>>)> {
+    let send = |news: News| {
+        let piece = piece(news.text, news.stored, redaction)?;
+        let _ = news.piece.send(Arc::clone(&piece));
+        Some((piece, news.frame?))
     };
-    rest.into_iter().filter_map(send).collect()
+    news.into_iter().filter_map(send).collect()
 }
 
 /// Returns what is new as one piece, if it is one: of several, the others would have to wait until the first is stored.

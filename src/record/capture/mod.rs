@@ -244,6 +244,7 @@ impl<'a> Reading<'a> {
             && let Some(known) = self.known.take()
         {
             self.count_ahead(&known, self.lines.start(), progress)?;
+            self.ready = self.ready.take().and_then(Ready::compressed);
             self.anchor = known.anchor();
             if self.anchor.is_none() {
                 return Ok(false);
@@ -280,7 +281,9 @@ impl<'a> Reading<'a> {
             }
         };
         if hex_of(&seen) != head.check {
-            (self.ready, self.counted) = (None, None);
+            if !self.is_document {
+                (self.ready, self.counted) = (None, None);
+            }
             return Ok(false);
         }
         (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
