@@ -101,15 +101,19 @@ impl Agent for Amp {
         Ok(Some(self.lines(thread)))
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, _: &Path, seconds: i64) -> Vec<Found> {
         let Some(threads) = threads() else { return Vec::new() };
         let mut found = place::sessions(&threads, "json");
-        found.retain(|found| {
-            found.session_id.starts_with("T-")
-                && place::is_written_since(&found.transcript, seconds)
-                && read(&found.transcript).is_some_and(|thread| is_from(&thread, directory))
-        });
+        found.retain(|found| found.session_id.starts_with("T-") && place::is_written_since(&found.transcript, seconds));
         found
+    }
+
+    fn ran_in(&self, transcript: &Path, directory: &Path) -> Option<bool> {
+        json::read_line(&read(transcript)?, |thread| {
+            let trees = at(thread, &["env", "initial"]).map(|initial| list(initial, "trees")).unwrap_or_default();
+            let mut paths = trees.iter().filter_map(|tree| place::path_of_uri(text(tree, "uri")?));
+            (!list(thread, LIST).is_empty()).then(|| paths.any(|path| place::is_below(&path, directory)))
+        })
     }
 
     fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
@@ -155,16 +159,6 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 
 fn has_messages(thread: &[u8]) -> bool {
     json::read_line(thread, |thread| Some(!list(thread, LIST).is_empty())).unwrap_or(false)
-}
-
-/// Says whether a thread was begun in `directory` or below it, and has something to say.
-fn is_from(thread: &[u8], directory: &Path) -> bool {
-    let read = |thread: &Value<'_>| {
-        let trees = at(thread, &["env", "initial"]).map(|initial| list(initial, "trees")).unwrap_or_default();
-        let mut paths = trees.iter().filter_map(|tree| place::path_of_uri(text(tree, "uri")?));
-        Some(!list(thread, LIST).is_empty() && paths.any(|path| place::is_below(&path, directory)))
-    };
-    json::read_line(thread, read).unwrap_or(false)
 }
 
 fn parse(lines: &[u8]) -> Vec<Message> {

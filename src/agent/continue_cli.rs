@@ -57,20 +57,22 @@ impl Agent for Continue {
         path.is_file().then_some(path)
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, _: &Path, seconds: i64) -> Vec<Found> {
         let Some(folder) = folder() else { return Vec::new() };
-        let is_here = |found: &Found| {
-            let cwd = self.read(&found.transcript).ok().and_then(|lines| member(&lines, "workspaceDirectory"));
-            cwd.is_some_and(|cwd| place::is_below(&place::path_or_uri(&cwd), directory))
-        };
         let mut found = place::sessions(&folder, "json");
         found.retain(|found| {
             found.session_id != INDEX
                 && outside::is_plain_id(&found.session_id)
                 && place::is_written_since(&found.transcript, seconds)
-                && is_here(found)
         });
         found
+    }
+
+    fn ran_in(&self, transcript: &Path, directory: &Path) -> Option<bool> {
+        let document = std::fs::read(transcript).ok()?;
+        json::read_line(&document, |document| {
+            Some(place::is_below(&place::path_or_uri(text(document, "workspaceDirectory")?), directory))
+        })
     }
 }
 

@@ -296,7 +296,15 @@ pub trait Agent: Sync {
     }
 
     /// Returns the transcripts of sessions that ran in `directory` or below it and were written since `seconds` (epoch).
+    /// Where that takes reading all of a transcript, [`Agent::ran_in`] tells whether it did.
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found>;
+
+    /// Says of a transcript that was found whether the session ran in `directory` or below it; `None` if it does not say
+    /// that yet. Once it does, it says the same as long as it lives.
+    fn ran_in(&self, transcript: &Path, directory: &Path) -> Option<bool> {
+        let _ = (transcript, directory);
+        Some(true)
+    }
 
     /// Returns the transcripts of the sub-agents of a session, by the path of the session's own.
     fn sub_agents(&self, transcript: &Path) -> Vec<Found> {

@@ -1,13 +1,13 @@
 //! What hooks do: a commit was made, history was rewritten, an agent reports.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::capture::Ahead;
 use super::link::{self, Change, Evidence};
 use super::process;
 use super::recorder::{Recorder, Stretch};
-use super::state::{Live, Open};
+use super::state::{Live, Open, State};
 use super::{Note, Record};
 use crate::agent::{self, Agent, Event, Payload};
 use crate::error::Result;
@@ -28,21 +28,54 @@ const MAX_MOVES: usize = 200;
 
 /// Says, without opening the repository, whether a commit has no session to look at.
 pub fn is_idle(location: &Location) -> bool {
-    super::State::new(&location.common_dir).is_idle()
-        && recent(location.worktree.as_deref()).is_empty()
+    let state = State::new(&location.common_dir);
+    state.is_idle()
+        && undiscovered(&state, location.worktree.as_deref(), &[]).is_empty()
         && !super::agents::may_be_defined(location)
 }
 
 /// Starts to look at the transcripts of the live sessions, for [`Recorder::with_ahead`]; `None` if that takes no time.
 pub fn look_ahead(location: &Location) -> Option<Ahead> {
-    Ahead::start(super::State::new(&location.common_dir).sessions())
+    Ahead::start(State::new(&location.common_dir).sessions())
 }
 
-/// Returns transcripts that agents wrote lately in a worktree.
-fn recent(worktree: Option<&std::path::Path>) -> Vec<(&'static dyn Agent, agent::Found)> {
+/// Returns the sessions whose transcripts agents wrote lately in a worktree, and of which neither `known` nor what is
+/// settled has all.
+fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
     let Some(worktree) = worktree else { return Vec::new() };
     let since = Time::now().seconds - RECENT_SECS;
-    agent::all().flat_map(|agent| agent.recent(worktree, since).into_iter().map(move |found| (agent, found))).collect()
+    let mut sessions = Vec::new();
+    let mut elsewhere = None;
+    for agent in agent::all() {
+        for found in agent.recent(worktree, since) {
+            let key = SessionKey::new(agent.name(), &found.session_id);
+            if known.iter().any(|live| live.key() == key) {
+                continue;
+            }
+            let live = match state.session(&key) {
+                // Who makes the commit may not have written down why, yet.
+                Some(live) if live.has_no_news() && runner(agent).as_ref() != Some(&key) => continue,
+                Some(live) => live,
+                None => {
+                    // To find out where a session ran can cost a look at all of its transcript.
+                    let elsewhere = elsewhere.get_or_insert_with(|| state.elsewhere(worktree));
+                    if elsewhere.contains(&key) {
+                        continue;
+                    }
+                    match agent.ran_in(&found.transcript, worktree) {
+                        Some(true) => new_live(&key, found.transcript),
+                        Some(false) => {
+                            elsewhere.add(&key);
+                            continue;
+                        }
+                        None => continue,
+                    }
+                }
+            };
+            sessions.push(Live { worktree: Some(worktree.to_owned()), ..live });
+        }
+    }
+    sessions
 }
 
 impl Recorder<'_> {
@@ -64,7 +97,7 @@ impl Recorder<'_> {
         }
         let mut sessions = self.state.sessions();
         let before = sessions.clone();
-        self.add_undiscovered(&mut sessions);
+        sessions.extend(undiscovered(&self.state, self.repo.worktree(), &sessions));
         let ran = runners(&sessions);
         let outcome = self.link_commit(commit_id, &mut sessions, &ran, None);
         // Agents without hooks never say that a session begins, which is when the others are looked after.
@@ -84,19 +117,6 @@ impl Recorder<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Adds sessions that no hook told us about but whose transcripts are fresh in the agents' own stores.
-    fn add_undiscovered(&self, sessions: &mut Vec<Live>) {
-        let worktree = self.repo.worktree().map(std::path::Path::to_owned);
-        for (agent, found) in recent(worktree.as_deref()) {
-            let key = SessionKey::new(agent.name(), &found.session_id);
-            if !sessions.iter().any(|live| live.key() == key) {
-                let mut live = self.state.session(&key).unwrap_or_else(|| new_live(&key, found.transcript));
-                live.worktree.clone_from(&worktree);
-                sessions.push(live);
-            }
-        }
     }
 
     /// Records the sessions that belong to a commit. `ran` are those known to have run it, in the tool call `call`.
@@ -369,10 +389,15 @@ pub(super) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
     }
 }
 
+/// Returns the session of an agent that the environment of this process names.
+fn runner(agent: &dyn Agent) -> Option<SessionKey> {
+    Some(SessionKey::new(agent.name(), agent.session_of_environment()?))
+}
+
 /// Returns the sessions that must have run the commit whose hook this process is: the agent says so in the
 /// environment, or its process is above ours.
 fn runners(sessions: &[Live]) -> Vec<SessionKey> {
-    let named = agent::all().filter_map(|agent| Some(SessionKey::new(agent.name(), agent.session_of_environment()?)));
+    let named = agent::all().filter_map(runner);
     // A variable may have come from another agent that started this one.
     let named: Vec<SessionKey> = named.filter(|key| sessions.iter().any(|live| live.key() == *key)).collect();
     if !named.is_empty() {

@@ -209,12 +209,19 @@ fn find(request: &Request<'_>, worktrees: &[Worktree]) -> Vec<Stored> {
     let mut stored = Vec::new();
     let mut seen = HashSet::new();
     for worktree in worktrees {
+        // Which sessions ran in it at all is asked once.
+        let mut ran_here = HashMap::new();
         let mut directories = subdirectories(&worktree.top);
         directories.push(worktree.top.clone());
         for directory in directories {
             for agent in request.agents {
                 for found in agent.recent(&directory, request.since) {
-                    if seen.insert(SessionKey::new(agent.name(), &found.session_id)) {
+                    let key = SessionKey::new(agent.name(), &found.session_id);
+                    let ran_in = |directory: &Path| agent.ran_in(&found.transcript, directory) == Some(true);
+                    let is_here = !seen.contains(&key)
+                        && *ran_here.entry(key.clone()).or_insert_with(|| ran_in(&worktree.top))
+                        && (directory == worktree.top || ran_in(&directory));
+                    if is_here && seen.insert(key) {
                         let (directory, worktree) = (directory.clone(), worktree.top.clone());
                         stored.push(Stored { agent: *agent, found, directory, worktree });
                     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::capture::{Ahead, MAX_LINE_BYTES, Reading, Redaction, Survey};
 use super::pending::{self, Capture, Elsewhere};
-use super::state::{Live, Lock, Mark, Open, Progress};
+use super::state::{Live, Lock, Mark, Open, Progress, stamp};
 use super::tombstone::Tombstones;
 use super::{Note, Record, State, redaction, short_prompt};
 use crate::agent::{self, Agent};
@@ -67,6 +67,8 @@ pub(super) struct Stretch<'a> {
     pub reading: Reading<'a>,
     /// The agent's own file, if there is one.
     pub transcript: Option<PathBuf>,
+    /// What its file was like before it was read; see [`Progress::stamp`].
+    pub stamp: Option<(u64, u64)>,
     /// The model, where the transcript does not tell it.
     pub model: Option<String>,
     /// What it holds.
@@ -153,7 +155,7 @@ impl<'r> Recorder<'r> {
         }
         let news = self.unrecorded(key, agent, &live.transcript, &mut live.progress)?;
         live.progress.stamp = stamp.filter(|_| news.is_none());
-        Ok(news.map(|stretch| Stretch { model: live.model.clone(), ..stretch }))
+        Ok(news.map(|stretch| Stretch { model: live.model.clone(), stamp, ..stretch }))
     }
 
     fn unrecorded(
@@ -184,8 +186,17 @@ impl<'r> Recorder<'r> {
         if end.saturating_sub(until) >= MAX_LINE_BYTES {
             self.state.log(&format!("warning: {key}: a line is too long; nothing is recorded from it on"));
         }
-        let stretch =
-            Stretch { key, reading, transcript: None, model: None, survey, since, until, commit_ids: Vec::new() };
+        let stretch = Stretch {
+            key,
+            reading,
+            transcript: None,
+            stamp: None,
+            model: None,
+            survey,
+            since,
+            until,
+            commit_ids: Vec::new(),
+        };
         Ok((until > from).then_some(stretch))
     }
 
@@ -282,6 +293,7 @@ impl<'r> Recorder<'r> {
         })?;
         crate::git::fault_point("recorded");
         progress.recorded = progress.stored.clone();
+        progress.stamp = stretch.stamp.filter(|_| stretch.until == stretch.reading.end());
         for commit_id in &stretch.commit_ids {
             self.state.log(&format!("recorded {} on {commit_id}, {} bytes", stretch.key, progress.stored.bytes));
             self.report.recorded.push((*commit_id, stretch.key.clone()));
@@ -317,7 +329,8 @@ impl<'r> Recorder<'r> {
             let survey = reading.survey(from, until)?;
             let until = survey.until;
             let key = key.clone();
-            let mut stretch = Stretch { key, reading, model: None, transcript: None, survey, since, until, commit_ids };
+            let mut stretch =
+                Stretch { key, reading, transcript: None, stamp: None, model: None, survey, since, until, commit_ids };
             if until > from {
                 self.try_record(&mut stretch, progress)?;
             }
@@ -544,11 +557,4 @@ impl<'r> Recorder<'r> {
         }
         Ok(self.report.recorded.len() > before)
     }
-}
-
-/// Returns the size of a file and when it was written, in nanoseconds since the epoch.
-fn stamp(path: &Path) -> Option<(u64, u64)> {
-    let metadata = path.metadata().ok().filter(|metadata| metadata.is_file())?;
-    let written = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some((metadata.len(), u64::try_from(written.as_nanos()).ok()?))
 }

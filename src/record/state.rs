@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,10 @@ use crate::transcript::SessionKey;
 
 /// The log is started afresh beyond this size; the old one stays beside it.
 const MAX_LOG_BYTES: u64 = 1 << 20;
+/// So many sessions are remembered to have run elsewhere.
+const MAX_ELSEWHERE: usize = 1000;
+/// As long a system may take to tell one moment from the next.
+const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 /// The end of a segment in a session's transcript.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -142,13 +146,62 @@ impl Live {
 
     /// Says whether it is over with nothing left to record: a commit need not look at it.
     fn is_settled(&self) -> bool {
+        self.is_over && self.open.is_none() && self.is_recorded() && (self.has_no_news() || self.is_rendered())
+    }
+
+    fn is_recorded(&self) -> bool {
         let is_recorded = |progress: &Progress| progress.recorded == progress.stored && progress.stored.raw.is_some();
-        self.is_over
-            && self.open.is_none()
-            && is_recorded(&self.progress)
-            && self.sub_agents.values().all(is_recorded)
-            && (self.transcript.metadata().is_ok_and(|file| Some(file.len()) == self.progress.stored.raw)
-                || agent::find(&self.agent).is_some_and(|agent| agent.is_rendered(&self.transcript)))
+        is_recorded(&self.progress) && self.sub_agents.values().all(is_recorded)
+    }
+
+    fn is_rendered(&self) -> bool {
+        agent::find(&self.agent).is_some_and(|agent| agent.is_rendered(&self.transcript))
+    }
+
+    /// Says whether commits have all that its transcript says, as far as the look of its file tells.
+    pub fn has_no_news(&self) -> bool {
+        let is_as_it_was = || match self.is_rendered() {
+            true => self.progress.stamp.is_some_and(|before| stamp(&self.transcript) == Some(before)),
+            false => self.transcript.metadata().is_ok_and(|file| Some(file.len()) == self.progress.stored.raw),
+        };
+        self.open.is_none() && self.is_recorded() && is_as_it_was()
+    }
+}
+
+/// Returns the size of a file and when it was written, in nanoseconds since the epoch; `None` if that is so lately that it
+/// can be written again at what passes for the same time.
+pub(super) fn stamp(path: &Path) -> Option<(u64, u64)> {
+    let metadata = path.metadata().ok().filter(|metadata| metadata.is_file())?;
+    let written = metadata.modified().ok()?;
+    let is_past = SystemTime::now().duration_since(written).is_ok_and(|age| age > CLOCK_TICK);
+    let written = written.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some((metadata.len(), u64::try_from(written.as_nanos()).ok()?)).filter(|_| is_past)
+}
+
+/// Sessions that ran in other worktrees: a file with a line for each, which saves a look at their transcripts.
+pub(super) struct Elsewhere {
+    path: PathBuf,
+    lines: String,
+    worktree: String,
+}
+
+impl Elsewhere {
+    fn line(&self, key: &SessionKey) -> String {
+        format!("{key} {}", self.worktree)
+    }
+
+    /// Says whether a session is known to have run elsewhere.
+    pub fn contains(&self, key: &SessionKey) -> bool {
+        let line = self.line(key);
+        self.lines.lines().any(|known| known == line)
+    }
+
+    /// Remembers a session. If that cannot be written, nothing is lost but time.
+    pub fn add(&mut self, key: &SessionKey) {
+        let kept = self.lines.lines().count().saturating_sub(MAX_ELSEWHERE);
+        let start = self.lines.split_inclusive('\n').take(kept).map(str::len).sum();
+        self.lines = format!("{}{}\n", &self.lines[start..], self.line(key));
+        let _ = write_private(&self.path, self.lines.as_bytes());
     }
 }
 
@@ -228,6 +281,13 @@ impl State {
             entries.filter_map(|entry| serde_json::from_slice::<Live>(&std::fs::read(entry.path()).ok()?).ok()),
         );
         sessions
+    }
+
+    /// Returns the sessions that are known to have run elsewhere than in a worktree.
+    pub(super) fn elsewhere(&self, worktree: &Path) -> Elsewhere {
+        let path = self.root.join("elsewhere");
+        let lines = std::fs::read_to_string(&path).unwrap_or_default();
+        Elsewhere { path, lines, worktree: outside::line(&worktree.to_string_lossy()) }
     }
 
     /// Returns the session called `key`, if it is known.

@@ -234,6 +234,38 @@ fn a_thread_without_a_plugin_is_found_when_a_commit_is_made() {
 }
 
 #[test]
+fn a_thread_from_elsewhere_is_looked_at_once() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let mut thread = Thread::new(&scratch);
+    let threads = scratch.home().join(".local/share/amp/threads");
+    let other = |id: &str, tree: &str, words: &[&str]| {
+        let messages: Vec<Value> = words
+            .iter()
+            .map(|words| json!({ "role": "user", "content": [{ "type": "text", "text": words }] }))
+            .collect();
+        let text = json!({ "id": id, "messages": messages, "env": { "initial": { "trees": [{ "uri": tree }] } } });
+        fs::write(threads.join(format!("{id}.json")), text.to_string()).unwrap();
+    };
+    let here = format!("file://{}", scratch.top.display());
+    other("T-elsewhere", "file:///home/dev/other", &["far away"]);
+    other("T-new", &here, &[]);
+    thread.prompt("add a");
+    thread.edits("a.txt");
+    scratch.commit("a.txt", "one\n", "add a");
+    assert_eq!(scratch.record("HEAD")["session"], ID);
+    let known = fs::read_to_string(scratch.state().join("elsewhere")).unwrap();
+    assert_eq!(known, format!("amp/T-elsewhere {}\n", scratch.top.display()));
+    // What is known is not asked again, and who had nothing to say can still say it.
+    other("T-elsewhere", &here, &["not so far"]);
+    other("T-new", &here, &["look at b.txt"]);
+    scratch.commit("b.txt", "two\n", "add b");
+    let recorded: Vec<Value> = scratch.records("HEAD").iter().map(|record| record["session"].clone()).collect();
+    assert_eq!(recorded, ["T-new"]);
+    assert_eq!(fs::read_to_string(scratch.state().join("elsewhere")).unwrap(), known);
+}
+
+#[test]
 fn what_is_known_of_a_thread_ends_when_something_else_is_stored_for_it() {
     let scratch = Scratch::new();
     scratch.shiftlog("init", ["--agent=amp", "-q"]).ok();
