@@ -20,7 +20,7 @@ use super::piece::{Lines, PIECE_BYTES, Piece, ReadSeek, each_step};
 use crate::agent::{self, Anchor};
 use crate::archive::segment;
 use crate::record::beside;
-use crate::record::state::Live;
+use crate::record::state::{Base, Live};
 
 /// From how much stored text on a thread is worth while.
 const LONG_BYTES: u64 = 512 << 10;
@@ -45,8 +45,8 @@ pub struct Known {
 enum Form<D, L, A> {
     /// A file of lines: the digest of the stored part.
     File { file: Arc<File>, stored: u64, digest: D },
-    /// A document: the lines behind the stored beginning, and whether that is the same.
-    Document { lines: L, anchor: A },
+    /// A document: the lines behind the stored beginning, which ends at `known`, and whether that is the same.
+    Document { known: Anchor, lines: L, anchor: A },
 }
 
 /// A piece that was redacted ahead.
@@ -133,11 +133,12 @@ impl Known {
         }
     }
 
-    /// Returns the lines of the document behind the stored beginning, once; waits for them.
-    pub fn rest(&self) -> Option<Vec<u8>> {
+    /// Returns the lines of the document behind the stored beginning, once; waits for them. `None` if they are not those
+    /// behind `base`: while this process waited for another, that may have stored more.
+    pub fn rest(&self, base: &Base) -> Option<Vec<u8>> {
         match &self.form {
-            Form::Document { lines, .. } => lines.recv().ok(),
-            Form::File { .. } => None,
+            Form::Document { known, lines, .. } if *known == base.anchor => lines.recv().ok(),
+            _ => None,
         }
     }
 
@@ -174,7 +175,9 @@ fn watch(live: Live) -> Option<(Known, Work)> {
     let ((piece, pieces), (frame, frames)) = (sync_channel(1), sync_channel(1));
     let (ours, theirs) = if is_document {
         let ((rest, lines), (proof, anchor)) = (sync_channel(1), sync_channel(1));
-        (Form::Document { lines, anchor }, Form::Document { lines: rest, anchor: proof })
+        let known = progress.continued_base()?.anchor.clone();
+        let theirs = Form::Document { known: known.clone(), lines: rest, anchor: proof };
+        (Form::Document { known, lines, anchor }, theirs)
     } else {
         let (digest, receiver) = sync_channel(1);
         let same_file = Arc::clone(&file);
@@ -194,13 +197,14 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
                 digests.push((Positioned::at_start(&file), stored, digest));
                 News { text: Text::File(file), stored, piece, frame: Some(frame) }
             }
-            Form::Document { lines, anchor } => {
-                let Some((known, rest)) = read_rest(&live) else { continue };
+            Form::Document { known, lines, anchor } => {
+                let rest = agent::find(&live.agent).and_then(|agent| agent.read_rest(&live.transcript, &known));
+                let Some(rest) = rest else { continue };
                 let text = Text::Lines(rest.lines().to_vec());
                 let _ = lines.send(rest.lines().to_vec());
                 proofs.push((rest, anchor));
                 // The proof takes so long that who waits for it makes the frame.
-                News { text, stored: known, piece, frame: None }
+                News { text, stored: known.lines, piece, frame: None }
             }
         });
     }
@@ -235,12 +239,6 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
             let _ = sender.send(frame);
         }
     }
-}
-
-/// Makes lines of what follows the stored beginning of a document; returns the length of the lines before, too.
-fn read_rest(live: &Live) -> Option<(u64, agent::Rest<File>)> {
-    let anchor = &live.progress.continued_base()?.anchor;
-    Some((anchor.lines, agent::find(&live.agent)?.read_rest(&live.transcript, anchor)?))
 }
 
 /// What is new in a transcript, and who waits for it.

@@ -176,10 +176,13 @@ impl<'a> Reading<'a> {
         base: Option<&Base>,
         known: Option<Known>,
     ) -> Result<Self> {
-        let rest = known.as_ref().and_then(Known::rest);
-        let (rendered, known) = match (rest, base) {
-            (Some(lines), Some(base)) => (Rendered { skipped: base.anchor.lines, lines, anchor: None }, known),
-            _ => (agent.read_on(transcript, base.map(|base| &base.anchor))?, None),
+        let rest = base.and_then(|base| {
+            let lines = known.as_ref()?.rest(base)?;
+            Some(Rendered { skipped: base.anchor.lines, lines, anchor: None })
+        });
+        let (rendered, known) = match rest {
+            Some(rest) => (rest, known),
+            None => (agent.read_on(transcript, base.map(|base| &base.anchor))?, None),
         };
         let base = base.filter(|base| rendered.skipped == base.anchor.lines).cloned();
         let lines = Lines::new(Box::new(Cursor::new(rendered.lines)), rendered.skipped, redaction)?;

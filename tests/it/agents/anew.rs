@@ -63,10 +63,14 @@ impl<'s> Document<'s> {
         assert_eq!(self.scratch.raw("HEAD", &["--full"]), text, "{}", self.scratch.log());
     }
 
+    /// Returns the file with what is known of it.
+    fn state(&self) -> PathBuf {
+        fs::read_dir(self.scratch.state().join("live")).unwrap().next().unwrap().unwrap().path()
+    }
+
     /// Returns how much of the lines need not be made again, in bytes; 0 if all must.
     fn base(&self) -> u64 {
-        let live = fs::read_dir(self.scratch.state().join("live")).unwrap().next().unwrap().unwrap();
-        let live: Value = serde_json::from_slice(&fs::read(live.path()).unwrap()).unwrap();
+        let live: Value = serde_json::from_slice(&fs::read(self.state()).unwrap()).unwrap();
         live["progress"]["base"]["anchor"]["lines"].as_u64().unwrap_or(0)
     }
 }
@@ -108,9 +112,8 @@ fn a_document_is_recorded_as_it_is_whatever_becomes_of_its_beginning() {
         thread.commits();
         assert_eq!(scratch.record("HEAD")["messages"], 1);
         // Our own state is damaged.
-        let live = fs::read_dir(scratch.state().join("live")).unwrap().next().unwrap().unwrap().path();
-        let state = fs::read_to_string(&live).unwrap();
-        let mut damaged: Value = serde_json::from_str(&state).unwrap();
+        let live = thread.state();
+        let mut damaged: Value = serde_json::from_slice(&fs::read(&live).unwrap()).unwrap();
         damaged["progress"]["digest"] = "00".into();
         damaged["progress"]["head"]["digest"] = "00".into();
         fs::write(&live, damaged.to_string()).unwrap();
@@ -149,14 +152,20 @@ fn a_document_that_is_cut_for_two_commits_goes_on_from_there() {
     }
 }
 
-#[test]
-fn a_long_document_goes_on_beside_the_hook() {
-    let scratch = Scratch::new();
-    let mut thread = Document::new(&scratch, false);
+/// Returns a document that is so long that a thread works ahead on it, with a commit.
+fn long(scratch: &Scratch) -> Document<'_> {
+    let mut thread = Document::new(scratch, false);
     for number in 0..2000 {
         thread.says(&format!("{number} {}", "words and words ".repeat(30)));
     }
     thread.commits();
+    thread
+}
+
+#[test]
+fn a_long_document_goes_on_beside_the_hook() {
+    let scratch = Scratch::new();
+    let mut thread = long(&scratch);
     for number in 0..3 {
         thread.says(&format!("new {number}"));
         thread.commits();
@@ -169,4 +178,29 @@ fn a_long_document_goes_on_beside_the_hook() {
     thread.commits();
     assert_eq!(scratch.record("HEAD")["messages"], 1);
     scratch.assert_sound();
+}
+
+#[test]
+fn what_another_hook_stores_meanwhile_is_not_stored_again() {
+    let scratch = Scratch::new();
+    let mut thread = long(&scratch);
+    let before = fs::read(thread.state()).unwrap();
+    thread.says("two");
+    thread.commits();
+    let after = fs::read(thread.state()).unwrap();
+    // The next hook begins to look before that one has written down what it stored.
+    fs::write(thread.state(), before).unwrap();
+    let lock = fs::File::create(scratch.state().join("lock")).unwrap();
+    lock.lock().unwrap();
+    thread.says("three");
+    let text = thread.write();
+    std::thread::scope(|scope| {
+        let commit = scope.spawn(|| scratch.commit("b", "3", "three"));
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        fs::write(thread.state(), after).unwrap();
+        drop(lock);
+        commit.join().unwrap();
+    });
+    assert_eq!(scratch.raw("HEAD", &["--full"]), text);
+    assert_eq!(scratch.record("HEAD")["messages"], 1);
 }
