@@ -245,6 +245,11 @@ pub trait Agent: Sync {
         }
     }
 
+    /// Returns the length of such lines without the last one, if that is about the whole: it changes with what follows.
+    fn lines_that_stay(&self, lines: &[u8]) -> usize {
+        document::lines_that_stay(lines, self.list().unwrap_or_default())
+    }
+
     /// Reads a transcript as lines.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Params};
+use rusqlite::{Connection, OpenFlags, Params, Row, Statement};
 use serde_json::{Map, Value};
 
 use super::place;
@@ -68,29 +68,47 @@ pub fn is_written_since(path: &Path, seconds: i64) -> bool {
 ///
 /// If the database cannot be read.
 pub fn rows(connection: &Connection, query: &str, params: impl Params) -> Result<Vec<Map<String, Value>>> {
-    let mut statement = match connection.prepare(query) {
-        Ok(statement) => statement,
-        // Releases differ in what they have.
-        Err(error) if is_about_the_schema(&error) => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(error)),
-    };
-    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let mut rows = statement.query(params).map_err(unreadable)?;
     let mut found = Vec::new();
-    while let Some(row) = rows.next().map_err(unreadable)? {
+    each(connection, query, params, |row| {
         let mut columns = Map::new();
-        for (index, name) in names.iter().enumerate() {
+        let statement: &Statement<'_> = row.as_ref();
+        for (index, name) in statement.column_names().enumerate() {
             let value = match row.get_ref(index).map_err(unreadable)? {
                 ValueRef::Integer(number) => number.into(),
                 ValueRef::Real(number) => number.into(),
                 ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
                 ValueRef::Null | ValueRef::Blob(_) => Value::Null,
             };
-            columns.insert(name.clone(), value);
+            columns.insert(name.to_owned(), value);
         }
         found.push(columns);
-    }
+        Ok(())
+    })?;
     Ok(found)
+}
+
+/// Visits the rows of a query; none if there is no such table or column.
+///
+/// # Errors
+///
+/// If the database cannot be read, or what `visit` returns.
+pub fn each(
+    connection: &Connection,
+    query: &str,
+    params: impl Params,
+    mut visit: impl FnMut(&Row<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut statement = match connection.prepare(query) {
+        Ok(statement) => statement,
+        // Releases differ in what they have.
+        Err(error) if is_about_the_schema(&error) => return Ok(()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut rows = statement.query(params).map_err(unreadable)?;
+    while let Some(row) = rows.next().map_err(unreadable)? {
+        visit(row)?;
+    }
+    Ok(())
 }
 
 /// Says whether a query names what the database does not have: SQLite's plain `SQLITE_ERROR`.

@@ -104,6 +104,10 @@ impl Agent for Cursor {
         store::to_bytes(transcript).map_or(Cow::Borrowed(transcript), Cow::Owned)
     }
 
+    fn lines_that_stay(&self, lines: &[u8]) -> usize {
+        store::lines_that_stay(lines)
+    }
+
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
         if self.is_rendered(transcript) {
             store::lines(&mut sqlite::open(transcript)?)

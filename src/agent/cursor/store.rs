@@ -24,6 +24,8 @@ type Id = [u8; 32];
 
 const TABLES: &str =
     "CREATE TABLE blobs(id text primary key,data blob);CREATE TABLE meta(key text primary key,value text);";
+/// How the last line begins.
+const STORE: &[u8] = b"{\"shiftlog\":\"store\",";
 /// How deep blobs that name others are followed.
 const MAX_DEPTH: usize = 64;
 /// How deep messages within messages are looked into.
@@ -127,6 +129,11 @@ pub fn to_bytes(lines: &[u8]) -> Option<Vec<u8>> {
         Ok(database.serialize("main")?.to_vec())
     };
     make().ok()
+}
+
+/// Returns the length of the lines without the last one, if that holds the others together.
+pub fn lines_that_stay(lines: &[u8]) -> usize {
+    last_line(lines).filter(|(_, last)| last.starts_with(STORE)).map_or(lines.len(), |(before, _)| before.len())
 }
 
 /// Returns the id of a chat, from the last of its lines.

@@ -25,10 +25,11 @@ pub struct Anchor {
     pub lines: u64,
     /// The first of them.
     first_line: String,
-    /// The length of the document's own text for the others, from the list's bracket on.
-    text: u64,
-    /// XXH3 of that text, in hex.
-    check: String,
+    /// The length of the document's own text for the others, from the list's bracket on; of a database, how many messages
+    /// there are.
+    pub(in crate::agent) text: u64,
+    /// XXH3 of that text, in hex; of a database, what the messages are known by.
+    pub(in crate::agent) check: String,
 }
 
 /// A transcript as lines.
@@ -40,6 +41,25 @@ pub struct Rendered {
     pub lines: Vec<u8>,
     /// From where the next reading can go on.
     pub anchor: Option<Anchor>,
+}
+
+impl Rendered {
+    /// Makes it of the lines of a document; those of its messages are only the ones behind `known`. `total` tells how many
+    /// messages there are with the known ones, and what they are known by.
+    pub(in crate::agent) fn of_lines(mut lines: Vec<u8>, known: Option<&Anchor>, total: Option<(u64, String)>) -> Self {
+        let first_line = lines.lines_with_terminator().next().unwrap_or_default().to_vec();
+        let skipped = known.map_or(0, |known| known.lines);
+        if skipped > 0 {
+            lines.drain(..first_line.len());
+        }
+        let anchor = total.map(|(text, check)| Anchor {
+            lines: skipped + without_last_line(&lines) as u64,
+            first_line: String::from_utf8_lossy(&first_line).into_owned(),
+            text,
+            check,
+        });
+        Rendered { skipped, lines, anchor }
+    }
 }
 
 /// What follows the known beginning of a document's list, if that is still the same: [`Rest::prove`] says so.

@@ -15,6 +15,7 @@ use serde_json_borrow::Value as Record;
 
 pub use self::continued::{Anchor, Rendered, Rest, read};
 use super::json;
+use crate::transcript::without_last_line;
 
 /// How our lines begin.
 const HEAD: &[u8] = b"{\"shiftlog\":";
@@ -141,6 +142,14 @@ impl Outline {
     fn has_values(&self) -> bool {
         self.elements.len() < 2 || self.elements.iter().all(|element| !element.is_empty())
     }
+}
+
+/// Returns the length of such lines without the one about what is around the list, if they end with it.
+pub fn lines_that_stay(lines: &[u8], list: &str) -> usize {
+    let before = without_last_line(lines);
+    let last = lines[before..].trim_ascii();
+    let is_around = || place(last, list).is_some_and(|place| last[place] == *b"[]");
+    if !list.is_empty() && is_around() { before } else { lines.len() }
 }
 
 /// Says whether a text is such lines.

@@ -1,24 +1,26 @@
 //! OpenCode: sessions in a database (or, in older releases, in small files), and a plugin in place of hooks.
 //!
 //! A session has no file of its own. Its path here is the store's with the session's id behind it, and what is recorded
-//! is what `opencode export` prints, a line for each message; see `store`. How a message reads is in `messages`.
+//! is what `opencode export` prints, a line for each message; see `store` and `database`. How a message reads is in `messages`.
 //!
 //! Seen in real data: the tables `session`, `message` and `part`, the files of messages and parts, texts, tool calls and
 //! tokens. Only in written data: the tables as a whole, the files of sessions, the export, reasoning, injected texts, what
 //! the plugin gets. From reference alone: sessions of sub-agents, compaction, `summary` of prompts, `OPENCODE_DB`, the
 //! other parts of messages. Not read: the layout below `project/<slug>/storage`, and what releases 2.x may have besides.
 
+mod database;
 mod messages;
 mod store;
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use self::store::Store;
 use super::hooks::{Commands, HookFile, Shape};
 use super::json::{at, field};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, document};
+use super::{Agent, Anchor, Ask, Content, Found, Parser, Recorded, Rendered, Rest, Restoration, ask, document};
 use crate::error::{Error, Result};
 use crate::outside;
 
@@ -71,8 +73,8 @@ impl Agent for OpenCode {
         true
     }
 
-    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        document::to_lines(&native, "messages")
+    fn list(&self) -> Option<&'static str> {
+        Some("messages")
     }
 
     fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
@@ -81,12 +83,23 @@ impl Agent for OpenCode {
 
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
         match Store::of(transcript) {
-            Some((store, session_id)) => store.lines(&session_id),
+            Some((store, session_id)) => Ok(store.read(&session_id, None)?.lines),
             None => {
                 let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
                 Ok(self.lines(bytes))
             }
         }
+    }
+
+    fn read_on(&self, transcript: &Path, known: Option<&Anchor>) -> Result<Rendered> {
+        match Store::of(transcript) {
+            Some((store, session_id)) => store.read(&session_id, known),
+            None => Ok(Rendered { lines: self.read(transcript)?, ..Rendered::default() }),
+        }
+    }
+
+    fn read_rest(&self, _: &Path, _: &Anchor) -> Option<Rest<File>> {
+        None
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {

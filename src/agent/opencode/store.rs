@@ -1,15 +1,16 @@
 //! Where OpenCode keeps sessions, and one of them as the document that it exports.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use twox_hash::XxHash3_64;
 
-use super::super::{document, json as record, place, sqlite};
+use super::super::{Anchor, Rendered, document, place, sqlite};
+use super::database;
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
-/// The member with what was added after it was said; see [`Store::lines`].
+/// The member with what was added after it was said; see [`Store::read`].
 const LATER: &str = "shiftlog";
 
 /// A place with sessions.
@@ -111,40 +112,63 @@ impl Store {
         sessions.iter().filter_map(id_of).collect()
     }
 
-    /// Returns a session as lines: what was said first stays as it is while the session grows.
+    /// Returns a session as lines: what was said first stays as it is while the session grows. In a database, what is
+    /// known and still the same is left out.
     ///
     /// What is added to a prompt after the answer, a summary of what came of it, goes to the end for that.
     ///
     /// # Errors
     ///
     /// [`Kind::Missing`] if it is not here; otherwise if it cannot be read.
-    pub fn lines(&self, session_id: &str) -> Result<Vec<u8>> {
-        let (mut info, mut messages) = match self {
-            Store::Database(path) => from_database(path, session_id)?,
+    pub fn read(&self, session_id: &str, known: Option<&Anchor>) -> Result<Rendered> {
+        let count = known.map_or(0, |known| usize::try_from(known.text).unwrap_or(usize::MAX));
+        let mut session = match self {
+            Store::Database(path) => database::session(path, session_id, count)?,
             Store::Files(root) => from_files(root, session_id),
         };
-        if info.is_null() && messages.is_empty() {
+        if known.is_some_and(|known| session.check(count).as_ref() != Some(&known.check)) {
+            return self.read(session_id, None);
+        }
+        if session.info.is_null() && session.messages.is_empty() && count == 0 {
             return Err(Error::new(Kind::Missing, format!("OpenCode has no session '{session_id}'")));
         }
-        if info.is_null() {
-            info = json!({ "id": session_id });
+        if session.info.is_null() {
+            session.info = json!({ "id": session_id });
         }
-        let mut summaries = Map::new();
-        for message in &mut messages {
-            let Some(info) = message["info"].as_object_mut().filter(|info| info["role"] == "user") else { continue };
-            let id = info["id"].as_str().unwrap_or_default().to_owned();
-            summaries.extend(info.shift_remove("summary").map(|summary| (id, summary)));
+        let total = session.digests.len();
+        let anchor = session.check(total).filter(|_| total > 0).map(|check| (total as u64, check));
+        let mut document = json!({ "info": session.info, "messages": session.messages });
+        if !session.summaries.is_empty() {
+            document[LATER] = json!({ "summaries": session.summaries });
         }
-        let mut document = json!({ "info": info, "messages": messages });
-        if !summaries.is_empty() {
-            document[LATER] = json!({ "summaries": summaries });
-        }
-        document::lines(document, "messages", 2, "\n")
-            .ok_or_else(|| Error::new(Kind::Corrupt, format!("session '{session_id}' is no document")))
+        let lines = document::lines(document, "messages", 2, "\n")
+            .ok_or_else(|| Error::new(Kind::Corrupt, format!("session '{session_id}' is no document")))?;
+        Ok(Rendered::of_lines(lines, known, anchor))
     }
 }
 
-/// Returns a document as OpenCode exports it: what [`Store::lines`] has put at its end goes back where it was.
+/// What a store has of a session.
+#[derive(Default)]
+pub struct Session {
+    /// What is said about the whole; null if nothing is.
+    pub info: Value,
+    /// Its messages, without those that are known.
+    pub messages: Vec<Value>,
+    /// What was added to prompts later, by the ids of their messages.
+    pub summaries: Map<String, Value>,
+    /// A digest of each message, with those that are known; none if nothing tells whether they have changed.
+    pub digests: Vec<u64>,
+}
+
+impl Session {
+    /// Returns what the first messages are known by; `None` if there are not so many.
+    fn check(&self, count: usize) -> Option<String> {
+        let bytes: Vec<u8> = self.digests.get(..count)?.iter().flat_map(|digest| digest.to_le_bytes()).collect();
+        Some(format!("{:016x}", XxHash3_64::oneshot(&bytes)))
+    }
+}
+
+/// Returns a document as OpenCode exports it: what [`Store::read`] has put at its end goes back where it was.
 pub fn export(document: Vec<u8>) -> Vec<u8> {
     use bstr::ByteSlice as _;
     if !document.contains_str("\"shiftlog\"") {
@@ -166,44 +190,8 @@ pub fn export(document: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-fn from_database(path: &Path, session_id: &str) -> Result<(Value, Vec<Value>)> {
-    let database = sqlite::open(path)?;
-    // One moment of it, while the agent writes.
-    let database = database.unchecked_transaction().map_err(sqlite::unreadable)?;
-    let rows = |query| sqlite::rows(&database, query, [session_id]);
-    let session = rows("SELECT * FROM session WHERE id = ?1")?.into_iter().next();
-    let mut parts: HashMap<String, Vec<Value>> = HashMap::new();
-    for row in rows("SELECT * FROM part WHERE session_id = ?1 ORDER BY id")? {
-        let message_id = row.get("message_id").cloned().unwrap_or_default();
-        let ids = json!({ "id": row.get("id"), "sessionID": session_id, "messageID": message_id });
-        parts.entry(message_id.as_str().unwrap_or_default().to_owned()).or_default().push(with_data(ids, &row));
-    }
-    let message = |row: &Map<String, Value>| {
-        let id = row.get("id").and_then(Value::as_str).unwrap_or_default();
-        let info = with_data(json!({ "id": id, "sessionID": session_id }), row);
-        json!({ "info": info, "parts": parts.remove(id).unwrap_or_default() })
-    };
-    let messages = rows("SELECT * FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
-    let messages: Vec<Value> = messages.iter().map(message).collect();
-    if session.is_none() && messages.is_empty() {
-        return Err(Error::new(Kind::Missing, format!("the database has no session '{session_id}'")));
-    }
-    Ok((session.map(info).unwrap_or_default(), messages))
-}
-
-/// Adds what a row holds as JSON to the ids, which stand in columns of their own.
-fn with_data(mut ids: Value, row: &Map<String, Value>) -> Value {
-    let data = row.get("data").and_then(Value::as_str).and_then(record::parse);
-    if let (Some(ids), Some(Value::Object(data))) = (ids.as_object_mut(), data) {
-        data.into_iter().for_each(|(name, value)| {
-            ids.entry(name).or_insert(value);
-        });
-    }
-    ids
-}
-
 /// Returns a row of the table of sessions as the export has it.
-fn info(row: Map<String, Value>) -> Value {
+pub fn info(row: Map<String, Value>) -> Value {
     const NAMES: &[(&str, &str)] = &[
         ("id", "id"),
         ("slug", "slug"),
@@ -229,20 +217,26 @@ fn info(row: Map<String, Value>) -> Value {
     Value::Object(info)
 }
 
-fn from_files(root: &Path, session_id: &str) -> (Value, Vec<Value>) {
+fn from_files(root: &Path, session_id: &str) -> Session {
     let own = format!("{session_id}.json");
-    let session = files_of_sessions(root).find(|path| path.ends_with(&own)).and_then(|path| read(&path));
+    let mut session = Session::default();
+    let known = files_of_sessions(root).find(|path| path.ends_with(&own)).and_then(|path| read(&path));
+    session.info = known.unwrap_or_default();
     let mut messages: Vec<(Option<i64>, String, Value)> = Vec::new();
-    for info in place::entries(&root.join("message").join(session_id)).iter().filter_map(|path| read(path)) {
+    for mut info in place::entries(&root.join("message").join(session_id)).iter().filter_map(|path| read(path)) {
         let Some(id) = id_of(&info) else { continue };
         let mut parts: Vec<Value> =
             place::entries(&root.join("part").join(&id)).iter().filter_map(|path| read(path)).collect();
         parts.sort_by_key(id_of);
         let created = info["time"]["created"].as_i64();
+        if let Some(info) = info.as_object_mut().filter(|info| info.get("role").is_some_and(|role| role == "user")) {
+            session.summaries.extend(info.shift_remove("summary").map(|summary| (id.clone(), summary)));
+        }
         messages.push((created, id, json!({ "info": info, "parts": parts })));
     }
     messages.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-    (session.unwrap_or_default(), messages.into_iter().map(|(_, _, message)| message).collect())
+    session.messages = messages.into_iter().map(|(_, _, message)| message).collect();
+    session
 }
 
 /// Returns the files of sessions, which are in a folder for each project.

@@ -5,7 +5,7 @@
 //! All of it is only likely to be wanted: what nobody asks for is lost, and what is not done ahead is done when needed.
 
 use std::cell::{Cell, RefCell};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::hash::Hasher as _;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -35,7 +35,8 @@ pub struct Ahead {
 /// What is known of a transcript by and by.
 pub struct Known {
     path: PathBuf,
-    stamp: Stamp,
+    /// `None` if it is no file: a session in a database is read as it is at one moment.
+    stamp: Option<Stamp>,
     form: Form<Receiver<XxHash3_64>, Receiver<Vec<u8>>, Receiver<Anchor>>,
     piece: Receiver<Arc<Piece>>,
     frame: Cell<Option<Receiver<Vec<u8>>>>,
@@ -112,7 +113,7 @@ impl Ahead {
         let mut known = self.known.borrow_mut();
         let place = known.iter().position(|known| known.path == path)?;
         let known = known.swap_remove(place);
-        path.metadata().is_ok_and(|now| stamp(&now) == known.stamp).then_some(known)
+        (stamp(path) == known.stamp).then_some(known)
     }
 }
 
@@ -157,21 +158,16 @@ impl Known {
     }
 }
 
-fn stamp(metadata: &Metadata) -> Stamp {
-    (metadata.dev(), metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec())
+fn stamp(path: &Path) -> Option<Stamp> {
+    let file = path.metadata().ok()?;
+    Some((file.dev(), file.ino(), file.len(), file.mtime(), file.mtime_nsec()))
 }
 
 fn watch(live: Live) -> Option<(Known, Work)> {
     let (path, progress) = (live.transcript.clone(), &live.progress);
     let stored = progress.stored.raw.filter(|raw| *raw >= LONG_BYTES && progress.check.is_some())?;
     let is_document = agent::find(&live.agent)?.is_rendered(&path);
-    let is_wanted = |file: &Metadata| match is_document {
-        true => progress.continued_base().is_some(),
-        false => file.len() > stored,
-    };
-    path.metadata().ok().filter(|file| file.is_file() && is_wanted(file))?;
-    let file = Arc::new(File::open(&path).ok()?);
-    let stamp = stamp(&file.metadata().ok()?);
+    let stamp = stamp(&path);
     let ((piece, pieces), (frame, frames)) = (sync_channel(1), sync_channel(1));
     let (ours, theirs) = if is_document {
         let ((rest, lines), (proof, anchor)) = (sync_channel(1), sync_channel(1));
@@ -179,6 +175,8 @@ fn watch(live: Live) -> Option<(Known, Work)> {
         let theirs = Form::Document { known: known.clone(), lines: rest, anchor: proof };
         (Form::Document { known, lines, anchor }, theirs)
     } else {
+        path.metadata().ok().filter(|file| file.is_file() && file.len() > stored)?;
+        let file = Arc::new(File::open(&path).ok()?);
         let (digest, receiver) = sync_channel(1);
         let same_file = Arc::clone(&file);
         (Form::File { file, stored, digest: receiver }, Form::File { file: same_file, stored, digest })
@@ -198,13 +196,22 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
                 News { text: Text::File(file), stored, piece, frame: Some(frame) }
             }
             Form::Document { known, lines, anchor } => {
-                let rest = agent::find(&live.agent).and_then(|agent| agent.read_rest(&live.transcript, &known));
-                let Some(rest) = rest else { continue };
-                let text = Text::Lines(rest.lines().to_vec());
-                let _ = lines.send(rest.lines().to_vec());
-                proofs.push((rest, anchor));
+                let Some(agent) = agent::find(&live.agent) else { continue };
+                let text = if let Some(rest) = agent.read_rest(&live.transcript, &known) {
+                    let text = rest.lines().to_vec();
+                    proofs.push((rest, anchor));
+                    text
+                } else if let Ok(rendered) = agent.read_on(&live.transcript, Some(&known))
+                    && let (true, Some(proved)) = (rendered.skipped == known.lines, rendered.anchor)
+                {
+                    let _ = anchor.send(proved);
+                    rendered.lines
+                } else {
+                    continue;
+                };
+                let _ = lines.send(text.clone());
                 // The proof takes so long that who waits for it makes the frame.
-                News { text, stored: known.lines, piece, frame: None }
+                News { text: Text::Lines(text), stored: known.lines, piece, frame: None }
             }
         });
     }

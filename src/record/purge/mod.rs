@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::state::{Mark, Progress, write_private};
 use super::tombstone::{self, Tombstones};
 use super::{Earlier, Note, Record, State, Unit, pending, sync};
-use crate::agent;
+use crate::agent::{self, Agent};
 use crate::archive::{self, Archive, Header, hex};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
@@ -416,22 +416,32 @@ fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
             None => mark.clone(),
         }
     };
-    let update = |progress: &mut Progress| {
+    let update = |agent: Option<&dyn Agent>, progress: &mut Progress| {
         let stored = changed(&progress.stored);
         if stored != progress.stored {
-            let text =
-                stored.segment.as_deref().and_then(|hex| repo.parse_id(hex)).map(|id| archive.transcript(id).bytes());
-            let digest = Sha256::new().chain_update(text.unwrap_or_default());
-            progress.digest = Some(hex(&digest.serialize()));
-            progress.head = None;
+            let segment_id = stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
+            let text = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
+            let digest_of = |text: &[u8]| hex(&Sha256::new().chain_update(text).serialize());
+            progress.digest = Some(digest_of(&text));
+            let staying = agent.map_or(0, |agent| agent.lines_that_stay(&text));
+            if let Some(head) = &mut progress.head {
+                (head.bytes, head.digest) = (staying as u64, digest_of(&text[..staying]));
+            }
+            match (&progress.head, &mut progress.base) {
+                (Some(head), Some(base)) if head.raw == base.anchor.lines => base.bytes = head.bytes,
+                // Where it is in the new text is not known.
+                (_, Some(_)) => (progress.base, progress.check) = (None, None),
+                _ => {}
+            }
         }
         (progress.stored, progress.recorded) = (stored, changed(&progress.recorded));
     };
     let mut files = BTreeSet::new();
     for mut live in state.all_sessions() {
         let before = live.clone();
-        update(&mut live.progress);
-        live.sub_agents.values_mut().for_each(update);
+        let agent = agent::find(&live.agent);
+        update(agent, &mut live.progress);
+        live.sub_agents.values_mut().for_each(|progress| update(agent, progress));
         if live != before {
             state.update(&live)?;
         }

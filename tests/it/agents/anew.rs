@@ -204,3 +204,26 @@ fn what_another_hook_stores_meanwhile_is_not_stored_again() {
     assert_eq!(scratch.raw("HEAD", &["--full"]), text);
     assert_eq!(scratch.record("HEAD")["messages"], 1);
 }
+
+#[test]
+fn what_was_removed_for_good_from_a_document_stays_away_while_it_goes_on() {
+    for (is_pretty, is_one_turn) in [(false, true), (false, false), (true, true)] {
+        let scratch = Scratch::new();
+        let mut thread = Document::new(&scratch, is_pretty);
+        thread.says("the horse is called Ferdinand");
+        thread.commits();
+        if !is_one_turn {
+            thread.says("yes, Ferdinand");
+            thread.commits();
+        }
+        scratch.shiftlog("purge", ["--yes", "--match=Ferdinand"]).ok();
+        for number in 0..2 {
+            thread.says(&format!("going on {number}"));
+            let text = thread.write();
+            scratch.commit("a", &format!("{number}"), "after");
+            assert_eq!(scratch.raw("HEAD", &["--full"]), text.replace("Ferdinand", "[REDACTED:purged]"));
+            assert_eq!(scratch.record("HEAD")["messages"], 1, "{}", scratch.log());
+        }
+        scratch.shiftlog("fsck", ["-q"]).ok();
+    }
+}
