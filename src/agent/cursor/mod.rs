@@ -17,7 +17,7 @@ use md5::{Digest as _, Md5};
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, settings, sqlite};
+use super::{Agent, Anchor, Ask, Content, Found, Parser, Recorded, Rendered, Restoration, ask, settings, sqlite};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -97,7 +97,8 @@ impl Agent for Cursor {
     }
 
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        store::from_bytes(&native).and_then(|mut database| store::lines(&mut database)).unwrap_or(native)
+        let read = |mut database| Ok(store::read(&mut database, None)?.lines);
+        store::from_bytes(&native).and_then(read).unwrap_or(native)
     }
 
     fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
@@ -110,9 +111,17 @@ impl Agent for Cursor {
 
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
         if self.is_rendered(transcript) {
-            store::lines(&mut sqlite::open(transcript)?)
+            Ok(store::read(&mut sqlite::open(transcript)?, None)?.lines)
         } else {
             std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))
+        }
+    }
+
+    fn read_on(&self, transcript: &Path, known: Option<&Anchor>) -> Result<Rendered> {
+        if self.is_rendered(transcript) {
+            store::read(&mut sqlite::open(transcript)?, known)
+        } else {
+            Ok(Rendered { lines: self.read(transcript)?, ..Rendered::default() })
         }
     }
 

@@ -6,21 +6,43 @@
 //! there. Blobs that nothing leads to, such as earlier roots, are left out.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Statement, params};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use twox_hash::XxHash3_64;
 
 use super::super::sqlite::{MAGIC, unreadable};
-use super::super::{json as record, sqlite};
+use super::super::{Anchor, Rendered, json as record, sqlite};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::complete_lines;
 
 /// The name of a blob.
 type Id = [u8; 32];
+type Ids = HashSet<Id, BuildHasherDefault<FirstBytes>>;
+/// The line numbers of blobs.
+type Places = HashMap<Id, usize, BuildHasherDefault<FirstBytes>>;
+
+/// What a table of names is sorted by: names are digests already.
+#[derive(Default)]
+struct FirstBytes(u64);
+
+impl Hasher for FirstBytes {
+    fn write(&mut self, bytes: &[u8]) {
+        // Before the name comes its length, which is always the same.
+        self.0 = bytes.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
+    }
+
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 const TABLES: &str =
     "CREATE TABLE blobs(id text primary key,data blob);CREATE TABLE meta(key text primary key,value text);";
@@ -52,12 +74,13 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Connection> {
     Ok(database)
 }
 
-/// Returns a chat as lines.
+/// Reads a chat as lines, without those of the messages that are known: the root must still name them first. What a blob
+/// holds never changes, since that is what its name is made of.
 ///
 /// # Errors
 ///
 /// If the database cannot be read.
-pub fn lines(database: &mut Connection) -> Result<Vec<u8>> {
+pub fn read(database: &mut Connection, known: Option<&Anchor>) -> Result<Rendered> {
     // One moment of it, while the agent writes.
     let change = database.transaction().map_err(unreadable)?;
     let database: &Connection = &change;
@@ -70,31 +93,40 @@ pub fn lines(database: &mut Connection) -> Result<Vec<u8>> {
             Some((row.get("key")?.as_str()?.to_owned(), decoded, value))
         })
         .collect();
-    let ids = sqlite::rows(database, "SELECT id FROM blobs ORDER BY rowid", [])?;
-    let ids: Vec<Id> = ids.iter().filter_map(|row| id(row.get("id")?.as_str()?)).collect();
+    let mut ids: Vec<Id> = Vec::new();
+    sqlite::each(database, "SELECT id FROM blobs ORDER BY rowid", [], |row| {
+        ids.extend(row.get_ref(0).map_err(unreadable)?.as_str().ok().and_then(id));
+        Ok(())
+    })?;
     if meta.is_empty() && ids.is_empty() {
         return Err(Error::new(Kind::Missing, "the database has no chat"));
     }
-    let mut walk = Walk {
-        database,
-        known: ids.iter().copied().collect(),
-        seen: HashSet::new(),
-        leaves: Vec::new(),
-        nodes: Vec::new(),
-    };
     let root = |text: &String| id(serde_json::from_str::<Value>(text).ok()?.get("latestRootBlobId")?.as_str()?);
-    match meta.iter().filter_map(|(_, decoded, _)| decoded.as_ref()).find_map(root) {
-        Some(root) if walk.known.contains(&root) => walk.visit(root, 0)?,
-        _ => ids.into_iter().try_for_each(|id| walk.visit(id, 1))?,
+    let root = meta.iter().filter_map(|(_, decoded, _)| decoded.as_ref()).find_map(root);
+    let mut walk = Walk::new(database, ids.iter().copied().collect())?;
+    let root = root.filter(|root| walk.known.contains(root));
+    let root_blob = root.map(|root| walk.blob(root)).transpose()?.flatten();
+    let first = walk.children(&root_blob.unwrap_or_default());
+    let count = known.and_then(|known| usize::try_from(known.text).ok()).unwrap_or(0);
+    let known = known.filter(|known| count > 0 && first.get(..count).is_some_and(|first| check(first) == known.check));
+    if known.is_some() {
+        walk.pass(&first[..count]);
     }
-    let Walk { leaves, nodes, .. } = walk;
-    let places: HashMap<Id, usize> = leaves.iter().chain(&nodes).map(|(id, _)| *id).zip(0..).collect();
+    match root {
+        Some(root) => walk.visit(root, 0)?,
+        None => ids.into_iter().try_for_each(|id| walk.visit(id, 1))?,
+    }
+    let Walk { passed, leaves, nodes, .. } = walk;
+    let messages: Vec<Id> = passed.iter().copied().chain(leaves.iter().map(|(id, _)| *id)).collect();
+    let is_simple = first.starts_with(&messages) && !messages.is_empty();
+    let total = is_simple.then(|| (messages.len() as u64, check(&messages)));
+    let places: Places = messages.iter().copied().chain(nodes.iter().map(|(id, _)| *id)).zip(0..).collect();
     let mut lines = Vec::new();
     for (_, data) in &leaves {
         match is_message(data) {
             true => lines.extend_from_slice(data),
             false => {
-                lines.extend(json!({ "shiftlog": "blob", "data": cut(data, &HashMap::new()) }).to_string().bytes())
+                lines.extend(json!({ "shiftlog": "blob", "data": cut(data, &Places::default()) }).to_string().bytes())
             }
         }
         lines.push(b'\n');
@@ -109,7 +141,12 @@ pub fn lines(database: &mut Connection) -> Result<Vec<u8>> {
         .collect();
     lines.extend(json!({ "shiftlog": "store", "blobs": nodes, "meta": meta }).to_string().bytes());
     lines.push(b'\n');
-    Ok(lines)
+    Ok(Rendered::of_lines(lines, known, total))
+}
+
+/// Returns what messages are known by.
+fn check(ids: &[Id]) -> String {
+    format!("{:016x}", XxHash3_64::oneshot(ids.as_flattened()))
 }
 
 /// Returns the database that lines stand for; `None` if they stand for none.
@@ -148,23 +185,44 @@ pub fn chat_id(lines: &[u8]) -> Option<String> {
 
 /// Finds what belongs to a chat.
 struct Walk<'d> {
-    database: &'d Connection,
-    known: HashSet<Id>,
-    seen: HashSet<Id>,
+    select: Statement<'d>,
+    known: Ids,
+    seen: Ids,
+    /// Blobs that are known, and were not read.
+    passed: Vec<Id>,
     /// Blobs that name no others, in the order of the chat.
     leaves: Vec<(Id, Vec<u8>)>,
     /// Blobs that name others, each behind those.
     nodes: Vec<(Id, Vec<u8>)>,
 }
 
-impl Walk<'_> {
+impl<'d> Walk<'d> {
+    fn new(database: &'d Connection, known: Ids) -> Result<Self> {
+        Ok(Walk {
+            select: database.prepare("SELECT CAST(data AS BLOB) FROM blobs WHERE id = ?1").map_err(unreadable)?,
+            known,
+            seen: Ids::default(),
+            passed: Vec::new(),
+            leaves: Vec::new(),
+            nodes: Vec::new(),
+        })
+    }
+
+    /// Counts blobs as visited.
+    fn pass(&mut self, ids: &[Id]) {
+        self.seen.extend(ids);
+        self.passed.extend(ids);
+    }
+
+    fn blob(&mut self, id: Id) -> Result<Option<Vec<u8>>> {
+        self.select.query_row([hex(&id)], |row| row.get(0)).optional().map_err(unreadable)
+    }
+
     fn visit(&mut self, id: Id, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH || !self.seen.insert(id) {
             return Ok(());
         }
-        let query = "SELECT CAST(data AS BLOB) FROM blobs WHERE id = ?1";
-        let data = self.database.query_row(query, [hex(&id)], |row| row.get(0)).optional().map_err(unreadable)?;
-        let Some(data): Option<Vec<u8>> = data else { return Ok(()) };
+        let Some(data) = self.blob(id)? else { return Ok(()) };
         let children = if is_message(&data) { Vec::new() } else { self.children(&data) };
         for child in &children {
             self.visit(*child, depth + 1)?;
@@ -192,7 +250,7 @@ fn is_message(data: &[u8]) -> bool {
 }
 
 /// Returns bytes in pieces: a number for the blob that is named there, text as it is, anything else as base64 in a list.
-fn cut(data: &[u8], places: &HashMap<Id, usize>) -> Value {
+fn cut(data: &[u8], places: &Places) -> Value {
     let mut seams = Vec::new();
     find_seams(data, 0, 0, &mut seams);
     let mut pieces = Vec::new();
@@ -298,7 +356,7 @@ fn cut_plain(data: &[u8], stretch: Range<usize>, seams: &[usize], pieces: &mut V
 }
 
 /// Does the same for text in which blobs are named in hex.
-fn cut_text(text: &str, places: &HashMap<Id, usize>) -> Value {
+fn cut_text(text: &str, places: &Places) -> Value {
     let mut pieces = Vec::new();
     let mut start = 0;
     let mut at = 0;
@@ -385,7 +443,8 @@ fn last_line(lines: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
@@ -415,7 +474,7 @@ mod tests {
                 let fields = [field(b'\n'), field(b'2'), vec![b'8', 1]].concat();
                 let outer = [vec![0x12, 0x80 | (fields.len() & 0x7F) as u8, (fields.len() >> 7) as u8], fields.clone()];
                 for data in [fields.clone(), outer.concat()] {
-                    let pieces = cut(&data, &HashMap::new());
+                    let pieces = cut(&data, &Places::default());
                     let texts = pieces.as_array().expect("a list").iter().filter_map(Value::as_str);
                     assert_eq!(texts.collect::<Vec<_>>(), [&text, &text], "behind {:?}", char::from(length));
                     assert_eq!(joined(&pieces, &[], Form::Bytes), Some(data));

@@ -23,7 +23,7 @@ const STEP_BYTES: usize = 64 << 10;
 pub struct Anchor {
     /// The length of those lines in bytes, with that of the first.
     pub lines: u64,
-    /// The first of them.
+    /// The first of them, which says how the document is written.
     first_line: String,
     /// The length of the document's own text for the others, from the list's bracket on; of a database, how many messages
     /// there are.
@@ -44,17 +44,13 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// Makes it of the lines of a document; those of its messages are only the ones behind `known`. `total` tells how many
-    /// messages there are with the known ones, and what they are known by.
-    pub(in crate::agent) fn of_lines(mut lines: Vec<u8>, known: Option<&Anchor>, total: Option<(u64, String)>) -> Self {
-        let first_line = lines.lines_with_terminator().next().unwrap_or_default().to_vec();
+    /// Makes it of the lines behind `known`, the last of which is about the whole. `total` tells how many messages there
+    /// are with the known ones, and what they are known by.
+    pub(in crate::agent) fn of_lines(lines: Vec<u8>, known: Option<&Anchor>, total: Option<(u64, String)>) -> Self {
         let skipped = known.map_or(0, |known| known.lines);
-        if skipped > 0 {
-            lines.drain(..first_line.len());
-        }
         let anchor = total.map(|(text, check)| Anchor {
             lines: skipped + without_last_line(&lines) as u64,
-            first_line: String::from_utf8_lossy(&first_line).into_owned(),
+            first_line: String::new(),
             text,
             check,
         });

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
 use twox_hash::XxHash3_64;
 
@@ -141,8 +142,11 @@ impl Store {
         if !session.summaries.is_empty() {
             document[LATER] = json!({ "summaries": session.summaries });
         }
-        let lines = document::lines(document, "messages", 2, "\n")
+        let mut lines = document::lines(document, "messages", 2, "\n")
             .ok_or_else(|| Error::new(Kind::Corrupt, format!("session '{session_id}' is no document")))?;
+        if known.is_some() {
+            lines.drain(..lines.find_byte(b'\n').map_or(0, |end| end + 1));
+        }
         Ok(Rendered::of_lines(lines, known, anchor))
     }
 }
@@ -170,7 +174,6 @@ impl Session {
 
 /// Returns a document as OpenCode exports it: what [`Store::read`] has put at its end goes back where it was.
 pub fn export(document: Vec<u8>) -> Vec<u8> {
-    use bstr::ByteSlice as _;
     if !document.contains_str("\"shiftlog\"") {
         return document;
     }
