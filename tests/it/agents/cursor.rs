@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use shiftlog::agent::{self, Agent, Payload};
 
-use super::{come_back, counted, fake_program, files_below, fixture, run_hook, survive_payloads, told};
+use super::{come_back, counted, fake_program, files_below, fixture, goes_on, run_hook, survive_payloads, told};
 use crate::support::Scratch;
 
 const ID: &str = "7d0f4c1e-2b3a-4c5d-8e9f-001122334455";
@@ -366,4 +366,25 @@ fn a_hostile_chat_id_is_no_file_name() {
             assert_eq!(files_below(&scratch.home().join(".cursor")), Vec::<PathBuf>::new(), "{id}");
         }
     }
+}
+
+#[test]
+fn messages_that_are_known_are_read_again_only_if_the_root_names_others() {
+    let scratch = Scratch::new();
+    let mut chat = Chat::of_command_line(&scratch);
+    let say =
+        |chat: &mut Chat<'_>, words: &str| chat.say("user", &[("text", json!({ "type": "text", "text": words }))]);
+    (0..3).for_each(|number| say(&mut chat, &format!("prompt {number}")));
+    let path = Chat::path(&scratch);
+    let before = cursor().read_on(&path, None).unwrap();
+    assert!(goes_on(cursor(), &path, &before), "nothing new");
+    (3..5).for_each(|number| say(&mut chat, &format!("prompt {number}")));
+    assert!(goes_on(cursor(), &path, &before));
+    // A message that is there twice is one line.
+    say(&mut chat, "prompt 1");
+    assert!(goes_on(cursor(), &path, &before));
+    let children = &mut chat.store.as_mut().unwrap().1;
+    children.drain(..34);
+    say(&mut chat, "after the first one is gone");
+    assert!(!goes_on(cursor(), &path, &before));
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use shiftlog::agent::{self, Agent};
 
-use super::{come_back, counted, fake_program, files_below, fixture, survive_payloads, told};
+use super::{come_back, counted, fake_program, files_below, fixture, goes_on, survive_payloads, told};
 use crate::support::Scratch;
 
 const ID: &str = "ses_1bf8a86b1ffeNAd6lVyuCurdUt";
@@ -398,4 +398,35 @@ fn a_database_that_cannot_be_read_is_no_empty_session_and_one_at_rest_gets_no_fi
     bytes[100..half].fill(0xff);
     fs::write(&path, bytes).unwrap();
     assert!(opencode().read(&path.join(ID)).is_err());
+}
+
+#[test]
+fn messages_that_are_known_are_read_again_only_if_they_have_changed() {
+    let scratch = Scratch::new();
+    let running = Running::new(&scratch);
+    let words = |words: &str| json!({ "type": "text", "text": words });
+    let user = json!({ "role": "user" });
+    running.message(ID, "msg_01", &user, &[words("add a"), words("please")]);
+    running.step("msg_02", "a.txt", Some("done"));
+    let path = Running::path(&scratch).join(ID);
+    let before = opencode().read_on(&path, None).unwrap();
+    assert!(goes_on(opencode(), &path, &before), "nothing new");
+    running.message(ID, "msg_03", &user, &[words("add b")]);
+    running.step("msg_04", "b.txt", None);
+    assert!(goes_on(opencode(), &path, &before));
+    // The summary comes when the turn is over, and is about the whole here.
+    running.message(ID, "msg_01", &json!({ "role": "user", "summary": { "title": "a file" } }), &[]);
+    assert!(goes_on(opencode(), &path, &before));
+    let lines = opencode().read(&path).unwrap();
+    assert!(String::from_utf8_lossy(&opencode().native(&lines)).contains("\"title\": \"a file\""));
+    let change = |query: &str| assert!(running.database.execute(query, []).unwrap() > 0, "{query}");
+    // What OpenCode does not say when it has changed, we look at.
+    change("UPDATE part SET data = replace(data, 'please', 'thanks') WHERE message_id = 'msg_01'");
+    assert!(!goes_on(opencode(), &path, &before));
+    change("UPDATE part SET data = replace(data, 'thanks', 'please') WHERE message_id = 'msg_01'");
+    assert!(goes_on(opencode(), &path, &before));
+    running.message(ID, "msg_00", &user, &[words("before all others")]);
+    assert!(!goes_on(opencode(), &path, &before));
+    change("DELETE FROM message WHERE id != 'msg_02'");
+    assert!(!goes_on(opencode(), &path, &before));
 }
