@@ -106,7 +106,10 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>) -> Result<Rendere
     let mut walk = Walk::new(database, ids.iter().copied().collect())?;
     let root = root.filter(|root| walk.known.contains(root));
     let root_blob = root.map(|root| walk.blob(root)).transpose()?.flatten();
-    let first = walk.children(&root_blob.unwrap_or_default());
+    let mut first = walk.children(&root_blob.unwrap_or_default());
+    // What is said twice is one blob, and one line.
+    let mut seen = Ids::default();
+    first.retain(|id| seen.insert(*id));
     let count = known.and_then(|known| usize::try_from(known.text).ok()).unwrap_or(0);
     let known = known.filter(|known| count > 0 && first.get(..count).is_some_and(|first| check(first) == known.check));
     if known.is_some() {

@@ -383,6 +383,9 @@ fn messages_that_are_known_are_read_again_only_if_the_root_names_others() {
     // A message that is there twice is one line.
     say(&mut chat, "prompt 1");
     assert!(goes_on(cursor(), &path, &before));
+    let before = cursor().read_on(&path, None).unwrap();
+    say(&mut chat, "prompt 5");
+    assert!(goes_on(cursor(), &path, &before));
     let children = &mut chat.store.as_mut().unwrap().1;
     children.drain(..34);
     say(&mut chat, "after the first one is gone");
