@@ -3,6 +3,8 @@
 //! Two commands run in turn, so that a noisy machine disturbs both alike; medians are compared. A ratio above its bar
 //! is marked, and the exit code says so.
 
+mod kept;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use self::kept::Kept;
 
 /// How often each command runs.
 const ROUNDS: usize = 60;
@@ -140,11 +144,13 @@ impl Stage {
 
     /// Tells us about a session, as a hook of its agent does.
     fn event(&self, event: &str, transcript: &Path, session: usize) {
-        self.event_of("claude", event, transcript, session);
+        self.event_of("claude", event, Some(transcript), &format!("s{session}"));
     }
 
-    fn event_of(&self, agent: &str, event: &str, transcript: &Path, session: usize) {
-        let payload = json!({ "session_id": format!("s{session}"), "transcript_path": transcript, "cwd": self.top() });
+    fn event_of(&self, agent: &str, event: &str, transcript: Option<&Path>, session: &str) {
+        let (ids, top) = (["session_id", "conversation_id", "taskId"], self.top());
+        let mut payload = json!({ "transcript_path": transcript, "cwd": top, "workspace_roots": [top] });
+        ids.iter().for_each(|name| payload[name] = session.into());
         self.feed(self.command(&program("git-shiftlog--hook"), &[agent, event]), payload.to_string().as_bytes());
     }
 
@@ -319,34 +325,33 @@ fn in_form_of(agent: &str, text: &str) -> String {
     messages.enumerate().map(|pair| format!("{}\n", written(pair))).collect()
 }
 
-/// The hook after a commit again, with the transcripts of other agents: lines that are appended, and a document that is
-/// written anew each time.
+/// The hook after a commit again, with the transcripts of other agents: lines that are appended, documents that are
+/// written anew each time, and databases.
 fn agents() -> bool {
     let mut is_fine = true;
-    for agent in ["codex", "gemini", "copilot", "droid", "pi", "amp"] {
+    let lines = ["codex", "gemini", "copilot", "droid", "pi"];
+    for agent in lines.into_iter().chain(["amp", "continue", "cline", "cursor", "opencode"]) {
         let stage = Stage::new();
         let (mut seed, mut pairs) = (7, Pairs::default());
         for round in 0..ROUNDS / 4 {
-            let extension = if agent == "amp" { "json" } else { "jsonl" };
-            let path = stage.root.path().join(format!("T-s{round}.{extension}"));
-            let write = |text: &str| {
-                let document = || format!("{{\"v\":1,\"messages\":[{}]}}", text.lines().collect::<Vec<_>>().join(","));
-                fs::write(&path, if agent == "amp" { document() } else { text.to_owned() }).expect("room");
-            };
+            let id = format!("T-s{round}");
+            let kept = Kept::of(agent, &stage, &id);
             // Gemini CLI says in the first line whose file it is.
             let head = json!({ "sessionId": "3f6b1c9e", "startTime": "2026-01-02T03:04:05Z", "kind": "main" });
             let mut text = if agent == "gemini" { format!("{head}\n") } else { String::new() };
             text += &in_form_of(agent, &transcript(2 << 20, &mut seed));
-            write(&text);
-            stage.event_of(agent, "SessionStart", &path, round);
+            kept.write(&text, 0);
+            stage.event_of(agent, "SessionStart", kept.path(), &id);
             stage.commit(&format!("before {round}"));
             stage.run(stage.hook(round));
-            stage.event_of(agent, "Stop", &path, round);
+            stage.event_of(agent, "Stop", kept.path(), &id);
+            let old = text.len();
             text += &in_form_of(agent, &transcript(100 << 10, &mut seed));
-            write(&text);
+            kept.write(&text, old);
             stage.commit(&format!("round {round}"));
             pairs.run(stage.hook(round), stage.append_note());
-            stage.event_of(agent, "SessionEnd", &path, round);
+            stage.event_of(agent, "SessionEnd", kept.path(), &id);
+            kept.remove();
         }
         let recorded = stage.output(stage.git(&["notes", "--ref=shiftlog", "list"])).lines().count();
         assert_eq!(recorded, ROUNDS / 4 * 2, "each commit was recorded");

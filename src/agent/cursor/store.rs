@@ -93,11 +93,8 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>) -> Result<Rendere
             Some((row.get("key")?.as_str()?.to_owned(), decoded, value))
         })
         .collect();
-    let mut ids: Vec<Id> = Vec::new();
-    sqlite::each(database, "SELECT id FROM blobs ORDER BY rowid", [], |row| {
-        ids.extend(row.get_ref(0).map_err(unreadable)?.as_str().ok().and_then(id));
-        Ok(())
-    })?;
+    // In no order they are in their index, which is far shorter than the table.
+    let ids = ids(database, "SELECT id FROM blobs")?;
     if meta.is_empty() && ids.is_empty() {
         return Err(Error::new(Kind::Missing, "the database has no chat"));
     }
@@ -117,7 +114,9 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>) -> Result<Rendere
     }
     match root {
         Some(root) => walk.visit(root, 0)?,
-        None => ids.into_iter().try_for_each(|id| walk.visit(id, 1))?,
+        None => self::ids(database, "SELECT id FROM blobs ORDER BY rowid")?
+            .into_iter()
+            .try_for_each(|id| walk.visit(id, 1))?,
     }
     let Walk { passed, leaves, nodes, .. } = walk;
     let messages: Vec<Id> = passed.iter().copied().chain(leaves.iter().map(|(id, _)| *id)).collect();
@@ -145,6 +144,15 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>) -> Result<Rendere
     lines.extend(json!({ "shiftlog": "store", "blobs": nodes, "meta": meta }).to_string().bytes());
     lines.push(b'\n');
     Ok(Rendered::of_lines(lines, known, total))
+}
+
+fn ids(database: &Connection, query: &str) -> Result<Vec<Id>> {
+    let mut ids = Vec::new();
+    sqlite::each(database, query, [], |row| {
+        ids.extend(row.get_ref(0).map_err(unreadable)?.as_str().ok().and_then(id));
+        Ok(())
+    })?;
+    Ok(ids)
 }
 
 /// Returns what messages are known by.
@@ -241,7 +249,13 @@ impl<'d> Walk<'d> {
     }
 
     fn children(&self, data: &[u8]) -> Vec<Id> {
-        data.windows(32).filter_map(|window| window.try_into().ok()).filter(|id| self.known.contains(id)).collect()
+        let (mut children, mut rest) = (Vec::new(), data);
+        while let Some(id) = rest.first_chunk() {
+            let is_child = self.known.contains(id);
+            children.extend(is_child.then_some(*id));
+            rest = &rest[if is_child { 32 } else { 1 }..];
+        }
+        children
     }
 }
 
@@ -451,11 +465,16 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    if text.is_empty() || !text.len().is_multiple_of(2) || !text.bytes().all(is_digit) {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let pairs = text.as_bytes().chunks_exact(2);
+    if text.is_empty() || !pairs.remainder().is_empty() {
         return None;
     }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
+    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }
 
 fn id(hex: &str) -> Option<Id> {
