@@ -128,12 +128,12 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>) -> Result<Rendere
         match is_message(data) {
             true => lines.extend_from_slice(data),
             false => {
-                lines.extend(json!({ "shiftlog": "blob", "data": cut(data, &Places::default()) }).to_string().bytes())
+                lines.extend(format!("{{\"shiftlog\":\"blob\",\"data\":{}}}", cut(data, &Places::default())).bytes())
             }
         }
         lines.push(b'\n');
     }
-    let nodes: Vec<Value> = nodes.iter().map(|(_, data)| cut(data, &places)).collect();
+    let nodes: Vec<String> = nodes.iter().map(|(_, data)| cut(data, &places)).collect();
     let meta: Vec<Value> = meta
         .into_iter()
         .map(|(key, decoded, value)| match decoded {
@@ -141,8 +141,8 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>) -> Result<Rendere
             None => json!({ "key": key, "value": value }),
         })
         .collect();
-    lines.extend(json!({ "shiftlog": "store", "blobs": nodes, "meta": meta }).to_string().bytes());
-    lines.push(b'\n');
+    lines.extend_from_slice(STORE);
+    lines.extend(format!("\"blobs\":[{}],\"meta\":{}}}\n", nodes.join(","), Value::from(meta)).bytes());
     Ok(Rendered::of_lines(lines, known, total))
 }
 
@@ -266,18 +266,18 @@ fn is_message(data: &[u8]) -> bool {
     is_line && value().is_ok_and(|value| record::field(&value, "shiftlog").is_none())
 }
 
-/// Returns bytes in pieces: a number for the blob that is named there, text as it is, anything else as base64 in a list.
-fn cut(data: &[u8], places: &Places) -> Value {
+/// Returns bytes in pieces, as a list in JSON: a number for the blob that is named there, text as it is, anything else as
+/// base64 in a list.
+fn cut(data: &[u8], places: &Places) -> String {
     let mut seams = Vec::new();
     find_seams(data, 0, 0, &mut seams);
-    let mut pieces = Vec::new();
+    let mut pieces = Pieces::default();
     let mut start = 0;
     let mut at = 0;
-    while at + 32 <= data.len() {
-        let id: Option<Id> = data[at..at + 32].try_into().ok();
-        if let Some(place) = id.and_then(|id| places.get(&id)) {
+    while let Some(id) = data[at..].first_chunk() {
+        if let Some(place) = places.get(id) {
             cut_plain(data, start..at, &seams, &mut pieces);
-            pieces.push(json!(place));
+            pieces.push(&place.to_string());
             at += 32;
             start = at;
         } else {
@@ -285,7 +285,20 @@ fn cut(data: &[u8], places: &Places) -> Value {
         }
     }
     cut_plain(data, start..data.len(), &seams, &mut pieces);
-    Value::Array(pieces)
+    format!("[{}]", pieces.0)
+}
+
+/// What is in a list, in JSON.
+#[derive(Default)]
+struct Pieces(String);
+
+impl Pieces {
+    fn push(&mut self, piece: &str) {
+        if !self.0.is_empty() {
+            self.0.push(',');
+        }
+        self.0.push_str(piece);
+    }
 }
 
 /// Finds where the strings of a message begin and end, in the wire format of protocol buffers, those of messages within
@@ -344,11 +357,11 @@ fn is_readable(c: char) -> bool {
 }
 
 /// Cuts a stretch of `data` that names no blobs; no text goes across one of the `seams`.
-fn cut_plain(data: &[u8], stretch: Range<usize>, seams: &[usize], pieces: &mut Vec<Value>) {
+fn cut_plain(data: &[u8], stretch: Range<usize>, seams: &[usize], pieces: &mut Pieces) {
     let mut binary = Vec::new();
-    let flush = |binary: &mut Vec<u8>, pieces: &mut Vec<Value>| {
+    let flush = |binary: &mut Vec<u8>, pieces: &mut Pieces| {
         if !binary.is_empty() {
-            pieces.push(json!([BASE64_STANDARD.encode(std::mem::take(binary))]));
+            pieces.push(&format!("[\"{}\"]", BASE64_STANDARD.encode(std::mem::take(binary))));
         }
     };
     let mut at = stretch.start;
@@ -363,7 +376,7 @@ fn cut_plain(data: &[u8], stretch: Range<usize>, seams: &[usize], pieces: &mut V
         let length = text.len().max(1);
         if text.len() >= TEXT_BYTES {
             flush(&mut binary, pieces);
-            pieces.push(json!(text));
+            pieces.push(&Value::from(text).to_string());
         } else {
             binary.extend_from_slice(&rest[..length]);
         }
@@ -465,20 +478,33 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let pairs = text.as_bytes().chunks_exact(2);
-    if text.is_empty() || !pairs.remainder().is_empty() {
+    let (pairs, rest) = text.as_bytes().as_chunks();
+    if text.is_empty() || !rest.is_empty() {
         return None;
     }
-    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+    pairs.iter().map(|pair| byte_of(*pair)).collect()
+}
+
+/// Returns the byte that two digits stand for.
+fn byte_of(digits: [u8; 2]) -> Option<u8> {
+    let [high, low] = digits.map(|digit| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    });
+    Some(high? << 4 | low?)
 }
 
 fn id(hex: &str) -> Option<Id> {
-    unhex(hex)?.try_into().ok()
+    let (pairs, rest) = hex.as_bytes().as_chunks();
+    let mut id = Id::default();
+    if pairs.len() != id.len() || !rest.is_empty() {
+        return None;
+    }
+    for (byte, pair) in id.iter_mut().zip(pairs) {
+        *byte = byte_of(*pair)?;
+    }
+    Some(id)
 }
 
 #[cfg(test)]
@@ -496,7 +522,7 @@ mod tests {
                 let fields = [field(b'\n'), field(b'2'), vec![b'8', 1]].concat();
                 let outer = [vec![0x12, 0x80 | (fields.len() & 0x7F) as u8, (fields.len() >> 7) as u8], fields.clone()];
                 for data in [fields.clone(), outer.concat()] {
-                    let pieces = cut(&data, &Places::default());
+                    let pieces: Value = serde_json::from_str(&cut(&data, &Places::default())).expect("it is JSON");
                     let texts = pieces.as_array().expect("a list").iter().filter_map(Value::as_str);
                     assert_eq!(texts.collect::<Vec<_>>(), [&text, &text], "behind {:?}", char::from(length));
                     assert_eq!(joined(&pieces, &[], Form::Bytes), Some(data));
