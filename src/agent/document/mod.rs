@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
@@ -46,7 +47,7 @@ fn taken_apart(document: &[u8], list: &str) -> Option<(Vec<u8>, Range<usize>)> {
     };
     // Most are JSON in one line without a space: they were only cut at commas, and joined with commas they are the same.
     // What is written otherwise again and again is written so from its lines, too.
-    let is_cut = outline.is_squeezed && outline.has_values() && text.find_byteset(b"\n\x0c").is_none();
+    let is_cut = outline.is_squeezed && serde_json::from_slice::<IgnoredAny>(text).is_ok();
     let is_same = || put_together(&lines).is_some_and(|whole| whole == document);
     debug_assert!(!is_cut || is_same(), "{}", document.as_bstr());
     (is_cut || is_same()).then_some((lines, outline.list.start..outline.elements_end))
@@ -136,11 +137,6 @@ impl Outline {
         }
         let outline = outline.filter(|_| depth == 0)?;
         Some(Outline { is_squeezed: is_squeezed && end == document.len(), ..outline })
-    }
-
-    /// Says whether there is something between any two commas.
-    fn has_values(&self) -> bool {
-        self.elements.len() < 2 || self.elements.iter().all(|element| !element.is_empty())
     }
 }
 
@@ -491,7 +487,10 @@ mod tests {
             "[\"",
             "[\"\\",
             "]",
+            "[}",
             "}{",
+            "{\"x\"\"messages\":[1]}",
+            "{\"messages\":[1],\"messages\":[2]}",
             "1",
             "[\n\t1\n]",
             "[1]\u{feff}",
