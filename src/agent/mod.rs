@@ -260,16 +260,17 @@ pub trait Agent: Sync {
         Ok(if self.is_rendered(transcript) { self.lines(bytes) } else { bytes })
     }
 
-    /// Does the same, but may leave out the lines that were there at `known`, if they are still the same.
+    /// Does the same, but may leave out the lines that were there at `known`, if they are still the same and not the whole
+    /// is wanted.
     ///
     /// # Errors
     ///
     /// As [`Agent::read`].
-    fn read_on(&self, transcript: &Path, known: Option<&Anchor>) -> Result<Rendered> {
+    fn read_on(&self, transcript: &Path, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
         let Some(list) = self.list().filter(|_| self.is_rendered(transcript)) else {
             return self.read(transcript).map(|lines| Rendered { lines, ..Rendered::default() });
         };
-        let read = || document::read(File::open(transcript)?, list, known);
+        let read = || document::read(File::open(transcript)?, list, known, is_whole);
         read().map_err(|error| Error::io("read", transcript, error))
     }
 

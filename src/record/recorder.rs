@@ -248,7 +248,12 @@ impl<'r> Recorder<'r> {
         if self.purged.bars(&stretch.key) {
             return Ok(());
         }
+        let (kept, kept_bytes) = (stretch.reading.kept(), stretch.reading.kept_bytes());
         stretch.reading.store(&self.archive, progress, stretch.until, self.deadline)?;
+        // What commits have beyond that is not part of the transcript any more.
+        if kept_bytes < progress.recorded.bytes {
+            (progress.recorded.bytes, progress.recorded.raw) = (kept_bytes, Some(kept));
+        }
         crate::git::fault_point("archived");
         let Some(through) = progress.stored.segment.clone().filter(|_| !stretch.commit_ids.is_empty()) else {
             return Ok(());

@@ -57,13 +57,13 @@ pub struct Progress {
     /// The stored beginning of a document of which no lines need be made again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Base>,
-    /// What the file of a transcript that is no file of lines was like when it had nothing new: size and time.
+    /// What the file of a transcript that is no file of lines was like when commits had all of it: size and time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<(u64, u64)>,
 }
 
 impl Progress {
-    /// Returns the beginning of the document that need not be read to record what follows what commits have.
+    /// Returns the beginning of the document that need not be read to record what commits do not have.
     pub fn continued_base(&self) -> Option<&Base> {
         self.base.as_ref().filter(|base| self.recorded.raw >= Some(base.anchor.lines))
     }
@@ -169,8 +169,13 @@ impl Live {
 }
 
 /// Returns the size of a file and when it was written, in nanoseconds since the epoch; `None` if that is so lately that it
-/// can be written again at what passes for the same time.
+/// can be written again at what passes for the same time, or if it is a database with something in its log.
 pub(super) fn stamp(path: &Path) -> Option<(u64, u64)> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    if Path::new(&log).metadata().is_ok_and(|log| log.len() > 0) {
+        return None;
+    }
     let metadata = path.metadata().ok().filter(|metadata| metadata.is_file())?;
     let written = metadata.modified().ok()?;
     let is_past = SystemTime::now().duration_since(written).is_ok_and(|age| age > CLOCK_TICK);

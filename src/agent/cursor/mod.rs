@@ -97,7 +97,7 @@ impl Agent for Cursor {
     }
 
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        let read = |mut database| Ok(store::read(&mut database, None)?.lines);
+        let read = |mut database| Ok(store::read(&mut database, None, true)?.lines);
         store::from_bytes(&native).and_then(read).unwrap_or(native)
     }
 
@@ -111,15 +111,15 @@ impl Agent for Cursor {
 
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
         if self.is_rendered(transcript) {
-            Ok(store::read(&mut sqlite::open(transcript)?, None)?.lines)
+            Ok(store::read(&mut sqlite::open(transcript)?, None, true)?.lines)
         } else {
             std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))
         }
     }
 
-    fn read_on(&self, transcript: &Path, known: Option<&Anchor>) -> Result<Rendered> {
+    fn read_on(&self, transcript: &Path, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
         if self.is_rendered(transcript) {
-            store::read(&mut sqlite::open(transcript)?, known)
+            store::read(&mut sqlite::open(transcript)?, known, is_whole)
         } else {
             Ok(Rendered { lines: self.read(transcript)?, ..Rendered::default() })
         }

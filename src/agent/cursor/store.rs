@@ -74,13 +74,13 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Connection> {
     Ok(database)
 }
 
-/// Reads a chat as lines, without those of the messages that are known: the root must still name them first. What a blob
-/// holds never changes, since that is what its name is made of.
+/// Reads a chat as lines, without those of the messages that are known, unless the whole is wanted: the root must still
+/// name them first. What a blob holds never changes, since that is what its name is made of.
 ///
 /// # Errors
 ///
 /// If the database cannot be read.
-pub fn read(database: &mut Connection, known: Option<&Anchor>) -> Result<Rendered> {
+pub fn read(database: &mut Connection, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
     // One moment of it, while the agent writes.
     let change = database.transaction().map_err(unreadable)?;
     let database: &Connection = &change;
@@ -109,6 +109,8 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>) -> Result<Rendere
     first.retain(|id| seen.insert(*id));
     let count = known.and_then(|known| usize::try_from(known.text).ok()).unwrap_or(0);
     let known = known.filter(|known| count > 0 && first.get(..count).is_some_and(|first| check(first) == known.check));
+    let holds = known.is_some();
+    let known = known.filter(|_| !is_whole);
     if known.is_some() {
         walk.pass(&first[..count]);
     }
@@ -143,7 +145,7 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>) -> Result<Rendere
         .collect();
     lines.extend_from_slice(STORE);
     lines.extend(format!("\"blobs\":[{}],\"meta\":{}}}\n", nodes.join(","), Value::from(meta)).bytes());
-    Ok(Rendered::of_lines(lines, known, total))
+    Ok(Rendered { holds, ..Rendered::of_lines(lines, known, total) })
 }
 
 fn ids(database: &Connection, query: &str) -> Result<Vec<Id>> {

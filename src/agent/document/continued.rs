@@ -39,6 +39,8 @@ pub struct Rendered {
     pub skipped: u64,
     /// The lines behind them.
     pub lines: Vec<u8>,
+    /// Whether those up to where an earlier reading ended are what they were.
+    pub holds: bool,
     /// From where the next reading can go on.
     pub anchor: Option<Anchor>,
 }
@@ -54,7 +56,7 @@ impl Rendered {
             text,
             check,
         });
-        Rendered { skipped, lines, anchor }
+        Rendered { skipped, lines, holds: known.is_some(), anchor }
     }
 }
 
@@ -72,17 +74,18 @@ pub struct Rest<S> {
     of_list: usize,
 }
 
-/// Reads a document as lines; if its list begins as it was at `known`, only those of what follows.
+/// Reads a document as lines; if its list begins as it was at `known`, only those of what follows, unless the whole is
+/// wanted.
 ///
 /// # Errors
 ///
 /// If reading fails.
-pub fn read<S: Read + Seek>(mut source: S, list: &str, known: Option<&Anchor>) -> Result<Rendered> {
-    if let Some(known) = known
+pub fn read<S: Read + Seek>(mut source: S, list: &str, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
+    if let Some(known) = known.filter(|_| !is_whole)
         && let Some(mut rest) = Rest::read(&mut source, list, known)?
         && let Some(anchor) = rest.prove()?
     {
-        return Ok(Rendered { skipped: known.lines, lines: rest.lines, anchor: Some(anchor) });
+        return Ok(Rendered { skipped: known.lines, lines: rest.lines, holds: true, anchor: Some(anchor) });
     }
     source.seek(SeekFrom::Start(0))?;
     let mut document = Vec::new();
@@ -91,13 +94,22 @@ pub fn read<S: Read + Seek>(mut source: S, list: &str, known: Option<&Anchor>) -
         return Ok(Rendered { lines: in_one_piece(&document), ..Rendered::default() });
     };
     let text = &document[place];
-    let anchor = Anchor {
-        lines: of_list(&lines, list) as u64,
-        first_line: first_line(&document, list).unwrap_or_default(),
-        text: text.len() as u64,
-        check: hex(XxHash3_64::oneshot(text)),
-    };
-    Ok(Rendered { skipped: 0, lines, anchor: Some(anchor) })
+    let first_line = first_line(&document, list).unwrap_or_default();
+    let holds = known.is_some_and(|known| known.first_line == first_line && known.begins(text));
+    let (text_bytes, check) = (text.len() as u64, hex(XxHash3_64::oneshot(text)));
+    let anchor = Anchor { lines: of_list(&lines, list) as u64, first_line, text: text_bytes, check };
+    Ok(Rendered { skipped: 0, lines, holds, anchor: Some(anchor) })
+}
+
+impl Anchor {
+    /// Says whether the text of a list begins with what is known of it.
+    fn begins(&self, text: &[u8]) -> bool {
+        let known = usize::try_from(self.text).ok().and_then(|length| text.split_at_checked(length));
+        known.is_some_and(|(known, rest)| {
+            // In the middle of an element nothing ends.
+            (rest.is_empty() || rest.starts_with(b",")) && hex(XxHash3_64::oneshot(known)) == self.check
+        })
+    }
 }
 
 impl<S: Read + Seek> Rest<S> {
@@ -214,7 +226,7 @@ mod tests {
     use super::*;
 
     fn read_at(document: &str, list: &str, known: Option<&Anchor>) -> Rendered {
-        read(Cursor::new(document), list, known).expect("it is in memory")
+        read(Cursor::new(document), list, known, false).expect("it is in memory")
     }
 
     fn written(document: &Value, is_pretty: bool) -> String {
@@ -302,6 +314,9 @@ mod tests {
                 (kept, _) => kept > 0,
             };
             prop_assert_eq!(rest.skipped > 0, is_expected);
+            let all = read(Cursor::new(&now), list, before.anchor.as_ref(), true).expect("it is in memory");
+            prop_assert_eq!((all.skipped, &all.lines), (0, &whole.lines));
+            prop_assert!(rest.holds && all.holds || kept == 0);
         }
     }
 }

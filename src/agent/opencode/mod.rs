@@ -83,7 +83,7 @@ impl Agent for OpenCode {
 
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
         match Store::of(transcript) {
-            Some((store, session_id)) => Ok(store.read(&session_id, None)?.lines),
+            Some((store, session_id)) => Ok(store.read(&session_id, None, true)?.lines),
             None => {
                 let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
                 Ok(self.lines(bytes))
@@ -91,9 +91,9 @@ impl Agent for OpenCode {
         }
     }
 
-    fn read_on(&self, transcript: &Path, known: Option<&Anchor>) -> Result<Rendered> {
+    fn read_on(&self, transcript: &Path, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
         match Store::of(transcript) {
-            Some((store, session_id)) => store.read(&session_id, known),
+            Some((store, session_id)) => store.read(&session_id, known, is_whole),
             None => Ok(Rendered { lines: self.read(transcript)?, ..Rendered::default() }),
         }
     }

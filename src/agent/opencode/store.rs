@@ -114,23 +114,26 @@ impl Store {
     }
 
     /// Returns a session as lines: what was said first stays as it is while the session grows. In a database, what is
-    /// known and still the same is left out.
+    /// known and still the same is left out, unless the whole is wanted.
     ///
     /// What is added to a prompt after the answer, a summary of what came of it, goes to the end for that.
     ///
     /// # Errors
     ///
     /// [`Kind::Missing`] if it is not here; otherwise if it cannot be read.
-    pub fn read(&self, session_id: &str, known: Option<&Anchor>) -> Result<Rendered> {
+    pub fn read(&self, session_id: &str, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
         let count = known.map_or(0, |known| usize::try_from(known.text).unwrap_or(usize::MAX));
+        let left_out = if is_whole { 0 } else { count };
         let mut session = match self {
-            Store::Database(path) => database::session(path, session_id, count)?,
+            Store::Database(path) => database::session(path, session_id, left_out)?,
             Store::Files(root) => from_files(root, session_id),
         };
-        if known.is_some_and(|known| session.check(count).as_ref() != Some(&known.check)) {
-            return self.read(session_id, None);
+        let holds = known.is_some_and(|known| session.check(count).as_ref() == Some(&known.check));
+        if left_out > 0 && !holds {
+            return self.read(session_id, None, true);
         }
-        if session.info.is_null() && session.messages.is_empty() && count == 0 {
+        let known = known.filter(|_| left_out > 0);
+        if session.info.is_null() && session.messages.is_empty() && left_out == 0 {
             return Err(Error::new(Kind::Missing, format!("OpenCode has no session '{session_id}'")));
         }
         if session.info.is_null() {
@@ -147,7 +150,7 @@ impl Store {
         if known.is_some() {
             lines.drain(..lines.find_byte(b'\n').map_or(0, |end| end + 1));
         }
-        Ok(Rendered::of_lines(lines, known, anchor))
+        Ok(Rendered { holds, ..Rendered::of_lines(lines, known, anchor) })
     }
 }
 

@@ -164,6 +164,9 @@ fn stamp(path: &Path) -> Option<Stamp> {
 }
 
 fn watch(live: Live) -> Option<(Known, Work)> {
+    if live.has_no_news() {
+        return None;
+    }
     let (path, progress) = (live.transcript.clone(), &live.progress);
     let stored = progress.stored.raw.filter(|raw| *raw >= LONG_BYTES && progress.check.is_some())?;
     let is_document = agent::find(&live.agent)?.is_rendered(&path);
@@ -201,7 +204,7 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
                     let text = rest.lines().to_vec();
                     proofs.push((rest, anchor));
                     text
-                } else if let Ok(rendered) = agent.read_on(&live.transcript, Some(&known))
+                } else if let Ok(rendered) = agent.read_on(&live.transcript, Some(&known), false)
                     && let (true, Some(proved)) = (rendered.skipped == known.lines, rendered.anchor)
                 {
                     let _ = anchor.send(proved);

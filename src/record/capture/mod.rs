@@ -130,7 +130,7 @@ impl<'a> Reading<'a> {
         }
         let known = ahead.and_then(|ahead| ahead.take(transcript));
         let opened = match is_document {
-            true => Self::of_document(agent, key, redaction, transcript, progress.continued_base(), known),
+            true => Self::of_document(agent, key, redaction, transcript, progress, known),
             false => Self::of_file(agent, key, redaction, transcript, known),
         };
         let mut reading = match opened {
@@ -146,7 +146,7 @@ impl<'a> Reading<'a> {
         }
         if reading.base.is_some() {
             // Its beginning is needed after all.
-            reading = Self::of_document(agent, key, redaction, transcript, None, None)?;
+            reading = Self::of_document(agent, key, redaction, transcript, &Progress::default(), None)?;
         }
         reading.compare(archive, progress)?;
         Ok(reading)
@@ -167,27 +167,31 @@ impl<'a> Reading<'a> {
         Ok(Reading { known, ..reading })
     }
 
-    /// Reads a document; its beginning up to `base` only to see whether it is the same.
+    /// Reads a document; its stored beginning only to see whether it is the same, if commits have all of that.
     fn of_document(
         agent: &'a dyn Agent,
         key: &SessionKey,
         redaction: &Redaction,
         transcript: &Path,
-        base: Option<&Base>,
+        progress: &Progress,
         known: Option<Known>,
     ) -> Result<Self> {
-        let rest = base.and_then(|base| {
+        let continued = progress.continued_base();
+        let rest = continued.and_then(|base| {
             let lines = known.as_ref()?.rest(base)?;
-            Some(Rendered { skipped: base.anchor.lines, lines, anchor: None })
+            Some(Rendered { skipped: base.anchor.lines, lines, holds: true, anchor: None })
         });
         let (rendered, known) = match rest {
             Some(rest) => (rest, known),
-            None => (agent.read_on(transcript, base.map(|base| &base.anchor))?, None),
+            None => {
+                let anchor = progress.base.as_ref().map(|base| &base.anchor);
+                (agent.read_on(transcript, anchor, continued.is_none())?, None)
+            }
         };
-        let base = base.filter(|base| rendered.skipped == base.anchor.lines).cloned();
+        let base = progress.base.clone().filter(|_| rendered.holds);
         let lines = Lines::new(Box::new(Cursor::new(rendered.lines)), rendered.skipped, redaction)?;
         let reading = Self::of_lines(agent, key, lines);
-        let start_bytes = base.as_ref().map_or(0, |base| base.bytes);
+        let start_bytes = base.as_ref().filter(|_| reading.lines.start() > 0).map_or(0, |base| base.bytes);
         Ok(Reading { is_document: true, anchor: rendered.anchor, base, start_bytes, known, ..reading })
     }
 
@@ -266,7 +270,7 @@ impl<'a> Reading<'a> {
         let parent = parse_id(progress.stored.segment.as_deref());
         // Of what was removed for good nothing may be left, and yet it counts as stored.
         let has_parent = parent.is_some() || (head.bytes == 0 && head.raw > 0);
-        let start = self.lines.start();
+        let start = self.base.as_ref().map_or(0, |base| base.anchor.lines);
         let is_there = (start..=self.end()).contains(&head.raw);
         let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, is_there) else {
             return Ok(false);

@@ -227,3 +227,53 @@ fn what_was_removed_for_good_from_a_document_stays_away_while_it_goes_on() {
         scratch.shiftlog("fsck", ["-q"]).ok();
     }
 }
+
+#[test]
+fn what_was_archived_without_a_commit_goes_to_the_next_one() {
+    for is_pretty in [false, true] {
+        let mut scratch = Scratch::new();
+        scratch.env.insert("AGENT_THREAD_ID".into(), ID.into());
+        let mut thread = Document::new(&scratch, is_pretty);
+        thread.says("the first words");
+        thread.says(&"long ".repeat(100));
+        thread.commits();
+        thread.says("said at the end");
+        thread.write();
+        thread.hook("SessionEnd");
+        thread.commits();
+        assert_eq!(scratch.record("HEAD")["messages"], 1, "{}", scratch.log());
+        assert!(scratch.raw("HEAD", &[]).contains("said at the end"));
+        // It goes back behind what commits have, and ends there.
+        thread.messages.truncate(1);
+        thread.write();
+        thread.hook("SessionEnd");
+        thread.says("on another way");
+        thread.commits();
+        assert!(scratch.raw("HEAD", &[]).contains("on another way"));
+        thread.says("and on");
+        thread.commits();
+        assert_eq!(scratch.record("HEAD")["messages"], 1);
+        scratch.assert_sound();
+    }
+}
+
+#[test]
+fn what_was_removed_for_good_before_a_commit_stays_away_from_it() {
+    for is_pretty in [false, true] {
+        let mut scratch = Scratch::new();
+        scratch.env.insert("AGENT_THREAD_ID".into(), ID.into());
+        let mut thread = Document::new(&scratch, is_pretty);
+        thread.says("the horse is called Ferdinand");
+        thread.says("what a name");
+        let text = thread.write();
+        thread.hook("SessionEnd");
+        scratch.shiftlog("purge", ["--yes", "--match=Ferdinand"]).ok();
+        scratch.commit("a", "1", "by hand");
+        assert_eq!(scratch.raw("HEAD", &["--full"]), text.replace("Ferdinand", "[REDACTED:purged]"));
+        thread.says("going on");
+        let text = thread.write();
+        scratch.commit("a", "2", "going on");
+        assert_eq!(scratch.raw("HEAD", &["--full"]), text.replace("Ferdinand", "[REDACTED:purged]"));
+        scratch.shiftlog("fsck", ["-q"]).ok();
+    }
+}

@@ -376,18 +376,29 @@ fn messages_that_are_known_are_read_again_only_if_the_root_names_others() {
         |chat: &mut Chat<'_>, words: &str| chat.say("user", &[("text", json!({ "type": "text", "text": words }))]);
     (0..3).for_each(|number| say(&mut chat, &format!("prompt {number}")));
     let path = Chat::path(&scratch);
-    let before = cursor().read_on(&path, None).unwrap();
+    let before = cursor().read_on(&path, None, true).unwrap();
     assert!(goes_on(cursor(), &path, &before), "nothing new");
     (3..5).for_each(|number| say(&mut chat, &format!("prompt {number}")));
     assert!(goes_on(cursor(), &path, &before));
     // A message that is there twice is one line.
     say(&mut chat, "prompt 1");
     assert!(goes_on(cursor(), &path, &before));
-    let before = cursor().read_on(&path, None).unwrap();
+    let before = cursor().read_on(&path, None, true).unwrap();
     say(&mut chat, "prompt 5");
     assert!(goes_on(cursor(), &path, &before));
     let children = &mut chat.store.as_mut().unwrap().1;
     children.drain(..34);
     say(&mut chat, "after the first one is gone");
     assert!(!goes_on(cursor(), &path, &before));
+}
+
+#[test]
+fn what_stands_in_the_log_of_a_chat_alone_is_recorded() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=cursor", "-q"]).ok();
+    let mut chat = Chat::of_command_line(&scratch);
+    let (database, _) = chat.store.as_ref().unwrap();
+    database.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    chat.day();
 }

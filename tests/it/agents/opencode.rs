@@ -409,7 +409,7 @@ fn messages_that_are_known_are_read_again_only_if_they_have_changed() {
     running.message(ID, "msg_01", &user, &[words("add a"), words("please")]);
     running.step("msg_02", "a.txt", Some("done"));
     let path = Running::path(&scratch).join(ID);
-    let before = opencode().read_on(&path, None).unwrap();
+    let before = opencode().read_on(&path, None, true).unwrap();
     assert!(goes_on(opencode(), &path, &before), "nothing new");
     running.message(ID, "msg_03", &user, &[words("add b")]);
     running.step("msg_04", "b.txt", None);
