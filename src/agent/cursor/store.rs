@@ -19,7 +19,7 @@ use twox_hash::XxHash3_64;
 use super::super::sqlite::{MAGIC, unreadable};
 use super::super::{Anchor, Rendered, json as record, sqlite};
 use crate::error::{Error, Kind, Result};
-use crate::transcript::complete_lines;
+use crate::transcript::{complete_lines, without_last_line};
 
 /// The name of a blob.
 type Id = [u8; 32];
@@ -145,6 +145,7 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>, is_whole: bool) -
         .collect();
     lines.extend_from_slice(STORE);
     lines.extend(format!("\"blobs\":[{}],\"meta\":{}}}\n", nodes.join(","), Value::from(meta)).bytes());
+    let total = total.map(|(count, check)| (without_last_line(&lines), count, check));
     Ok(Rendered { holds, ..Rendered::of_lines(lines, known, total) })
 }
 

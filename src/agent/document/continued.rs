@@ -46,12 +46,16 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// Makes it of the lines behind `known`, the last of which is about the whole. `total` tells how many messages there
-    /// are with the known ones, and what they are known by.
-    pub(in crate::agent) fn of_lines(lines: Vec<u8>, known: Option<&Anchor>, total: Option<(u64, String)>) -> Self {
+    /// Makes it of the lines behind `known`. `total` tells where those end that need not be made again, how many messages
+    /// that is with the known ones, and what they are known by.
+    pub(in crate::agent) fn of_lines(
+        lines: Vec<u8>,
+        known: Option<&Anchor>,
+        total: Option<(usize, u64, String)>,
+    ) -> Self {
         let skipped = known.map_or(0, |known| known.lines);
-        let anchor = total.map(|(text, check)| Anchor {
-            lines: skipped + without_last_line(&lines) as u64,
+        let anchor = total.map(|(end, text, check)| Anchor {
+            lines: skipped + end as u64,
             first_line: String::new(),
             text,
             check,

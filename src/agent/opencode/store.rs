@@ -10,6 +10,7 @@ use super::super::{Anchor, Rendered, document, place, sqlite};
 use super::database;
 use crate::error::{Error, Kind, Result};
 use crate::outside;
+use crate::transcript::without_last_line;
 
 /// The member with what was added after it was said; see [`Store::read`].
 const LATER: &str = "shiftlog";
@@ -139,8 +140,9 @@ impl Store {
         if session.info.is_null() {
             session.info = json!({ "id": session_id });
         }
-        let total = session.digests.len();
-        let anchor = session.check(total).filter(|_| total > 0).map(|check| (total as u64, check));
+        // The last message may still be written, with its tool's result.
+        let total = session.digests.len().saturating_sub(1);
+        let check = session.check(total).filter(|_| total > 0 && !session.messages.is_empty());
         let mut document = json!({ "info": session.info, "messages": session.messages });
         if !session.summaries.is_empty() {
             document[LATER] = json!({ "summaries": session.summaries });
@@ -150,7 +152,10 @@ impl Store {
         if known.is_some() {
             lines.drain(..lines.find_byte(b'\n').map_or(0, |end| end + 1));
         }
-        Ok(Rendered { holds, ..Rendered::of_lines(lines, known, anchor) })
+        let of_list = without_last_line(&lines[..without_last_line(&lines)]);
+        let total = check.map(|check| (of_list, total as u64, check));
+        let rendered = Rendered::of_lines(lines, known, total);
+        Ok(Rendered { holds, anchor: rendered.anchor.or_else(|| known.cloned()), ..rendered })
     }
 }
 

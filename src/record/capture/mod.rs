@@ -475,10 +475,13 @@ impl<'a> Reading<'a> {
                 break;
             }
             let list_end = self.anchor.as_ref().map(|anchor| anchor.lines);
-            let (head, raw) = match piece.end() == until && self.is_document {
-                true if list_end == Some(until) => (body.len(), piece.lines().len()),
-                true => (without_last_line(body), without_last_line(piece.lines())),
-                false => (0, 0),
+            let is_last = piece.end() == until && self.is_document;
+            let known = list_end.filter(|end| is_last && (self.kept..=until).contains(end));
+            let known = known.and_then(|end| Some((piece.offset(end)?, (end - self.kept) as usize)));
+            let (head, raw) = match known {
+                Some(known) => known,
+                None if is_last => (without_last_line(body), without_last_line(piece.lines())),
+                None => (0, 0),
             };
             self.digest.update(&body[..head]);
             self.check.write(&piece.lines()[..raw]);

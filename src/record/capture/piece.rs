@@ -60,6 +60,13 @@ impl Piece {
         self.from + self.lines.len() as u64
     }
 
+    /// Returns the line end of the redacted text for one of the lines; the position is within the piece.
+    pub fn offset(&self, position: u64) -> Option<usize> {
+        let offset = usize::try_from(position.checked_sub(self.from)?).ok()?;
+        let Some(redacted) = self.redacted.as_ref().filter(|_| offset > 0) else { return Some(offset) };
+        line_ends(redacted).zip(line_ends(&self.lines)).find(|(_, end)| *end == offset).map(|(end, _)| end)
+    }
+
     /// Returns the position of a line end of the redacted text.
     pub fn position(&self, offset: usize) -> u64 {
         let Some(redacted) = &self.redacted else { return self.from + offset as u64 };

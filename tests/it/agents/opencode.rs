@@ -407,10 +407,12 @@ fn messages_that_are_known_are_read_again_only_if_they_have_changed() {
     let words = |words: &str| json!({ "type": "text", "text": words });
     let user = json!({ "role": "user" });
     running.message(ID, "msg_01", &user, &[words("add a"), words("please")]);
-    running.step("msg_02", "a.txt", Some("done"));
+    running.step("msg_02", "a.txt", None);
     let path = Running::path(&scratch).join(ID);
     let before = opencode().read_on(&path, None, true).unwrap();
     assert!(goes_on(opencode(), &path, &before), "nothing new");
+    running.step("msg_02", "a.txt", Some("done"));
+    assert!(goes_on(opencode(), &path, &before), "the call that made the commit has its answer");
     running.message(ID, "msg_03", &user, &[words("add b")]);
     running.step("msg_04", "b.txt", None);
     assert!(goes_on(opencode(), &path, &before));
