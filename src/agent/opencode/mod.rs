@@ -1,7 +1,8 @@
 //! OpenCode: sessions in a database (or, in older releases, in small files), and a plugin in place of hooks.
 //!
 //! A session has no file of its own. Its path here is the store's with the session's id behind it, and what is recorded
-//! is what `opencode export` prints, a line for each message; see `store` and `database`. How a message reads is in `messages`.
+//! is what `opencode export` prints, a line for each message; see `store` and `database`. How a message reads is in
+//! `messages`.
 //!
 //! Seen in real data: the tables `session`, `message` and `part`, the files of messages and parts, texts, tool calls and
 //! tokens. Only in written data: the tables as a whole, the files of sessions, the export, reasoning, injected texts, what
@@ -13,14 +14,13 @@ mod messages;
 mod store;
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use self::store::Store;
 use super::hooks::{Commands, HookFile, Shape};
 use super::json::{at, field};
 use super::place;
-use super::{Agent, Anchor, Ask, Content, Found, Parser, Recorded, Rendered, Rest, Restoration, ask, document};
+use super::{Agent, Anchor, Ask, Content, Found, Parser, Recorded, Rendered, Restoration, ask, document};
 use crate::error::{Error, Result};
 use crate::outside;
 
@@ -96,10 +96,6 @@ impl Agent for OpenCode {
             Some((store, session_id)) => store.read(&session_id, known, is_whole),
             None => Ok(Rendered { lines: self.read(transcript)?, ..Rendered::default() }),
         }
-    }
-
-    fn read_rest(&self, _: &Path, _: &Anchor) -> Option<Rest<File>> {
-        None
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {

@@ -1,6 +1,7 @@
 //! What a second thread does ahead. While this one opens the repository and looks around, it finds out whether the
-//! stored part of long transcripts is still the same, makes lines of what is new in a document, and redacts what is new;
-//! while this one counts that, it compresses it. Only Git's hook after a commit has it: nobody waits for what agents' own hooks store.
+//! stored part of long transcripts is still the same, makes lines of what is new in a document, and redacts what is new.
+//! What is new in a file of lines it compresses while this one counts it. Only Git's hook after a commit has it: nobody
+//! waits for what agents' own hooks store.
 //!
 //! All of it is only likely to be wanted: what nobody asks for is lost, and what is not done ahead is done when needed.
 
@@ -91,7 +92,7 @@ struct Work {
 type Stamp = (u64, u64, u64, i64, i64);
 
 impl Ahead {
-    /// Starts with the long transcripts among these that have grown; `None` if there is none.
+    /// Starts with the long transcripts among these that have news; `None` if there is none.
     pub fn start(sessions: Vec<Live>) -> Option<Self> {
         let (known, work): (Vec<_>, Vec<_>) = sessions.into_iter().filter_map(watch).unzip();
         if work.is_empty() {
@@ -239,14 +240,14 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
     {
         frames = send_pieces(news, &redaction);
     }
-    for (mut rest, sender) in proofs {
-        if let Ok(Some(anchor)) = rest.prove() {
-            let _ = sender.send(anchor);
-        }
-    }
     for (piece, sender) in frames {
         if let Ok(frame) = segment::compress(piece.redacted()) {
             let _ = sender.send(frame);
+        }
+    }
+    for (mut rest, sender) in proofs {
+        if let Ok(Some(anchor)) = rest.prove() {
+            let _ = sender.send(anchor);
         }
     }
 }
