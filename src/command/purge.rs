@@ -129,9 +129,9 @@ fn count(number: usize, noun: &str) -> String {
 }
 
 fn tell(plan: &Plan, is_dry_run: bool) -> Result<()> {
-    let verb = if is_dry_run { "would remove" } else { "removing" };
+    let (remove, change) = if is_dry_run { ("would remove", "change") } else { ("removing", "changing") };
     let mut text = format!(
-        "{verb} {} and changing {} and {}\n",
+        "{remove} {} and {change} {} and {}\n",
         count(plan.dropped, "segment"),
         count(plan.changed, "segment"),
         count(plan.notes, "note"),

@@ -66,7 +66,7 @@ fn a_secret_goes_from_the_middle_of_a_session_and_the_rest_stays() {
     scratch.git(["config", "core.logAllRefUpdates", "always"]).ok();
     assert!(places(&scratch, &scratch.top, SECRET).len() >= 3);
     let dry = scratch.shiftlog("purge", [&format!("--match={SECRET}"), "--dry-run"]).ok();
-    let expected = "would remove 0 segments and changing 4 segments and 3 notes\nsession claude/s\nsession claude/t\n";
+    let expected = "would remove 0 segments and change 4 segments and 3 notes\nsession claude/s\nsession claude/t\n";
     assert_eq!(dry, expected);
     assert!(!places(&scratch, &scratch.top, SECRET).is_empty(), "a dry run does nothing");
     purge(&scratch, &[&format!("--match={SECRET}")]).ok();
