@@ -36,7 +36,7 @@ use std::sync::OnceLock;
 
 pub use self::ask::Ask;
 pub use self::custom::Definition;
-pub use self::document::{Anchor, Rendered, Rest};
+pub use self::document::{Anchor, Rendered, Rest, Wanted};
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
@@ -266,11 +266,11 @@ pub trait Agent: Sync {
     /// # Errors
     ///
     /// As [`Agent::read`].
-    fn read_on(&self, transcript: &Path, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
+    fn read_on(&self, transcript: &Path, known: Option<&Anchor>, wanted: Wanted) -> Result<Rendered> {
         let Some(list) = self.list().filter(|_| self.is_rendered(transcript)) else {
             return self.read(transcript).map(|lines| Rendered { lines, ..Rendered::default() });
         };
-        let read = || document::read(File::open(transcript)?, list, known, is_whole);
+        let read = || document::read(File::open(transcript)?, list, known, wanted);
         read().map_err(|error| Error::io("read", transcript, error))
     }
 

@@ -9,7 +9,7 @@ use super::process;
 use super::recorder::{Recorder, Stretch};
 use super::state::{Live, Open, State};
 use super::{Note, Record};
-use crate::agent::{self, Agent, Event, Payload};
+use crate::agent::{self, Agent, Event, Found, Payload};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Location, ObjectId, ReflogEntry};
@@ -30,24 +30,31 @@ const MAX_MOVES: usize = 200;
 pub fn is_idle(location: &Location) -> bool {
     let state = State::new(&location.common_dir);
     state.is_idle()
-        && undiscovered(&state, location.worktree.as_deref(), &[]).is_empty()
+        && undiscovered(&state, location.worktree.as_deref(), &[], None).is_empty()
         && !super::agents::may_be_defined(location)
 }
 
 /// Starts to look at the transcripts of the live sessions, for [`Recorder::with_ahead`]; `None` if that takes no time.
 pub fn look_ahead(location: &Location) -> Option<Ahead> {
-    Ahead::start(State::new(&location.common_dir).sessions())
+    let worktree = location.worktree.clone();
+    let look_around =
+        move |agent: &dyn Agent| worktree.as_deref().map(|worktree| recent(agent, worktree)).unwrap_or_default();
+    Ahead::start(State::new(&location.common_dir).sessions(), look_around)
+}
+
+fn recent(agent: &dyn Agent, worktree: &Path) -> Vec<Found> {
+    agent.recent(worktree, Time::now().seconds - RECENT_SECS)
 }
 
 /// Returns the sessions whose transcripts agents wrote lately in a worktree, and of which neither `known` nor what is
 /// settled has all.
-fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
+fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live], ahead: Option<&Ahead>) -> Vec<Live> {
     let Some(worktree) = worktree else { return Vec::new() };
-    let since = Time::now().seconds - RECENT_SECS;
     let mut sessions = Vec::new();
     let mut elsewhere = None;
     for agent in agent::all() {
-        for found in agent.recent(worktree, since) {
+        let seen = ahead.and_then(|ahead| ahead.recent(agent.name()));
+        for found in seen.unwrap_or_else(|| recent(agent, worktree)) {
             let key = SessionKey::new(agent.name(), &found.session_id);
             if known.iter().any(|live| live.key() == key) {
                 continue;
@@ -97,7 +104,7 @@ impl Recorder<'_> {
         }
         let mut sessions = self.state.sessions();
         let before = sessions.clone();
-        sessions.extend(undiscovered(&self.state, self.repo.worktree(), &sessions));
+        sessions.extend(undiscovered(&self.state, self.repo.worktree(), &sessions, self.ahead.as_ref()));
         let ran = runners(&sessions);
         let outcome = self.link_commit(commit_id, &mut sessions, &ran, None);
         // Agents without hooks never say that a session begins, which is when the others are looked after.

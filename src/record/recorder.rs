@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::capture::{Ahead, MAX_LINE_BYTES, Reading, Redaction, Survey};
+use super::capture::{Ahead, Known, MAX_LINE_BYTES, Reading, Redaction, Survey};
 use super::pending::{self, Capture, Elsewhere};
 use super::state::{Live, Lock, Mark, Open, Progress, stamp};
 use super::tombstone::Tombstones;
@@ -44,7 +44,7 @@ pub struct Recorder<'r> {
     pub(super) deadline: Instant,
     pub(super) report: Report,
     redaction: Redaction,
-    ahead: Option<Ahead>,
+    pub(super) ahead: Option<Ahead>,
     /// What was removed for good and is not stored again.
     purged: Tombstones,
     lock: Lock,
@@ -166,10 +166,26 @@ impl<'r> Recorder<'r> {
         progress: &mut Progress,
     ) -> Result<Option<Stretch<'static>>> {
         self.recover_progress(&key, progress);
-        let ahead = self.ahead.as_ref();
-        let reading = Reading::open(&self.archive, agent, &key, &self.redaction, progress, transcript, ahead)?;
-        let stretch = self.stretch(key, reading, progress.recorded.clone(), u64::MAX)?;
+        let ahead = self.ahead.as_ref().and_then(|ahead| ahead.take(transcript));
+        let is_ahead = ahead.is_some();
+        let mut stretch = self.stretch_of(&key, agent, transcript, progress, ahead)?;
+        if stretch.is_none() && is_ahead && agent.is_rendered(transcript) {
+            // Whether nothing is new only a look at the whole document tells.
+            stretch = self.stretch_of(&key, agent, transcript, progress, None)?;
+        }
         Ok(stretch.map(|stretch| Stretch { transcript: Some(transcript.to_owned()), ..stretch }))
+    }
+
+    fn stretch_of(
+        &self,
+        key: &SessionKey,
+        agent: &'static dyn Agent,
+        transcript: &Path,
+        progress: &Progress,
+        known: Option<Known>,
+    ) -> Result<Option<Stretch<'static>>> {
+        let reading = Reading::open(&self.archive, agent, key, &self.redaction, progress, transcript, known)?;
+        self.stretch(key.clone(), reading, progress.recorded.clone(), u64::MAX)
     }
 
     /// Returns the stretch from a mark to the end of a transcript, or to `limit`; `None` if it is empty.
@@ -242,6 +258,25 @@ impl<'r> Recorder<'r> {
             let error = self.put_aside(stretch, from, error);
             self.warn(error);
         }
+        if !stretch.reading.settle(progress) {
+            self.record_anew(stretch, progress);
+        }
+    }
+
+    /// Records a document again that was recorded though its beginning was no longer what it had been.
+    fn record_anew(&mut self, stretch: &Stretch<'_>, progress: &mut Progress) {
+        let Some(transcript) = &stretch.transcript else { return };
+        let again = agent::named(&stretch.key.agent)
+            .and_then(|agent| self.unrecorded(stretch.key.clone(), agent, transcript, progress));
+        match again {
+            Ok(Some(mut again)) => {
+                again.model.clone_from(&stretch.model);
+                again.commit_ids.clone_from(&stretch.commit_ids);
+                self.record_stretch(&mut again, progress);
+            }
+            Ok(None) => {}
+            Err(error) => self.warn(error),
+        }
     }
 
     fn try_record(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<()> {
@@ -298,7 +333,9 @@ impl<'r> Recorder<'r> {
         })?;
         crate::git::fault_point("recorded");
         progress.recorded = progress.stored.clone();
-        progress.stamp = stretch.stamp.filter(|_| stretch.until == stretch.reading.end());
+        // What was taken for granted is looked at the next time.
+        let has_all = stretch.until == stretch.reading.end() && !stretch.reading.is_granted();
+        progress.stamp = stretch.stamp.filter(|_| has_all);
         for commit_id in &stretch.commit_ids {
             self.state.log(&format!("recorded {} on {commit_id}, {} bytes", stretch.key, progress.stored.bytes));
             self.report.recorded.push((*commit_id, stretch.key.clone()));

@@ -14,10 +14,13 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use md5::{Digest as _, Md5};
+use rusqlite::Connection;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::place;
-use super::{Agent, Anchor, Ask, Content, Found, Parser, Recorded, Rendered, Restoration, ask, settings, sqlite};
+use super::{
+    Agent, Anchor, Ask, Content, Found, Parser, Recorded, Rendered, Restoration, Wanted, ask, settings, sqlite,
+};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -97,7 +100,7 @@ impl Agent for Cursor {
     }
 
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        let read = |mut database| Ok(store::read(&mut database, None, true)?.lines);
+        let read = |database: Connection| Ok(store::read(&database, None, Wanted::Whole)?.lines);
         store::from_bytes(&native).and_then(read).unwrap_or(native)
     }
 
@@ -111,15 +114,16 @@ impl Agent for Cursor {
 
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
         if self.is_rendered(transcript) {
-            Ok(store::read(&mut sqlite::open(transcript)?, None, true)?.lines)
+            Ok(self.read_on(transcript, None, Wanted::Whole)?.lines)
         } else {
             std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))
         }
     }
 
-    fn read_on(&self, transcript: &Path, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
+    fn read_on(&self, transcript: &Path, known: Option<&Anchor>, wanted: Wanted) -> Result<Rendered> {
         if self.is_rendered(transcript) {
-            store::read(&mut sqlite::open(transcript)?, known, is_whole)
+            let database = sqlite::open(transcript)?;
+            store::read(&database, known, wanted)
         } else {
             Ok(Rendered { lines: self.read(transcript)?, ..Rendered::default() })
         }

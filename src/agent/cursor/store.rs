@@ -5,6 +5,7 @@
 //! table `meta`. So the lines have no digests, which redaction would change, and the names are made anew from what is
 //! there. Blobs that nothing leads to, such as earlier roots, are left out.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
@@ -17,15 +18,14 @@ use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
 use super::super::sqlite::{MAGIC, unreadable};
-use super::super::{Anchor, Rendered, json as record, sqlite};
+use super::super::{Anchor, Rendered, Wanted, json as record, sqlite};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::{complete_lines, without_last_line};
 
 /// The name of a blob.
 type Id = [u8; 32];
 type Ids = HashSet<Id, BuildHasherDefault<FirstBytes>>;
-/// The line numbers of blobs.
-type Places = HashMap<Id, usize, BuildHasherDefault<FirstBytes>>;
+type ByName<T> = HashMap<Id, T, BuildHasherDefault<FirstBytes>>;
 
 /// What a table of names is sorted by: names are digests already.
 #[derive(Default)]
@@ -48,6 +48,9 @@ const TABLES: &str =
     "CREATE TABLE blobs(id text primary key,data blob);CREATE TABLE meta(key text primary key,value text);";
 /// How the last line begins.
 const STORE: &[u8] = b"{\"shiftlog\":\"store\",";
+/// What stands before the name of a message in a root: a tag and a length.
+const NAMED: &[u8] = b"\x0a\x20";
+const NAMED_BYTES: usize = NAMED.len() + 32;
 /// How deep blobs that name others are followed.
 const MAX_DEPTH: usize = 64;
 /// How deep messages within messages are looked into.
@@ -80,9 +83,9 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Connection> {
 /// # Errors
 ///
 /// If the database cannot be read.
-pub fn read(database: &mut Connection, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
+pub fn read(database: &Connection, known: Option<&Anchor>, wanted: Wanted) -> Result<Rendered> {
     // One moment of it, while the agent writes.
-    let change = database.transaction().map_err(unreadable)?;
+    let change = database.unchecked_transaction().map_err(unreadable)?;
     let database: &Connection = &change;
     let query = "SELECT key, CAST(value AS TEXT) AS value FROM meta ORDER BY rowid";
     let meta: Vec<(String, Option<String>, String)> = sqlite::rows(database, query, [])?
@@ -93,29 +96,36 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>, is_whole: bool) -
             Some((row.get("key")?.as_str()?.to_owned(), decoded, value))
         })
         .collect();
-    // In no order they are in their index, which is far shorter than the table.
-    let ids = ids(database, "SELECT id FROM blobs")?;
-    if meta.is_empty() && ids.is_empty() {
-        return Err(Error::new(Kind::Missing, "the database has no chat"));
-    }
     let root = |text: &String| id(serde_json::from_str::<Value>(text).ok()?.get("latestRootBlobId")?.as_str()?);
     let root = meta.iter().filter_map(|(_, decoded, _)| decoded.as_ref()).find_map(root);
-    let mut walk = Walk::new(database, ids.iter().copied().collect())?;
-    let root = root.filter(|root| walk.known.contains(root));
-    let root_blob = root.map(|root| walk.blob(root)).transpose()?.flatten();
-    let mut first = walk.children(&root_blob.unwrap_or_default());
-    // What is said twice is one blob, and one line.
-    let mut seen = Ids::default();
-    first.retain(|id| seen.insert(*id));
+    let mut walk = Walk::new(database)?;
+    let root = match root {
+        Some(root) => walk.blob(root)?.map(|data| (root, data)),
+        None => None,
+    };
+    if meta.is_empty() && walk.names()?.is_empty() {
+        return Err(Error::new(Kind::Missing, "the database has no chat"));
+    }
+    let data = root.as_ref().map_or(&[][..], |(_, data)| data);
+    let beginning = known.and_then(|known| Beginning::of(data, known));
+    if beginning.is_none() {
+        walk.names()?;
+    }
+    let Beginning { mut children, messages: mut first, seen } = beginning.unwrap_or_default();
+    let rest = walk.children(&data[children.len() * NAMED_BYTES..])?;
+    let mut also = Ids::default();
+    first.extend(rest.iter().copied().filter(|id| !seen.contains(id) && also.insert(*id)));
+    children.extend(rest);
     let count = known.and_then(|known| usize::try_from(known.text).ok()).unwrap_or(0);
     let known = known.filter(|known| count > 0 && first.get(..count).is_some_and(|first| check(first) == known.check));
     let holds = known.is_some();
-    let known = known.filter(|_| !is_whole);
+    let known = known.filter(|_| wanted != Wanted::Whole);
     if known.is_some() {
-        walk.pass(&first[..count]);
+        walk.passed = first[..count].to_vec();
+        walk.seen = if seen.len() == count { seen } else { walk.passed.iter().copied().collect() };
     }
     match root {
-        Some(root) => walk.visit(root, 0)?,
+        Some((root, data)) => walk.visit_all(root, data, &children, 0)?,
         None => self::ids(database, "SELECT id FROM blobs ORDER BY rowid")?
             .into_iter()
             .try_for_each(|id| walk.visit(id, 1))?,
@@ -124,18 +134,21 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>, is_whole: bool) -
     let messages: Vec<Id> = passed.iter().copied().chain(leaves.iter().map(|(id, _)| *id)).collect();
     let is_simple = first.starts_with(&messages) && !messages.is_empty();
     let total = is_simple.then(|| (messages.len() as u64, check(&messages)));
-    let places: Places = messages.iter().copied().chain(nodes.iter().map(|(id, _)| *id)).zip(0..).collect();
+    let places = Places::new(messages.into_iter().chain(nodes.iter().map(|(id, _)| *id)).collect());
     let mut lines = Vec::new();
     for (_, data) in &leaves {
         match is_message(data) {
             true => lines.extend_from_slice(data),
             false => {
-                lines.extend(format!("{{\"shiftlog\":\"blob\",\"data\":{}}}", cut(data, &Places::default())).bytes())
+                let data = cut(data, &Places::default(), false);
+                lines.extend(format!("{{\"shiftlog\":\"blob\",\"data\":{data}}}").bytes())
             }
         }
         lines.push(b'\n');
     }
-    let nodes: Vec<String> = nodes.iter().map(|(_, data)| cut(data, &places)).collect();
+    let is_last = |index| index + 1 == nodes.len();
+    let nodes: Vec<String> =
+        nodes.iter().enumerate().map(|(index, (_, data))| cut(data, &places, is_last(index))).collect();
     let meta: Vec<Value> = meta
         .into_iter()
         .map(|(key, decoded, value)| match decoded {
@@ -147,6 +160,37 @@ pub fn read(database: &mut Connection, known: Option<&Anchor>, is_whole: bool) -
     lines.extend(format!("\"blobs\":[{}],\"meta\":{}}}\n", nodes.join(","), Value::from(meta)).bytes());
     let total = total.map(|(count, check)| (without_last_line(&lines), count, check));
     Ok(Rendered { holds, ..Rendered::of_lines(lines, known, total) })
+}
+
+/// The beginning of a root: the names of the messages that are known. They need not be looked up.
+#[derive(Default)]
+struct Beginning {
+    /// What is named.
+    children: Vec<Id>,
+    /// The same without what is named twice: that is one blob, and one line.
+    messages: Vec<Id>,
+    seen: Ids,
+}
+
+impl Beginning {
+    /// Returns it if a root begins so.
+    fn of(root: &[u8], known: &Anchor) -> Option<Self> {
+        let count = usize::try_from(known.text).ok().filter(|count| *count > 0)?;
+        let mut beginning = Beginning::default();
+        for id in run(root) {
+            beginning.children.push(id);
+            beginning.messages.extend(beginning.seen.insert(id).then_some(id));
+            if beginning.messages.len() == count {
+                return (check(&beginning.messages) == known.check).then_some(beginning);
+            }
+        }
+        None
+    }
+}
+
+/// Returns the names that a root begins with.
+fn run(data: &[u8]) -> impl Iterator<Item = Id> {
+    data.chunks_exact(NAMED_BYTES).map_while(|chunk| chunk.strip_prefix(NAMED)?.try_into().ok())
 }
 
 fn ids(database: &Connection, query: &str) -> Result<Vec<Id>> {
@@ -199,8 +243,12 @@ pub fn chat_id(lines: &[u8]) -> Option<String> {
 
 /// Finds what belongs to a chat.
 struct Walk<'d> {
+    database: &'d Connection,
     select: Statement<'d>,
-    known: Ids,
+    /// The names of all blobs, once they are needed.
+    names: Option<Ids>,
+    /// Blobs that were read to see whether they are there.
+    read: ByName<Vec<u8>>,
     seen: Ids,
     /// Blobs that are known, and were not read.
     passed: Vec<Id>,
@@ -211,10 +259,12 @@ struct Walk<'d> {
 }
 
 impl<'d> Walk<'d> {
-    fn new(database: &'d Connection, known: Ids) -> Result<Self> {
+    fn new(database: &'d Connection) -> Result<Self> {
         Ok(Walk {
+            database,
             select: database.prepare("SELECT CAST(data AS BLOB) FROM blobs WHERE id = ?1").map_err(unreadable)?,
-            known,
+            names: None,
+            read: ByName::default(),
             seen: Ids::default(),
             passed: Vec::new(),
             leaves: Vec::new(),
@@ -222,23 +272,48 @@ impl<'d> Walk<'d> {
         })
     }
 
-    /// Counts blobs as visited.
-    fn pass(&mut self, ids: &[Id]) {
-        self.seen.extend(ids);
-        self.passed.extend(ids);
-    }
-
     fn blob(&mut self, id: Id) -> Result<Option<Vec<u8>>> {
+        if let Some(data) = self.read.remove(&id) {
+            return Ok(Some(data));
+        }
         self.select.query_row([hex(&id)], |row| row.get(0)).optional().map_err(unreadable)
     }
 
+    fn names(&mut self) -> Result<&Ids> {
+        if self.names.is_none() {
+            // In no order they are in their index, which is far shorter than the table.
+            self.names = Some(ids(self.database, "SELECT id FROM blobs")?.into_iter().collect());
+        }
+        Ok(self.names.get_or_insert_default())
+    }
+
+    /// Says whether a blob has this name; what it holds is wanted next.
+    fn is_there(&mut self, id: Id) -> Result<bool> {
+        if let Some(names) = &self.names {
+            return Ok(names.contains(&id));
+        }
+        if self.seen.contains(&id) || self.read.contains_key(&id) {
+            return Ok(true);
+        }
+        let data = self.blob(id)?;
+        let is_there = data.is_some();
+        self.read.extend(data.map(|data| (id, data)));
+        Ok(is_there)
+    }
+
     fn visit(&mut self, id: Id, depth: usize) -> Result<()> {
-        if depth > MAX_DEPTH || !self.seen.insert(id) {
+        if depth > MAX_DEPTH || self.seen.contains(&id) {
             return Ok(());
         }
         let Some(data) = self.blob(id)? else { return Ok(()) };
-        let children = if is_message(&data) { Vec::new() } else { self.children(&data) };
-        for child in &children {
+        let children = if is_message(&data) { Vec::new() } else { self.children(&data)? };
+        self.visit_all(id, data, &children, depth)
+    }
+
+    /// Visits a blob, and first those that it names.
+    fn visit_all(&mut self, id: Id, data: Vec<u8>, children: &[Id], depth: usize) -> Result<()> {
+        self.seen.insert(id);
+        for child in children {
             self.visit(*child, depth + 1)?;
         }
         // A root is none of the messages, also when there are none yet.
@@ -251,14 +326,63 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    fn children(&self, data: &[u8]) -> Vec<Id> {
+    /// Returns the names of blobs that stand in this one.
+    fn children(&mut self, data: &[u8]) -> Result<Vec<Id>> {
         let (mut children, mut rest) = (Vec::new(), data);
+        while let Some(id) = run(rest).next()
+            && self.is_there(id)?
+        {
+            children.push(id);
+            rest = &rest[NAMED_BYTES..];
+        }
+        if rest.len() < 32 {
+            return Ok(children);
+        }
+        let names = self.names()?;
         while let Some(id) = rest.first_chunk() {
-            let is_child = self.known.contains(id);
+            let is_child = names.contains(id);
             children.extend(is_child.then_some(*id));
             rest = &rest[if is_child { 32 } else { 1 }..];
         }
-        children
+        Ok(children)
+    }
+}
+
+/// The line numbers of blobs.
+#[derive(Default)]
+struct Places {
+    ids: Vec<Id>,
+    all: OnceCell<ByName<usize>>,
+}
+
+impl Places {
+    fn new(ids: Vec<Id>) -> Self {
+        Places { ids, all: OnceCell::new() }
+    }
+
+    fn get(&self, id: &Id) -> Option<usize> {
+        // The last is the root, for which the table asks.
+        if self.ids.last()? == id {
+            return Some(self.ids.len() - 1);
+        }
+        self.all.get_or_init(|| self.ids.iter().copied().zip(0..).collect()).get(id).copied()
+    }
+
+    /// Returns the lines whose names a root begins with, in stretches.
+    fn named(&self, root: &[u8]) -> Vec<Range<usize>> {
+        let mut stretches: Vec<Range<usize>> = Vec::new();
+        // Where the messages go on that were not named before.
+        let mut next = 0;
+        for id in run(root) {
+            let is_next = self.ids.get(next) == Some(&id);
+            let Some(place) = (if is_next { Some(next) } else { self.get(&id) }) else { break };
+            match stretches.last_mut() {
+                Some(last) if is_next && last.end == place => last.end += 1,
+                _ => stretches.push(place..place + 1),
+            }
+            next += usize::from(is_next);
+        }
+        stretches
     }
 }
 
@@ -270,13 +394,18 @@ fn is_message(data: &[u8]) -> bool {
 }
 
 /// Returns bytes in pieces, as a list in JSON: a number for the blob that is named there, text as it is, anything else as
-/// base64 in a list.
-fn cut(data: &[u8], places: &Places) -> String {
+/// base64 in a list. That a root begins with the names of messages is one piece, with the stretches of their lines.
+fn cut(data: &[u8], places: &Places, is_root: bool) -> String {
     let mut seams = Vec::new();
-    find_seams(data, 0, 0, &mut seams);
     let mut pieces = Pieces::default();
-    let mut start = 0;
-    let mut at = 0;
+    let named = if is_root { places.named(data) } else { Vec::new() };
+    let mut at = named.iter().map(Range::len).sum::<usize>() * NAMED_BYTES;
+    let mut start = at;
+    if !named.is_empty() {
+        let stretches: Vec<[usize; 2]> = named.iter().map(|stretch| [stretch.start, stretch.end]).collect();
+        pieces.push(&json!({ "named": stretches }).to_string());
+    }
+    find_seams(&data[at..], at, at > 0, 0, &mut seams);
     while let Some(id) = data[at..].first_chunk() {
         if let Some(place) = places.get(id) {
             cut_plain(data, start..at, &seams, &mut pieces);
@@ -306,20 +435,20 @@ impl Pieces {
 
 /// Finds where the strings of a message begin and end, in the wire format of protocol buffers, those of messages within
 /// it too. A tag or a length that happens to be a letter would else stand before a secret and hide it.
-fn find_seams(data: &[u8], offset: usize, depth: usize, seams: &mut Vec<usize>) {
-    for field in strings(data).into_iter().flatten() {
+fn find_seams(data: &[u8], offset: usize, is_message: bool, depth: usize, seams: &mut Vec<usize>) {
+    for field in strings(data, is_message).into_iter().flatten() {
         seams.push(offset + field.start);
         if depth < MAX_NESTING {
-            find_seams(&data[field.clone()], offset + field.start, depth + 1, seams);
+            find_seams(&data[field.clone()], offset + field.start, false, depth + 1, seams);
         }
         seams.push(offset + field.end);
     }
 }
 
 /// Returns the strings of a message; `None` if it is none.
-fn strings(data: &[u8]) -> Option<Vec<Range<usize>>> {
+fn strings(data: &[u8], is_message: bool) -> Option<Vec<Range<usize>>> {
     // Text is a message only if it is nothing but strings: prose shall not be taken for one.
-    let is_text = std::str::from_utf8(data).is_ok_and(|text| text.chars().all(is_readable));
+    let is_text = !is_message && std::str::from_utf8(data).is_ok_and(|text| text.chars().all(is_readable));
     let mut strings = Vec::new();
     let mut at = 0;
     while at < data.len() {
@@ -411,6 +540,8 @@ fn cut_text(text: &str, places: &Places) -> Value {
 #[derive(Clone, Copy)]
 enum Form {
     Bytes,
+    /// The same, where the first lines may be named as one.
+    Root,
     Hex,
 }
 
@@ -420,14 +551,34 @@ fn joined(pieces: &Value, ids: &[Id], form: Form) -> Option<Vec<u8>> {
     for piece in pieces.as_array()? {
         match piece {
             Value::Number(place) => match (ids.get(usize::try_from(place.as_u64()?).ok()?), form) {
-                (Some(id), Form::Bytes) => data.extend_from_slice(id),
+                (Some(id), Form::Bytes | Form::Root) => data.extend_from_slice(id),
                 (Some(id), Form::Hex) => data.extend(hex(id).bytes()),
                 (None, Form::Hex) => {}
-                (None, Form::Bytes) => return None,
+                (None, Form::Bytes | Form::Root) => return None,
             },
             Value::String(text) => data.extend(text.bytes()),
+            Value::Object(run) if matches!(form, Form::Root) && data.is_empty() => {
+                data = named(&serde_json::from_value::<Vec<[usize; 2]>>(run.get("named")?.clone()).ok()?, ids)?;
+            }
             Value::Array(binary) => data.extend(BASE64_STANDARD.decode(binary.first()?.as_str()?).ok()?),
             _ => return None,
+        }
+    }
+    Some(data)
+}
+
+/// Returns the beginning of a root that names blobs in stretches.
+fn named(stretches: &[[usize; 2]], ids: &[Id]) -> Option<Vec<u8>> {
+    let mut data = Vec::new();
+    // A few bytes must not become any number of them: what is named again has a stretch of its own.
+    let most = (ids.len() + stretches.len()) * NAMED_BYTES;
+    for [start, end] in stretches {
+        for id in ids.get(*start..*end)? {
+            data.extend_from_slice(NAMED);
+            data.extend_from_slice(id);
+        }
+        if data.len() > most {
+            return None;
         }
     }
     Some(data)
@@ -452,8 +603,10 @@ fn rebuilt(lines: &[u8]) -> Option<(Blobs, Meta)> {
         blobs.push((Sha256::digest(&data).into(), data));
     }
     let mut ids: Vec<Id> = blobs.iter().map(|(id, _)| *id).collect();
-    for pieces in last.get("blobs")?.as_array()? {
-        let data = joined(pieces, &ids, Form::Bytes)?;
+    let nodes = last.get("blobs")?.as_array()?;
+    for (index, pieces) in nodes.iter().enumerate() {
+        let form = if index + 1 == nodes.len() { Form::Root } else { Form::Bytes };
+        let data = joined(pieces, &ids, form)?;
         let id = Sha256::digest(&data).into();
         ids.push(id);
         blobs.push((id, data));
@@ -525,7 +678,8 @@ mod tests {
                 let fields = [field(b'\n'), field(b'2'), vec![b'8', 1]].concat();
                 let outer = [vec![0x12, 0x80 | (fields.len() & 0x7F) as u8, (fields.len() >> 7) as u8], fields.clone()];
                 for data in [fields.clone(), outer.concat()] {
-                    let pieces: Value = serde_json::from_str(&cut(&data, &Places::default())).expect("it is JSON");
+                    let pieces: Value =
+                        serde_json::from_str(&cut(&data, &Places::default(), false)).expect("it is JSON");
                     let texts = pieces.as_array().expect("a list").iter().filter_map(Value::as_str);
                     assert_eq!(texts.collect::<Vec<_>>(), [&text, &text], "behind {:?}", char::from(length));
                     assert_eq!(joined(&pieces, &[], Form::Bytes), Some(data));

@@ -18,6 +18,18 @@ use crate::transcript::without_last_line;
 const HEAD_BYTES: u64 = 64 << 10;
 const STEP_BYTES: usize = 64 << 10;
 
+/// What is wanted of a transcript of which something is known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Wanted {
+    /// All of it.
+    Whole,
+    /// What follows, if the beginning is what it was; all of it otherwise.
+    Rest,
+    /// The same, for somebody who waits: where it takes long to see whether the beginning is what it was, it is taken for
+    /// granted, unless something speaks against it.
+    RestAtOnce,
+}
+
 /// How much of a document's list was made lines of, and what it was like.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Anchor {
@@ -30,6 +42,9 @@ pub struct Anchor {
     pub(in crate::agent) text: u64,
     /// XXH3 of that text, in hex; of a database, what the messages are known by.
     pub(in crate::agent) check: String,
+    /// What else its reader wants to know the next time, in a form of its own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(in crate::agent) more: String,
 }
 
 /// A transcript as lines.
@@ -41,6 +56,8 @@ pub struct Rendered {
     pub lines: Vec<u8>,
     /// Whether those up to where an earlier reading ended are what they were.
     pub holds: bool,
+    /// Whether that is only taken for granted; see [`Wanted::RestAtOnce`].
+    pub is_granted: bool,
     /// From where the next reading can go on.
     pub anchor: Option<Anchor>,
 }
@@ -54,13 +71,9 @@ impl Rendered {
         total: Option<(usize, u64, String)>,
     ) -> Self {
         let skipped = known.map_or(0, |known| known.lines);
-        let anchor = total.map(|(end, text, check)| Anchor {
-            lines: skipped + end as u64,
-            first_line: String::new(),
-            text,
-            check,
-        });
-        Rendered { skipped, lines, holds: known.is_some(), anchor }
+        let anchor =
+            total.map(|(end, text, check)| Anchor { lines: skipped + end as u64, text, check, ..Anchor::default() });
+        Rendered { skipped, lines, holds: known.is_some(), anchor, ..Rendered::default() }
     }
 }
 
@@ -84,12 +97,13 @@ pub struct Rest<S> {
 /// # Errors
 ///
 /// If reading fails.
-pub fn read<S: Read + Seek>(mut source: S, list: &str, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
-    if let Some(known) = known.filter(|_| !is_whole)
+pub fn read<S: Read + Seek>(mut source: S, list: &str, known: Option<&Anchor>, wanted: Wanted) -> Result<Rendered> {
+    if let Some(known) = known.filter(|_| wanted != Wanted::Whole)
         && let Some(mut rest) = Rest::read(&mut source, list, known)?
         && let Some(anchor) = rest.prove()?
     {
-        return Ok(Rendered { skipped: known.lines, lines: rest.lines, holds: true, anchor: Some(anchor) });
+        let (skipped, anchor) = (known.lines, Some(anchor));
+        return Ok(Rendered { skipped, lines: rest.lines, holds: true, anchor, ..Rendered::default() });
     }
     source.seek(SeekFrom::Start(0))?;
     let mut document = Vec::new();
@@ -101,8 +115,9 @@ pub fn read<S: Read + Seek>(mut source: S, list: &str, known: Option<&Anchor>, i
     let first_line = first_line(&document, list).unwrap_or_default();
     let holds = known.is_some_and(|known| known.first_line == first_line && known.begins(text));
     let (text_bytes, check) = (text.len() as u64, hex(XxHash3_64::oneshot(text)));
-    let anchor = Anchor { lines: of_list(&lines, list) as u64, first_line, text: text_bytes, check };
-    Ok(Rendered { skipped: 0, lines, holds, anchor: Some(anchor) })
+    let list_end = of_list(&lines, list) as u64;
+    let anchor = Anchor { lines: list_end, first_line, text: text_bytes, check, ..Anchor::default() };
+    Ok(Rendered { lines, holds, anchor: Some(anchor), ..Rendered::default() })
 }
 
 impl Anchor {
@@ -157,6 +172,11 @@ impl<S: Read + Seek> Rest<S> {
         &self.lines
     }
 
+    /// Returns where those about the list's elements end, counted from the document's beginning on.
+    pub fn list_end(&self) -> u64 {
+        self.known.lines + self.of_list as u64
+    }
+
     /// Finds out whether the beginning is what it was; then the next reading can go on from what is returned.
     ///
     /// # Errors
@@ -181,10 +201,11 @@ impl<S: Read + Seek> Rest<S> {
         }
         check.write(&self.text);
         Ok(Some(Anchor {
-            lines: self.known.lines + self.of_list as u64,
+            lines: self.list_end(),
             first_line: self.known.first_line.clone(),
             text: self.known.text + self.text.len() as u64,
             check: hex(check.finish()),
+            ..Anchor::default()
         }))
     }
 }
@@ -230,7 +251,7 @@ mod tests {
     use super::*;
 
     fn read_at(document: &str, list: &str, known: Option<&Anchor>) -> Rendered {
-        read(Cursor::new(document), list, known, false).expect("it is in memory")
+        read(Cursor::new(document), list, known, Wanted::Rest).expect("it is in memory")
     }
 
     fn written(document: &Value, is_pretty: bool) -> String {
@@ -318,7 +339,7 @@ mod tests {
                 (kept, _) => kept > 0,
             };
             prop_assert_eq!(rest.skipped > 0, is_expected);
-            let all = read(Cursor::new(&now), list, before.anchor.as_ref(), true).expect("it is in memory");
+            let all = read(Cursor::new(&now), list, before.anchor.as_ref(), Wanted::Whole).expect("it is in memory");
             prop_assert_eq!((all.skipped, &all.lines), (0, &whole.lines));
             prop_assert!(rest.holds && all.holds || kept == 0);
         }

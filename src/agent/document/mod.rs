@@ -14,7 +14,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
-pub use self::continued::{Anchor, Rendered, Rest, read};
+pub use self::continued::{Anchor, Rendered, Rest, Wanted, read};
 use super::json;
 use crate::transcript::without_last_line;
 
@@ -53,10 +53,15 @@ fn taken_apart(document: &[u8], list: &str) -> Option<(Vec<u8>, Range<usize>)> {
     (is_cut || is_same()).then_some((lines, outline.list.start..outline.elements_end))
 }
 
-/// Returns a value as such lines, to be written with this indentation (0 for none) and this end.
-pub fn lines(document: Value, list: &str, indent: usize, end: &str) -> Option<Vec<u8>> {
-    let document = serde_json::to_vec(&document).ok()?;
-    Some(split(&document, &Outline::of(&document, list)?, list, &first_line_of(list, indent, end)))
+/// Returns a document as such lines, to be written with this indentation (0 for none) and this end: the elements of its
+/// list, each JSON in one line, and what is around it, where the list is empty.
+pub fn lines(elements: &[String], around: &Value, list: &str, indent: usize, end: &str) -> Vec<u8> {
+    let mut lines = first_line_of(list, indent, end);
+    for element in elements.iter().chain([&around.to_string()]) {
+        lines.push_str(element);
+        lines.push('\n');
+    }
+    lines.into_bytes()
 }
 
 /// Returns the first line, which says how a document is written.
@@ -530,9 +535,11 @@ mod tests {
     fn a_value_becomes_the_lines_of_its_text() {
         let value = json!({"id": "T-1", "messages": [{"text": "a"}, 2], "v": []});
         let text = serde_json::to_string_pretty(&value).expect("it is JSON") + "\n";
-        assert_eq!(lines(value.clone(), "messages", 2, "\n"), Some(to_lines(text.as_bytes(), "messages")));
-        assert_eq!(lines(value.clone(), "id", 2, "\n"), None);
-        assert_eq!(lines(value, "", 2, "\n"), None);
+        let mut around = value.clone();
+        around["messages"] = json!([]);
+        let elements: Vec<String> =
+            value["messages"].as_array().expect("a list").iter().map(Value::to_string).collect();
+        assert_eq!(lines(&elements, &around, "messages", 2, "\n"), to_lines(text.as_bytes(), "messages"));
     }
 
     #[test]

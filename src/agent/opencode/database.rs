@@ -1,18 +1,85 @@
 //! A session in OpenCode's database. Messages that are known are only looked at: whether they are what they were.
+//!
+//! That takes as long as there are messages. Who cannot wait gets the rows behind those that are known, see [`added`]:
+//! OpenCode adds rows, and what it changes is in the last message, which is never among the known ones.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use bstr::ByteSlice as _;
-use rusqlite::Row;
 use rusqlite::types::ValueRef;
-use serde_json::{Value, json};
+use rusqlite::{Connection, Row};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use twox_hash::XxHash3_64;
 
 use super::super::json as record;
 use super::super::sqlite::{self, unreadable};
-use super::store::{Session, info};
+use super::store::info;
 use crate::error::{Error, Kind, Result};
+
+/// What a store has of a session.
+#[derive(Default)]
+pub struct Session {
+    /// What is said about the whole; null if nothing is.
+    pub info: Value,
+    /// Its messages in JSON, without those that are known.
+    pub messages: Vec<String>,
+    /// What was added to prompts later, by the ids of their messages.
+    pub summaries: Map<String, Value>,
+    /// A digest of each message that was looked at; none if nothing tells whether they have changed.
+    pub digests: Vec<u64>,
+    /// Where the rows of all messages but the last end, if those of the last come behind them.
+    pub rows: Option<Rows>,
+}
+
+/// Where the rows of the messages that are known end.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Rows {
+    messages: End,
+    parts: End,
+    /// Whether something was added to prompts later.
+    has_summaries: bool,
+}
+
+/// Where some rows of a session end in a table.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+struct End {
+    count: u64,
+    /// The number of the last of them, its id, and when it was made.
+    rowid: i64,
+    id: String,
+    time: i64,
+}
+
+impl End {
+    fn add(&mut self, rowid: i64, id: &[u8], time: i64) {
+        self.count += 1;
+        if rowid > self.rowid {
+            (self.rowid, self.time) = (rowid, time);
+            self.id.clear();
+            self.id.push_str(&id.to_str_lossy());
+        }
+    }
+
+    /// Says whether the rows up to there are as many as they were, and end with the same. Numbers are given out again:
+    /// that of a row that is gone, or all when the database is tidied up.
+    fn is_there(&self, database: &Connection, table: &str, session_id: &str) -> Result<bool> {
+        let query = format!(
+            "SELECT count(*), (SELECT id FROM {table} WHERE rowid = ?2) FROM {table}
+            WHERE session_id = ?1 AND rowid <= ?2"
+        );
+        let mut is_there = false;
+        sqlite::each(database, &query, (session_id, self.rowid), |row| {
+            let count = row.get_ref(0).map_err(unreadable)?.as_i64().unwrap_or(-1);
+            is_there =
+                u64::try_from(count) == Ok(self.count) && (self.count == 0 || text(row, 1)? == self.id.as_bytes());
+            Ok(())
+        })?;
+        Ok(is_there)
+    }
+}
 
 /// Reads a session; of its first `known` messages only what was added to them later, and their digests.
 ///
@@ -23,50 +90,170 @@ pub fn session(path: &Path, session_id: &str, known: usize) -> Result<Session> {
     let database = sqlite::open(path)?;
     // One moment of it, while the agent writes.
     let database = database.unchecked_transaction().map_err(unreadable)?;
-    let row = sqlite::rows(&database, "SELECT * FROM session WHERE id = ?1", [session_id])?.into_iter().next();
-    let mut session = Session { info: row.map(info).unwrap_or_default(), ..Session::default() };
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let query = "SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id";
-    sqlite::each(&database, query, [session_id], |row| {
-        let (id, data) = (text(row, 0)?, text(row, 1)?);
-        let (digest, summary) = look_at(id, data);
-        let (id, place) = (id.to_str_lossy(), session.digests.len());
-        session.digests.push(digest);
-        if place >= known {
-            let mut message = with_data(json!({ "id": id, "sessionID": session_id }), &data.to_str_lossy());
-            if let (Some(message), Some(_)) = (message.as_object_mut(), &summary) {
-                message.shift_remove("summary");
-            }
-            session.messages.push(json!({ "info": message, "parts": [] }));
-        }
-        session.summaries.extend(summary.map(|summary| (id.to_string(), summary)));
-        places.insert(id.into_owned(), place);
-        Ok(())
-    })?;
-    let mut parts: Vec<(usize, String, Value)> = Vec::new();
-    sqlite::each(&database, "SELECT message_id, id, data FROM part WHERE session_id = ?1", [session_id], |row| {
-        let (message_id, id, data) = (text(row, 0)?, text(row, 1)?, text(row, 2)?);
-        let message_id = message_id.to_str_lossy();
-        let Some(place) = places.get(&*message_id).copied() else { return Ok(()) };
-        // In whatever order they come, the sum is the same.
-        session.digests[place] = session.digests[place].wrapping_add(digest(id, data));
-        if place >= known {
-            let id = id.to_str_lossy().into_owned();
-            let ids = json!({ "id": id, "sessionID": session_id, "messageID": message_id });
-            parts.push((place - known, id, with_data(ids, &data.to_str_lossy())));
-        }
-        Ok(())
-    })?;
-    parts.sort_by(|(_, a, _), (_, b, _)| a.cmp(b));
-    for (place, _, part) in parts {
-        if let Some(parts) = session.messages[place]["parts"].as_array_mut() {
-            parts.push(part);
-        }
+    let mut reader = Reader::new(&database, session_id, known)?;
+    // In the order in which they were made they are in the table already, as a rule.
+    if !reader.read_messages("")? {
+        reader = Reader::new(&database, session_id, known)?;
+        reader.read_messages("ORDER BY time_created, id")?;
     }
-    if session.info.is_null() && session.digests.is_empty() {
+    reader.read_parts("")?;
+    if reader.session.info.is_null() && reader.session.digests.is_empty() {
         return Err(Error::new(Kind::Missing, format!("the database has no session '{session_id}'")));
     }
-    Ok(session)
+    Ok(reader.finish())
+}
+
+/// Reads the messages of a session that come behind those that are known; `None` if it is not clear that those are still
+/// there, and all of what comes behind them is new messages. Costs a look at an index, for each message.
+///
+/// # Errors
+///
+/// If the database cannot be read.
+pub fn added(path: &Path, session_id: &str, known: &Rows) -> Result<Option<Session>> {
+    let database = sqlite::open(path)?;
+    let database = database.unchecked_transaction().map_err(unreadable)?;
+    let is_there = known.messages.is_there(&database, "message", session_id)?
+        && known.parts.is_there(&database, "part", session_id)?;
+    if !is_there {
+        return Ok(None);
+    }
+    let mut reader = Reader { rows: known.clone(), ..Reader::new(&database, session_id, 0)? };
+    let (messages, parts) = (known.messages.rowid, known.parts.rowid);
+    let is_sorted = reader.read_messages(&format!("AND rowid > {messages}"))?;
+    let before = (known.messages.time, known.messages.id.as_bytes());
+    let follows = reader.messages.first().is_some_and(|(id, time, _)| (*time, id.as_slice()) > before);
+    if !(is_sorted && follows && reader.read_parts(&format!("AND rowid > {parts}"))?) {
+        return Ok(None);
+    }
+    if known.has_summaries {
+        let query = "SELECT id, data FROM message WHERE session_id = ?1 AND rowid <= ?2 ORDER BY time_created, id";
+        let mut summaries = Map::new();
+        sqlite::each(&database, query, (session_id, messages), |row| {
+            let (id, data) = (text(row, 0)?, text(row, 1)?);
+            summaries.extend(look_at(id, data).1.map(|summary| (id.to_str_lossy().into_owned(), summary)));
+            Ok(())
+        })?;
+        summaries.append(&mut reader.session.summaries);
+        reader.session.summaries = summaries;
+    }
+    Ok(Some(reader.finish()))
+}
+
+/// Reads the rows of a session: first its messages, then their parts.
+struct Reader<'d> {
+    database: &'d Connection,
+    session_id: &'d str,
+    /// How many messages are only looked at.
+    known: usize,
+    session: Session,
+    /// What is said about the messages that are not known, in JSON.
+    infos: Vec<String>,
+    /// The ids of the messages, when they were made, and the numbers of their rows.
+    messages: Vec<(Vec<u8>, i64, i64)>,
+    /// Where the rows end that belong to all messages but the last.
+    rows: Rows,
+    /// The first row of a part of the last message.
+    last_part: i64,
+}
+
+impl<'d> Reader<'d> {
+    fn new(database: &'d Connection, session_id: &'d str, known: usize) -> Result<Self> {
+        let row = sqlite::rows(database, "SELECT * FROM session WHERE id = ?1", [session_id])?.into_iter().next();
+        let session = Session { info: row.map(info).unwrap_or_default(), ..Session::default() };
+        let (infos, messages, rows) = (Vec::new(), Vec::new(), Rows::default());
+        Ok(Reader { database, session_id, known, session, infos, messages, rows, last_part: i64::MAX })
+    }
+
+    /// Reads the messages that a condition names; says whether they come in the order in which they were made.
+    fn read_messages(&mut self, condition: &str) -> Result<bool> {
+        let rowid = rowid(self.database, "message");
+        let query = format!("SELECT id, data, time_created, {rowid} FROM message WHERE session_id = ?1 {condition}");
+        let mut is_sorted = true;
+        sqlite::each(self.database, &query, [self.session_id], |row| {
+            let (id, data, time, rowid) = (text(row, 0)?, text(row, 1)?, number(row, 2)?, number(row, 3)?);
+            let (digest, summary) = look_at(id, data);
+            is_sorted &= self.messages.last().is_none_or(|(last, then, _)| (*then, &**last) < (time, id));
+            if self.messages.len() >= self.known {
+                let ids = [("id", id), ("sessionID", self.session_id.as_bytes())];
+                self.infos.push(with_data(&ids, data, summary.is_some()));
+            }
+            self.session.digests.push(digest);
+            self.session.summaries.extend(summary.map(|summary| (id.to_str_lossy().into_owned(), summary)));
+            self.messages.push((id.to_owned(), time, rowid));
+            Ok(())
+        })?;
+        Ok(is_sorted)
+    }
+
+    /// Reads the parts that a condition names; says whether each is one of a message that was read.
+    fn read_parts(&mut self, condition: &str) -> Result<bool> {
+        let rowid = rowid(self.database, "part");
+        let query = format!("SELECT message_id, id, data, {rowid} FROM part WHERE session_id = ?1 {condition}");
+        let ids = std::mem::take(&mut self.messages);
+        let mut places = Places { messages: &ids, next: 0, all: None };
+        let mut parts: Vec<(usize, Vec<u8>, String)> = Vec::new();
+        let mut is_complete = true;
+        sqlite::each(self.database, &query, [self.session_id], |row| {
+            let (message_id, id, data, rowid) = (text(row, 0)?, text(row, 1)?, text(row, 2)?, number(row, 3)?);
+            let Some(place) = places.find(message_id) else {
+                is_complete = false;
+                return Ok(());
+            };
+            match place + 1 < ids.len() {
+                true => self.rows.parts.add(rowid, id, 0),
+                false => self.last_part = self.last_part.min(rowid),
+            }
+            // In whatever order they come, the sum is the same.
+            let digests = &mut self.session.digests;
+            digests[place] = digests[place].wrapping_add(digest(id, data));
+            if place >= self.known {
+                let ids = [("id", id), ("sessionID", self.session_id.as_bytes()), ("messageID", message_id)];
+                parts.push((place - self.known, id.to_owned(), with_data(&ids, data, false)));
+            }
+            Ok(())
+        })?;
+        parts.sort_unstable();
+        let mut rest = parts.as_slice();
+        for (place, info) in self.infos.drain(..).enumerate() {
+            let (own, others) = rest.split_at(rest.partition_point(|(of, ..)| *of <= place));
+            let own: Vec<&str> = own.iter().map(|(_, _, part)| part.as_str()).collect();
+            self.session.messages.push(format!("{{\"info\":{info},\"parts\":[{}]}}", own.join(",")));
+            rest = others;
+        }
+        self.messages = ids;
+        Ok(is_complete)
+    }
+
+    fn finish(mut self) -> Session {
+        if let Some(((_, _, last), before)) = self.messages.split_last() {
+            let has_rowids = self.last_part > 0 && self.messages.iter().all(|(_, _, rowid)| *rowid > 0);
+            before.iter().for_each(|(id, time, rowid)| self.rows.messages.add(*rowid, id, *time));
+            let is_behind = *last > self.rows.messages.rowid && self.last_part > self.rows.parts.rowid;
+            self.rows.has_summaries |= !self.session.summaries.is_empty();
+            self.session.rows = (has_rowids && is_behind).then_some(self.rows);
+        }
+        self.session
+    }
+}
+
+/// Finds messages by their ids. Parts come in the order of their messages, as a rule.
+struct Places<'m> {
+    messages: &'m [(Vec<u8>, i64, i64)],
+    /// Where the one is that was found last.
+    next: usize,
+    all: Option<HashMap<&'m [u8], usize>>,
+}
+
+impl Places<'_> {
+    fn find(&mut self, id: &[u8]) -> Option<usize> {
+        let near = (self.next..self.messages.len().min(self.next + 2)).find(|place| self.messages[*place].0 == id);
+        let place = near.or_else(|| {
+            let places = || self.messages.iter().zip(0..).map(|((id, ..), place)| (id.as_slice(), place)).collect();
+            self.all.get_or_insert_with(places).get(id).copied()
+        })?;
+        self.next = place;
+        Some(place)
+    }
 }
 
 /// Returns the digest of a message's own row, and the summary of what came of it: that is added to a prompt later.
@@ -85,6 +272,11 @@ fn digest(id: &[u8], data: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(id), data)
 }
 
+/// Returns what names the number of a row; a table can have none.
+fn rowid(database: &Connection, table: &str) -> &'static str {
+    if database.prepare(&format!("SELECT rowid FROM {table}")).is_ok() { "rowid" } else { "NULL" }
+}
+
 /// Returns a column as text; empty if it is none.
 fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r [u8]> {
     Ok(match row.get_ref(column).map_err(unreadable)? {
@@ -93,12 +285,42 @@ fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r [u8]> {
     })
 }
 
-/// Adds what a row holds as JSON to the ids, which stand in columns of their own.
-fn with_data(mut ids: Value, data: &str) -> Value {
-    if let (Some(ids), Some(Value::Object(data))) = (ids.as_object_mut(), record::parse(data)) {
-        data.into_iter().for_each(|(name, value)| {
-            ids.entry(name).or_insert(value);
-        });
+/// Returns a column as a number; 0 if it is none.
+fn number(row: &Row<'_>, column: usize) -> Result<i64> {
+    Ok(row.get_ref(column).map_err(unreadable)?.as_i64().unwrap_or(0))
+}
+
+/// Returns what a row holds as JSON in one line, with the ids before it, which stand in columns of their own.
+fn with_data(ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> String {
+    let ids: Map<String, Value> = ids.iter().map(|(name, id)| ((*name).to_owned(), id.to_str_lossy().into())).collect();
+    // Mostly it is JSON in one line already, and has no ids.
+    let is_plain = |text: &str| {
+        serde_json::from_str(text)
+            .is_ok_and(|Ids { id, session, message }| id.is_none() && session.is_none() && message.is_none())
+    };
+    let members = data.to_str().ok().and_then(|text| text.strip_prefix("{\""));
+    if let Some(members) = members.filter(|text| !has_summary && !text.contains('\n'))
+        && data.to_str().is_ok_and(is_plain)
+    {
+        let mut text = Value::Object(ids).to_string();
+        text.pop();
+        return text + ",\"" + members;
     }
-    ids
+    let mut object = ids;
+    if let Some(Value::Object(data)) = record::parse(&data.to_str_lossy()) {
+        for (name, value) in data.into_iter().filter(|(name, _)| !has_summary || name != "summary") {
+            object.entry(name).or_insert(value);
+        }
+    }
+    Value::Object(object).to_string()
+}
+
+/// The ids that a row can hold, which its columns have as well.
+#[derive(Deserialize)]
+struct Ids {
+    id: Option<IgnoredAny>,
+    #[serde(rename = "sessionID")]
+    session: Option<IgnoredAny>,
+    #[serde(rename = "messageID")]
+    message: Option<IgnoredAny>,
 }

@@ -6,8 +6,8 @@ use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
 use twox_hash::XxHash3_64;
 
-use super::super::{Anchor, Rendered, document, place, sqlite};
-use super::database;
+use super::super::{Anchor, Rendered, Wanted, document, place, sqlite};
+use super::database::{self, Session};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::without_last_line;
@@ -80,7 +80,7 @@ impl Store {
             Store::Database(path) if !sqlite::is_written_since(path, seconds) => Vec::new(),
             Store::Database(path) => {
                 let query = "SELECT * FROM session WHERE time_updated >= ?1";
-                let rows = |database| sqlite::rows(&database, query, [seconds.saturating_mul(1000)]);
+                let rows = |database: sqlite::Database| sqlite::rows(&database, query, [seconds.saturating_mul(1000)]);
                 sqlite::open(path).and_then(rows).unwrap_or_default().into_iter().map(info).collect()
             }
             Store::Files(root) => files_of_sessions(root)
@@ -100,7 +100,7 @@ impl Store {
         let sessions: Vec<Value> = match self {
             Store::Database(path) => {
                 let query = "SELECT * FROM session WHERE parent_id = ?1 ORDER BY time_created, id";
-                let rows = |database| sqlite::rows(&database, query, [session_id]);
+                let rows = |database: sqlite::Database| sqlite::rows(&database, query, [session_id]);
                 sqlite::open(path).and_then(rows).unwrap_or_default().into_iter().map(info).collect()
             }
             Store::Files(root) => {
@@ -122,61 +122,62 @@ impl Store {
     /// # Errors
     ///
     /// [`Kind::Missing`] if it is not here; otherwise if it cannot be read.
-    pub fn read(&self, session_id: &str, known: Option<&Anchor>, is_whole: bool) -> Result<Rendered> {
+    pub fn read(&self, session_id: &str, known: Option<&Anchor>, wanted: Wanted) -> Result<Rendered> {
         let count = known.map_or(0, |known| usize::try_from(known.text).unwrap_or(usize::MAX));
-        let left_out = if is_whole { 0 } else { count };
-        let mut session = match self {
+        if let (Store::Database(path), Some(known), Wanted::RestAtOnce) = (self, known, wanted)
+            && let (Ok(rows), Ok(check)) = (serde_json::from_str(&known.more), u64::from_str_radix(&known.check, 16))
+            && let Some(session) = database::added(path, session_id, &rows)?
+        {
+            let rendered = lines_of(session_id, session, Some(known), (count, check));
+            return Ok(Rendered { is_granted: true, ..rendered });
+        }
+        let left_out = if wanted == Wanted::Whole { 0 } else { count };
+        let session = match self {
             Store::Database(path) => database::session(path, session_id, left_out)?,
             Store::Files(root) => from_files(root, session_id),
         };
-        let holds = known.is_some_and(|known| session.check(count).as_ref() == Some(&known.check));
+        let holds = known.is_some_and(|known| session.check((0, 0), count).as_ref() == Some(&known.check));
         if left_out > 0 && !holds {
-            return self.read(session_id, None, true);
+            return self.read(session_id, None, Wanted::Whole);
         }
-        let known = known.filter(|_| left_out > 0);
         if session.info.is_null() && session.messages.is_empty() && left_out == 0 {
             return Err(Error::new(Kind::Missing, format!("OpenCode has no session '{session_id}'")));
         }
-        if session.info.is_null() {
-            session.info = json!({ "id": session_id });
-        }
-        // The last message may still be written, with its tool's result.
-        let total = session.digests.len().saturating_sub(1);
-        let check = session.check(total).filter(|_| total > 0 && !session.messages.is_empty());
-        let mut document = json!({ "info": session.info, "messages": session.messages });
-        if !session.summaries.is_empty() {
-            document[LATER] = json!({ "summaries": session.summaries });
-        }
-        let mut lines = document::lines(document, "messages", 2, "\n")
-            .ok_or_else(|| Error::new(Kind::Corrupt, format!("session '{session_id}' is no document")))?;
-        if known.is_some() {
-            lines.drain(..lines.find_byte(b'\n').map_or(0, |end| end + 1));
-        }
-        let of_list = without_last_line(&lines[..without_last_line(&lines)]);
-        let total = check.map(|check| (of_list, total as u64, check));
-        let rendered = Rendered::of_lines(lines, known, total);
-        Ok(Rendered { holds, anchor: rendered.anchor.or_else(|| known.cloned()), ..rendered })
+        let rendered = lines_of(session_id, session, known.filter(|_| left_out > 0), (0, 0));
+        Ok(Rendered { holds, ..rendered })
     }
 }
 
-/// What a store has of a session.
-#[derive(Default)]
-pub struct Session {
-    /// What is said about the whole; null if nothing is.
-    pub info: Value,
-    /// Its messages, without those that are known.
-    pub messages: Vec<Value>,
-    /// What was added to prompts later, by the ids of their messages.
-    pub summaries: Map<String, Value>,
-    /// A digest of each message, with those that are known; none if nothing tells whether they have changed.
-    pub digests: Vec<u64>,
+/// Makes lines of what is behind the messages that are `known`. `before` tells how many were not looked at, and what they
+/// are known by.
+fn lines_of(session_id: &str, session: Session, known: Option<&Anchor>, before: (usize, u64)) -> Rendered {
+    // The last message may still be written, with its tool's result.
+    let total = (before.0 + session.digests.len()).saturating_sub(1);
+    let check = session.check(before, total).filter(|_| total > 0 && !session.messages.is_empty());
+    let info = if session.info.is_null() { json!({ "id": session_id }) } else { session.info };
+    let mut around = json!({ "info": info, "messages": [] });
+    if !session.summaries.is_empty() {
+        around[LATER] = json!({ "summaries": session.summaries });
+    }
+    let mut lines = document::lines(&session.messages, &around, "messages", 2, "\n");
+    if known.is_some() {
+        lines.drain(..lines.find_byte(b'\n').map_or(0, |end| end + 1));
+    }
+    let of_list = without_last_line(&lines[..without_last_line(&lines)]);
+    let mut rendered = Rendered::of_lines(lines, known, check.map(|check| (of_list, total as u64, check)));
+    if let (Some(anchor), Some(rows)) = (&mut rendered.anchor, &session.rows) {
+        anchor.more = serde_json::to_string(rows).unwrap_or_default();
+    }
+    Rendered { anchor: rendered.anchor.or_else(|| known.cloned()), ..rendered }
 }
 
 impl Session {
-    /// Returns what the first messages are known by; `None` if there are not so many.
-    fn check(&self, count: usize) -> Option<String> {
-        let bytes: Vec<u8> = self.digests.get(..count)?.iter().flat_map(|digest| digest.to_le_bytes()).collect();
-        Some(format!("{:016x}", XxHash3_64::oneshot(&bytes)))
+    /// Returns what the first messages are known by; `None` if there are not so many. `before` says how many were not
+    /// looked at, and what those are known by.
+    fn check(&self, before: (usize, u64), count: usize) -> Option<String> {
+        let digests = self.digests.get(..count.checked_sub(before.0)?)?;
+        let chained = |check, digest: &u64| XxHash3_64::oneshot_with_seed(check, &digest.to_le_bytes());
+        Some(format!("{:016x}", digests.iter().fold(before.1, chained)))
     }
 }
 
@@ -233,7 +234,7 @@ fn from_files(root: &Path, session_id: &str) -> Session {
     let mut session = Session::default();
     let known = files_of_sessions(root).find(|path| path.ends_with(&own)).and_then(|path| read(&path));
     session.info = known.unwrap_or_default();
-    let mut messages: Vec<(Option<i64>, String, Value)> = Vec::new();
+    let mut messages: Vec<(Option<i64>, String, String)> = Vec::new();
     for mut info in place::entries(&root.join("message").join(session_id)).iter().filter_map(|path| read(path)) {
         let Some(id) = id_of(&info) else { continue };
         let mut parts: Vec<Value> =
@@ -243,7 +244,7 @@ fn from_files(root: &Path, session_id: &str) -> Session {
         if let Some(info) = info.as_object_mut().filter(|info| info.get("role").is_some_and(|role| role == "user")) {
             session.summaries.extend(info.shift_remove("summary").map(|summary| (id.clone(), summary)));
         }
-        messages.push((created, id, json!({ "info": info, "parts": parts })));
+        messages.push((created, id, json!({ "info": info, "parts": parts }).to_string()));
     }
     messages.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
     session.messages = messages.into_iter().map(|(_, _, message)| message).collect();

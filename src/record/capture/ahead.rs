@@ -1,11 +1,12 @@
 //! What a second thread does ahead. While this one opens the repository and looks around, it finds out whether the
 //! stored part of long transcripts is still the same, makes lines of what is new in a document, and redacts what is new.
-//! What is new in a file of lines it compresses while this one counts it. Only Git's hook after a commit has it: nobody
-//! waits for what agents' own hooks store.
+//! What is new it compresses while this one counts it. Whether a document begins as it did it finds out last, while this
+//! one records what is new. Only Git's hook after a commit has it: nobody waits for what agents' own hooks store.
 //!
 //! All of it is only likely to be wanted: what nobody asks for is lost, and what is not done ahead is done when needed.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::hash::Hasher as _;
 use std::io::{Cursor, Read, Seek, SeekFrom};
@@ -18,7 +19,7 @@ use twox_hash::XxHash3_64;
 
 use super::Redaction;
 use super::piece::{Lines, PIECE_BYTES, Piece, ReadSeek, each_step};
-use crate::agent::{self, Anchor};
+use crate::agent::{self, Agent, Anchor, Found, Rendered, Wanted};
 use crate::archive::segment;
 use crate::record::beside;
 use crate::record::state::{Base, Live};
@@ -30,15 +31,17 @@ const LONG_BYTES: u64 = 512 << 10;
 /// its work, or with the process.
 pub struct Ahead {
     known: RefCell<Vec<Known>>,
+    recent: RefCell<Vec<(String, Receiver<Vec<Found>>)>>,
     redaction: Sender<Redaction>,
 }
 
 /// What is known of a transcript by and by.
 pub struct Known {
+    agent: String,
     path: PathBuf,
     /// `None` if it is no file: a session in a database is read as it is at one moment.
     stamp: Option<Stamp>,
-    form: Form<Receiver<XxHash3_64>, Receiver<Vec<u8>>, Receiver<Anchor>>,
+    form: Form<Receiver<XxHash3_64>, Receiver<NewLines>, Receiver<Anchor>>,
     piece: Receiver<Arc<Piece>>,
     frame: Cell<Option<Receiver<Vec<u8>>>>,
 }
@@ -51,39 +54,33 @@ enum Form<D, L, A> {
     Document { known: Anchor, lines: L, anchor: A },
 }
 
+/// The lines of a document behind its stored beginning.
+pub struct NewLines {
+    pub lines: Vec<u8>,
+    /// Where those about the list's elements end, counted from the document's beginning on.
+    pub list_end: u64,
+    /// Whether that beginning is taken for granted.
+    pub is_granted: bool,
+}
+
 /// A piece that was redacted ahead.
 pub struct Ready {
     /// What is new.
     pub piece: Arc<Piece>,
-    frame: Frame,
-}
-
-enum Frame {
-    /// The other thread makes it.
-    Coming(Receiver<Vec<u8>>),
-    Here(Vec<u8>),
+    frame: Receiver<Vec<u8>>,
 }
 
 impl Ready {
     /// Returns the frame of its segment; waits for it.
     pub fn frame(self) -> Option<Vec<u8>> {
-        match self.frame {
-            Frame::Coming(frame) => frame.recv().ok(),
-            Frame::Here(frame) => Some(frame),
-        }
-    }
-
-    /// Makes the frame in this thread.
-    pub fn compressed(self) -> Option<Self> {
-        let frame = segment::compress(self.piece.redacted()).ok()?;
-        Some(Ready { frame: Frame::Here(frame), ..self })
+        self.frame.recv().ok()
     }
 }
 
 /// What the thread has of a transcript: what it reads, and who waits for what.
 struct Work {
     live: Live,
-    form: Form<SyncSender<XxHash3_64>, SyncSender<Vec<u8>>, SyncSender<Anchor>>,
+    form: Form<SyncSender<XxHash3_64>, SyncSender<NewLines>, SyncSender<Anchor>>,
     piece: SyncSender<Arc<Piece>>,
     frame: SyncSender<Vec<u8>>,
 }
@@ -92,15 +89,38 @@ struct Work {
 type Stamp = (u64, u64, u64, i64, i64);
 
 impl Ahead {
-    /// Starts with the long transcripts among these that have news; `None` if there is none.
-    pub fn start(sessions: Vec<Live>) -> Option<Self> {
+    /// Starts with the long transcripts among these that have news; `None` if there is none. `look_around` finds the sessions
+    /// that an agent wrote lately: where it keeps them in databases, those are opened once.
+    pub fn start(sessions: Vec<Live>, look_around: impl Fn(&dyn Agent) -> Vec<Found> + Send + 'static) -> Option<Self> {
         let (known, work): (Vec<_>, Vec<_>) = sessions.into_iter().filter_map(watch).unzip();
         if work.is_empty() {
             return None;
         }
+        let documents = known.iter().filter(|known| matches!(known.form, Form::Document { .. }));
+        let names: BTreeSet<String> = documents.map(|known| known.agent.clone()).collect();
+        let (recent, around): (Vec<_>, Vec<_>) = names
+            .into_iter()
+            .map(|name| {
+                let (sender, receiver) = sync_channel(1);
+                ((name.clone(), receiver), (name, sender))
+            })
+            .unzip();
         let (redaction, redactions) = channel();
-        beside::spawn(move || do_all(work, &redactions)).ok()?;
-        Some(Ahead { known: RefCell::new(known), redaction })
+        let work = move || {
+            for (name, sender) in around {
+                let _ = agent::find(&name).map(|agent| sender.send(look_around(agent)));
+            }
+            do_all(work, &redactions);
+        };
+        beside::spawn(work).ok()?;
+        Some(Ahead { known: RefCell::new(known), recent: RefCell::new(recent), redaction })
+    }
+
+    /// Returns the sessions that an agent wrote lately, once, if the thread has looked for them; waits for it.
+    pub fn recent(&self, agent: &str) -> Option<Vec<Found>> {
+        let mut recent = self.recent.borrow_mut();
+        let place = recent.iter().position(|(name, _)| name == agent)?;
+        recent.swap_remove(place).1.recv().ok()
     }
 
     /// Says with what to redact.
@@ -137,7 +157,7 @@ impl Known {
 
     /// Returns the lines of the document behind the stored beginning, once; waits for them. `None` if they are not those
     /// behind `base`: while this process waited for another, that may have stored more.
-    pub fn rest(&self, base: &Base) -> Option<Vec<u8>> {
+    pub fn rest(&self, base: &Base) -> Option<NewLines> {
         match &self.form {
             Form::Document { known, lines, .. } if *known == base.anchor => lines.recv().ok(),
             _ => None,
@@ -155,7 +175,7 @@ impl Known {
     /// Returns what follows them, once, if it is one piece; waits for it.
     pub fn piece(&self) -> Option<Ready> {
         let frame = self.frame.take()?;
-        Some(Ready { piece: self.piece.recv().ok()?, frame: Frame::Coming(frame) })
+        Some(Ready { piece: self.piece.recv().ok()?, frame })
     }
 }
 
@@ -185,7 +205,8 @@ fn watch(live: Live) -> Option<(Known, Work)> {
         let same_file = Arc::clone(&file);
         (Form::File { file, stored, digest: receiver }, Form::File { file: same_file, stored, digest })
     };
-    let known = Known { path, stamp, form: ours, piece: pieces, frame: Cell::new(Some(frames)) };
+    let known =
+        Known { agent: live.agent.clone(), path, stamp, form: ours, piece: pieces, frame: Cell::new(Some(frames)) };
     Some((known, Work { live, form: theirs, piece, frame }))
 }
 
@@ -197,25 +218,27 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
         news.push(match form {
             Form::File { file, stored, digest } => {
                 digests.push((Positioned::at_start(&file), stored, digest));
-                News { text: Text::File(file), stored, piece, frame: Some(frame) }
+                News { text: Text::File(file), stored, piece, frame }
             }
             Form::Document { known, lines, anchor } => {
                 let Some(agent) = agent::find(&live.agent) else { continue };
-                let text = if let Some(rest) = agent.read_rest(&live.transcript, &known) {
-                    let text = rest.lines().to_vec();
+                let new = if let Some(rest) = agent.read_rest(&live.transcript, &known) {
+                    let new = NewLines { lines: rest.lines().to_vec(), list_end: rest.list_end(), is_granted: false };
                     proofs.push((rest, anchor));
-                    text
-                } else if let Ok(rendered) = agent.read_on(&live.transcript, Some(&known), false)
+                    new
+                } else if let Ok(rendered) = agent.read_on(&live.transcript, Some(&known), Wanted::RestAtOnce)
                     && let (true, Some(proved)) = (rendered.skipped == known.lines, rendered.anchor)
                 {
+                    let Rendered { lines, is_granted, .. } = rendered;
+                    let new = NewLines { lines, list_end: proved.lines, is_granted };
                     let _ = anchor.send(proved);
-                    rendered.lines
+                    new
                 } else {
                     continue;
                 };
-                let _ = lines.send(text.clone());
-                // The proof takes so long that who waits for it makes the frame.
-                News { text: Text::Lines(text), stored: known.lines, piece, frame: None }
+                let text = Text::Lines(new.lines.clone());
+                let _ = lines.send(new);
+                News { text, stored: known.lines, piece, frame }
             }
         });
     }
@@ -257,7 +280,7 @@ struct News {
     text: Text,
     stored: u64,
     piece: SyncSender<Arc<Piece>>,
-    frame: Option<SyncSender<Vec<u8>>>,
+    frame: SyncSender<Vec<u8>>,
 }
 
 /// Where the lines are.
@@ -273,7 +296,7 @@ fn send_pieces(news: Vec<News>, redaction: &Redaction) -> Vec<(Arc<Piece>, SyncS
     let send = |news: News| {
         let piece = piece(news.text, news.stored, redaction)?;
         let _ = news.piece.send(Arc::clone(&piece));
-        Some((piece, news.frame?))
+        Some((piece, news.frame))
     };
     news.into_iter().filter_map(send).collect()
 }

@@ -19,12 +19,12 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
-pub use self::ahead::Ahead;
-use self::ahead::{Known, Ready};
+pub use self::ahead::{Ahead, Known};
+use self::ahead::{NewLines, Ready};
 pub use self::piece::MAX_LINE_BYTES;
 use self::piece::{Lines, PIECE_BYTES, Piece, ReadSeek};
 use super::state::{Base, Head, Mark, Progress};
-use crate::agent::{Agent, Anchor, Rendered};
+use crate::agent::{Agent, Anchor, Rendered, Wanted};
 use crate::archive::segment::{self, TARGET_BYTES};
 use crate::archive::{Archive, Header, hex};
 use crate::error::{Error, Result};
@@ -88,8 +88,16 @@ pub struct Reading<'a> {
     time: Option<Time>,
     /// Whether the lines were made of a document.
     is_document: bool,
+    /// Where the lines about a document's list end, if it can be gone on with from there.
+    list_end: Option<u64>,
     /// From where the next reading of this document can go on, once it is stored.
     anchor: Option<Anchor>,
+    /// What still finds that out; until then the stored beginning passes for what it was.
+    proof: Option<Known>,
+    /// Whether nobody does: the beginning was not looked at.
+    is_granted: bool,
+    /// The length of the stored lines about the list, once they are written.
+    list_bytes: Option<u64>,
     /// The beginning of it that need not be read again, where there is one.
     base: Option<Base>,
     /// The length of the stored transcript where what was read begins.
@@ -121,14 +129,13 @@ impl<'a> Reading<'a> {
         redaction: &Redaction,
         progress: &Progress,
         transcript: &Path,
-        ahead: Option<&Ahead>,
+        known: Option<Known>,
     ) -> Result<Self> {
         let is_document = agent.is_rendered(transcript);
         if is_document && transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
             // It is not gone: what is archived must not pass for all of it.
             return Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
         }
-        let known = ahead.and_then(|ahead| ahead.take(transcript));
         let opened = match is_document {
             true => Self::of_document(agent, key, redaction, transcript, progress, known),
             false => Self::of_file(agent, key, redaction, transcript, known),
@@ -178,21 +185,29 @@ impl<'a> Reading<'a> {
     ) -> Result<Self> {
         let continued = progress.continued_base();
         let rest = continued.and_then(|base| {
-            let lines = known.as_ref()?.rest(base)?;
-            Some(Rendered { skipped: base.anchor.lines, lines, holds: true, anchor: None })
+            let NewLines { lines, list_end, is_granted } = known.as_ref()?.rest(base)?;
+            Some((
+                Rendered { skipped: base.anchor.lines, lines, holds: true, anchor: None, is_granted },
+                Some(list_end),
+            ))
         });
-        let (rendered, known) = match rest {
-            Some(rest) => (rest, known),
+        let (mut rendered, list_end, known) = match rest {
+            Some((rest, list_end)) => (rest, list_end, known),
             None => {
                 let anchor = progress.base.as_ref().map(|base| &base.anchor);
-                (agent.read_on(transcript, anchor, continued.is_none())?, None)
+                let wanted = if continued.is_some() { Wanted::Rest } else { Wanted::Whole };
+                let rendered = agent.read_on(transcript, anchor, wanted)?;
+                let list_end = rendered.anchor.as_ref().map(|anchor| anchor.lines);
+                (rendered, list_end, None)
             }
         };
         let base = progress.base.clone().filter(|_| rendered.holds);
-        let lines = Lines::new(Box::new(Cursor::new(rendered.lines)), rendered.skipped, redaction)?;
+        let lines =
+            Lines::new(Box::new(Cursor::new(std::mem::take(&mut rendered.lines))), rendered.skipped, redaction)?;
         let reading = Self::of_lines(agent, key, lines);
         let start_bytes = base.as_ref().filter(|_| reading.lines.start() > 0).map_or(0, |base| base.bytes);
-        Ok(Reading { is_document: true, anchor: rendered.anchor, base, start_bytes, known, ..reading })
+        let Rendered { anchor, is_granted, .. } = rendered;
+        Ok(Reading { is_document: true, list_end, anchor, is_granted, base, start_bytes, known, ..reading })
     }
 
     /// Does the same for a transcript in memory.
@@ -229,7 +244,11 @@ impl<'a> Reading<'a> {
             check: XxHash3_64::new(),
             time: None,
             is_document: false,
+            list_end: None,
             anchor: None,
+            proof: None,
+            is_granted: false,
+            list_bytes: None,
             base: None,
             start_bytes: 0,
             head: None,
@@ -251,11 +270,7 @@ impl<'a> Reading<'a> {
             && let Some(known) = self.known.take()
         {
             self.count_ahead(&known, self.lines.start(), progress)?;
-            self.ready = self.ready.take().and_then(Ready::compressed);
-            self.anchor = known.anchor();
-            if self.anchor.is_none() {
-                return Ok(false);
-            }
+            self.proof = Some(known);
         }
         let whole = Head { bytes: progress.stored.bytes, raw, digest: digest.clone(), check: check.clone() };
         for head in [Some(&whole), progress.head.as_ref()].into_iter().flatten() {
@@ -474,7 +489,7 @@ impl<'a> Reading<'a> {
             if piece.is_empty() {
                 break;
             }
-            let list_end = self.anchor.as_ref().map(|anchor| anchor.lines);
+            let list_end = self.list_end.filter(|_| self.list_bytes.is_none());
             let is_last = piece.end() == until && self.is_document;
             let known = list_end.filter(|end| is_last && (self.kept..=until).contains(end));
             let known = known.and_then(|end| Some((piece.offset(end)?, (end - self.kept) as usize)));
@@ -486,8 +501,7 @@ impl<'a> Reading<'a> {
             self.digest.update(&body[..head]);
             self.check.write(&piece.lines()[..raw]);
             if list_end == Some(self.kept + raw as u64) {
-                let bytes = self.kept_bytes + head as u64;
-                self.base = self.anchor.take().map(|anchor| Base { bytes, anchor });
+                self.list_bytes = Some(self.kept_bytes + head as u64);
                 self.check = XxHash3_64::new();
             }
             self.head = self.is_document.then(|| Head {
@@ -555,7 +569,33 @@ impl<'a> Reading<'a> {
         progress.stored = Mark { segment, bytes: self.parent_bytes, raw: is_level.then_some(self.kept) };
         progress.digest = is_level.then(|| hex(&self.digest.serialize()));
         progress.check = is_level.then(|| hex_of(&self.check));
-        progress.base = self.base.clone().filter(|_| is_level);
+        let base = match self.list_bytes {
+            Some(bytes) => self.anchor.clone().map(|anchor| Base { bytes, anchor }),
+            None => self.base.clone(),
+        };
+        progress.base = base.filter(|_| is_level);
+    }
+
+    /// Says whether a document was taken to begin as it did, without a look.
+    pub fn is_granted(&self) -> bool {
+        self.is_granted
+    }
+
+    /// Waits until it is known whether a document begins as it did when that was stored, and brings `progress` up to date
+    /// with it. If it does not, what is stored and recorded is another document: it is to be read anew, and `false` is
+    /// returned.
+    pub fn settle(&mut self, progress: &mut Progress) -> bool {
+        let Some(known) = self.proof.take() else { return true };
+        self.anchor = known.anchor();
+        if self.anchor.is_some() {
+            if self.list_bytes.is_some() {
+                self.update(progress);
+            }
+            return true;
+        }
+        (progress.check, progress.digest, progress.head, progress.base) = (None, None, None, None);
+        progress.stamp = None;
+        false
     }
 
     /// Returns the SHA-256, in hex, of the transcript as it is stored.

@@ -174,6 +174,12 @@ fn a_long_document_goes_on_beside_the_hook() {
     thread.messages[1000]["content"][0]["text"] = "other words".into();
     thread.says("after a change");
     thread.commits();
+    // Words of the same length are not seen at once.
+    thread.messages[500]["content"][0]["text"] = format!("005 {}", "words and words ".repeat(30)).into();
+    thread.says("after another change");
+    thread.commits();
+    thread.messages[500]["content"][0]["text"] = format!("050 {}", "words and words ".repeat(30)).into();
+    thread.commits();
     thread.says("going on");
     thread.commits();
     assert_eq!(scratch.record("HEAD")["messages"], 1);

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
-use shiftlog::agent::{self, Agent};
+use shiftlog::agent::{self, Agent, Wanted};
 
 use super::{come_back, counted, fake_program, files_below, fixture, goes_on, survive_payloads, told};
-use crate::support::Scratch;
+use crate::support::{Scratch, feed};
 
 const ID: &str = "ses_1bf8a86b1ffeNAd6lVyuCurdUt";
 const PLUGIN: &str = ".opencode/plugins/shiftlog.js";
@@ -409,7 +409,7 @@ fn messages_that_are_known_are_read_again_only_if_they_have_changed() {
     running.message(ID, "msg_01", &user, &[words("add a"), words("please")]);
     running.step("msg_02", "a.txt", None);
     let path = Running::path(&scratch).join(ID);
-    let before = opencode().read_on(&path, None, true).unwrap();
+    let before = opencode().read_on(&path, None, Wanted::Whole).unwrap();
     assert!(goes_on(opencode(), &path, &before), "nothing new");
     running.step("msg_02", "a.txt", Some("done"));
     assert!(goes_on(opencode(), &path, &before), "the call that made the commit has its answer");
@@ -431,4 +431,123 @@ fn messages_that_are_known_are_read_again_only_if_they_have_changed() {
     assert!(!goes_on(opencode(), &path, &before));
     change("DELETE FROM message WHERE id != 'msg_02'");
     assert!(!goes_on(opencode(), &path, &before));
+}
+
+/// Reads at once what follows, and checks that it is what a whole reading has there. Says whether the beginning was taken
+/// for granted.
+#[track_caller]
+fn is_read_at_once(path: &Path, before: &agent::Rendered) -> bool {
+    let whole = opencode().read_on(path, None, Wanted::Whole).unwrap();
+    let rest = opencode().read_on(path, before.anchor.as_ref(), Wanted::RestAtOnce).unwrap();
+    let new = &whole.lines[usize::try_from(rest.skipped).unwrap()..];
+    assert_eq!(String::from_utf8_lossy(&rest.lines), String::from_utf8_lossy(new));
+    assert_eq!(rest.anchor, whole.anchor);
+    rest.is_granted
+}
+
+#[test]
+fn what_was_added_is_read_at_once_unless_something_speaks_against_it() {
+    let scratch = Scratch::new();
+    let running = Running::new(&scratch);
+    let says = |id: &str| running.message(ID, id, &json!({ "role": "user" }), &[json!({ "type": "text", "text": id })]);
+    let change = |query: &str| assert!(running.database.execute(query, []).unwrap() > 0, "{query}");
+    let path = Running::path(&scratch).join(ID);
+    let read = || opencode().read_on(&path, None, Wanted::Whole).unwrap();
+    running.message("ses_other", "msg_00", &json!({ "role": "user" }), &[]);
+    ["msg_01", "msg_02", "msg_03"].into_iter().for_each(says);
+    running.step("msg_04", "a.txt", None);
+    let before = read();
+    assert!(is_read_at_once(&path, &before), "nothing new");
+    running.step("msg_04", "a.txt", Some("done"));
+    ["msg_05", "msg_06"].into_iter().for_each(says);
+    assert!(is_read_at_once(&path, &before));
+    let before = read();
+    says("msg_07");
+    assert!(is_read_at_once(&path, &before));
+    // Nobody looks at the words of what is known, until somebody has the time.
+    let rest = |wanted| opencode().read_on(&path, before.anchor.as_ref(), wanted).unwrap();
+    change("UPDATE part SET data = replace(data, 'msg_01', 'msg_10') WHERE message_id = 'msg_01'");
+    assert!(rest(Wanted::RestAtOnce).is_granted);
+    assert_eq!(rest(Wanted::Rest).skipped, 0);
+    change("UPDATE part SET data = replace(data, 'msg_10', 'msg_01') WHERE message_id = 'msg_01'");
+    // What was added to prompts is told again each time.
+    change("UPDATE message SET data = replace(data, '{', '{\"summary\":{\"title\":\"a file\"},') WHERE id = 'msg_02'");
+    let before = read();
+    says("msg_08");
+    assert!(is_read_at_once(&path, &before));
+    for (query, back) in [
+        (
+            "UPDATE part SET session_id = 'x' WHERE message_id = 'msg_03'",
+            "UPDATE part SET session_id = '@' WHERE session_id = 'x'",
+        ),
+        (
+            "UPDATE message SET session_id = 'x' WHERE id = 'msg_03'",
+            "UPDATE message SET session_id = '@' WHERE session_id = 'x'",
+        ),
+        (
+            "UPDATE part SET message_id = 'msg_01' WHERE message_id = 'msg_08'",
+            "UPDATE part SET message_id = 'msg_08' WHERE id = 'prt_msg_08_0'",
+        ),
+        (
+            "UPDATE message SET time_created = 0 WHERE id = 'msg_08'",
+            "UPDATE message SET time_created = (SELECT max(time_created) FROM message) + 1 WHERE id = 'msg_08'",
+        ),
+    ] {
+        change(query);
+        assert!(!is_read_at_once(&path, &before), "{query}");
+        change(&back.replace('@', ID));
+        assert!(is_read_at_once(&path, &before), "{back}");
+    }
+    // Numbers of rows are given out again.
+    change("DELETE FROM message WHERE id > 'msg_05'");
+    change("DELETE FROM part WHERE message_id > 'msg_05'");
+    ["msg_11", "msg_12", "msg_13", "msg_14"].into_iter().for_each(says);
+    assert!(!is_read_at_once(&path, &before));
+    let before = read();
+    says("msg_15");
+    change("DELETE FROM message WHERE session_id = 'ses_other'");
+    change("VACUUM");
+    is_read_at_once(&path, &before);
+    assert!(is_read_at_once(&path, &read()));
+}
+
+#[test]
+fn what_a_commit_took_for_granted_is_looked_at_when_the_session_ends() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=opencode", "-q"]).ok();
+    let running = Running::new(&scratch);
+    let says = |id: &str| {
+        let words = format!("{id} {}", "words and words ".repeat(3000));
+        running.message(ID, id, &json!({ "role": "user" }), &[json!({ "type": "text", "text": words })]);
+    };
+    let hook = |event: &str| {
+        let payload = json!({ "session_id": ID, "cwd": scratch.top }).to_string();
+        feed(scratch.command("git-shiftlog--hook", &scratch.top).args(["opencode", event]), payload.as_bytes()).ok();
+    };
+    let commit = |id: &str| {
+        says(id);
+        scratch.commit("a", id, id);
+        assert!(scratch.raw("HEAD", &[]).contains(id), "{}", scratch.log());
+    };
+    let path = Running::path(&scratch).join(ID);
+    let is_as_it_is = || {
+        let whole = opencode().read(&path).unwrap();
+        scratch.raw("HEAD", &["--full"]) == String::from_utf8_lossy(&opencode().native(&whole))
+    };
+    (10..30).for_each(|number| says(&format!("msg_{number}")));
+    hook("UserPromptSubmit");
+    commit("msg_30");
+    commit("msg_31");
+    // The last message may have changed, and is told again.
+    assert_eq!(scratch.record("HEAD")["messages"], 2);
+    assert!(is_as_it_is());
+    let query = "UPDATE part SET data = replace(data, 'msg_11', 'msg_99') WHERE message_id = 'msg_11'";
+    running.database.execute(query, []).unwrap();
+    commit("msg_32");
+    assert_eq!(scratch.record("HEAD")["messages"], 2);
+    assert!(!is_as_it_is(), "it was not looked at");
+    hook("SessionEnd");
+    commit("msg_33");
+    assert!(is_as_it_is());
+    scratch.assert_sound();
 }
