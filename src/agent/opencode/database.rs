@@ -43,11 +43,10 @@ pub struct Rows {
     has_summaries: bool,
 }
 
-/// Where some rows of a session end in a table.
+/// The last of some rows of a session in a table.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 struct End {
-    count: u64,
-    /// The number of the last of them, its id, and when it was made.
+    /// The number of the row, its id, and when it was made.
     rowid: i64,
     id: String,
     time: i64,
@@ -55,7 +54,6 @@ struct End {
 
 impl End {
     fn add(&mut self, rowid: i64, id: &[u8], time: i64) {
-        self.count += 1;
         if rowid > self.rowid {
             (self.rowid, self.time) = (rowid, time);
             self.id.clear();
@@ -63,18 +61,13 @@ impl End {
         }
     }
 
-    /// Says whether the rows up to there are as many as they were, and end with the same. Numbers are given out again:
-    /// that of a row that is gone, or all when the database is tidied up.
+    /// Says whether the row is still there. Numbers are given out again: that of a row that is gone, or all when the
+    /// database is tidied up.
     fn is_there(&self, database: &Connection, table: &str, session_id: &str) -> Result<bool> {
-        let query = format!(
-            "SELECT count(*), (SELECT id FROM {table} WHERE rowid = ?2) FROM {table}
-            WHERE session_id = ?1 AND rowid <= ?2"
-        );
-        let mut is_there = false;
-        sqlite::each(database, &query, (session_id, self.rowid), |row| {
-            let count = row.get_ref(0).map_err(unreadable)?.as_i64().unwrap_or(-1);
-            is_there =
-                u64::try_from(count) == Ok(self.count) && (self.count == 0 || text(row, 1)? == self.id.as_bytes());
+        let query = format!("SELECT id FROM {table} WHERE rowid = ?1 AND session_id = ?2");
+        let mut is_there = self.rowid == 0;
+        sqlite::each(database, &query, (self.rowid, session_id), |row| {
+            is_there = text(row, 0)? == self.id.as_bytes();
             Ok(())
         })?;
         Ok(is_there)
@@ -92,19 +85,20 @@ pub fn session(path: &Path, session_id: &str, known: usize) -> Result<Session> {
     let database = database.unchecked_transaction().map_err(unreadable)?;
     let mut reader = Reader::new(&database, session_id, known)?;
     // In the order in which they were made they are in the table already, as a rule.
-    if !reader.read_messages("")? {
+    let rowid = rowid(&database, "message");
+    if !reader.read_messages(rowid, "")? {
         reader = Reader::new(&database, session_id, known)?;
-        reader.read_messages("ORDER BY time_created, id")?;
+        reader.read_messages(rowid, "ORDER BY time_created, id")?;
     }
-    reader.read_parts("")?;
+    reader.read_parts(self::rowid(&database, "part"), "")?;
     if reader.session.info.is_null() && reader.session.digests.is_empty() {
         return Err(Error::new(Kind::Missing, format!("the database has no session '{session_id}'")));
     }
     Ok(reader.finish())
 }
 
-/// Reads the messages of a session that come behind those that are known; `None` if it is not clear that those are still
-/// there, and all of what comes behind them is new messages. Costs a look at an index, for each message.
+/// Reads the messages of a session that come behind those that are known; `None` if the last of those is not there any
+/// more, or if something else than new messages comes behind it. Costs as much as there is to read.
 ///
 /// # Errors
 ///
@@ -119,10 +113,10 @@ pub fn added(path: &Path, session_id: &str, known: &Rows) -> Result<Option<Sessi
     }
     let mut reader = Reader { rows: known.clone(), ..Reader::new(&database, session_id, 0)? };
     let (messages, parts) = (known.messages.rowid, known.parts.rowid);
-    let is_sorted = reader.read_messages(&format!("AND rowid > {messages}"))?;
+    let is_sorted = reader.read_messages("rowid", &format!("AND rowid > {messages}"))?;
     let before = (known.messages.time, known.messages.id.as_bytes());
     let follows = reader.messages.first().is_some_and(|(id, time, _)| (*time, id.as_slice()) > before);
-    if !(is_sorted && follows && reader.read_parts(&format!("AND rowid > {parts}"))?) {
+    if !(is_sorted && follows && reader.read_parts("rowid", &format!("AND rowid > {parts}"))?) {
         return Ok(None);
     }
     if known.has_summaries {
@@ -165,8 +159,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Reads the messages that a condition names; says whether they come in the order in which they were made.
-    fn read_messages(&mut self, condition: &str) -> Result<bool> {
-        let rowid = rowid(self.database, "message");
+    fn read_messages(&mut self, rowid: &str, condition: &str) -> Result<bool> {
         let query = format!("SELECT id, data, time_created, {rowid} FROM message WHERE session_id = ?1 {condition}");
         let mut is_sorted = true;
         sqlite::each(self.database, &query, [self.session_id], |row| {
@@ -186,8 +179,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Reads the parts that a condition names; says whether each is one of a message that was read.
-    fn read_parts(&mut self, condition: &str) -> Result<bool> {
-        let rowid = rowid(self.database, "part");
+    fn read_parts(&mut self, rowid: &str, condition: &str) -> Result<bool> {
         let query = format!("SELECT message_id, id, data, {rowid} FROM part WHERE session_id = ?1 {condition}");
         let ids = std::mem::take(&mut self.messages);
         let mut places = Places { messages: &ids, next: 0, all: None };

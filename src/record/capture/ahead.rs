@@ -27,6 +27,9 @@ use crate::record::state::{Base, Live};
 /// From how much stored text on a thread is worth while.
 const LONG_BYTES: u64 = 512 << 10;
 
+/// How much memory the thread needs at least for a transcript in a database.
+const ROOM_BYTES: usize = 1 << 20;
+
 /// A thread that works ahead, on the transcripts of the sessions themselves: their sub-agents' are short. It ends with
 /// its work, or with the process.
 pub struct Ahead {
@@ -77,6 +80,16 @@ impl Ready {
     }
 }
 
+/// Makes the memory of this thread one stretch from the beginning.
+///
+/// The allocator of the GNU C library lets a thread have it page by page, with a system call for each. What is larger than
+/// anything before it is no part of that memory; once that is given back, as much may be, and stays.
+fn make_room() {
+    for bytes in [2 * ROOM_BYTES, ROOM_BYTES] {
+        drop(std::hint::black_box(Vec::<u8>::with_capacity(bytes)));
+    }
+}
+
 /// What the thread has of a transcript: what it reads, and who waits for what.
 struct Work {
     live: Live,
@@ -98,6 +111,8 @@ impl Ahead {
         }
         let documents = known.iter().filter(|known| matches!(known.form, Form::Document { .. }));
         let names: BTreeSet<String> = documents.map(|known| known.agent.clone()).collect();
+        let is_in_database = |name: &String| agent::find(name).is_some_and(|agent| agent.list().is_none());
+        let needs_room = names.iter().any(is_in_database);
         let (recent, around): (Vec<_>, Vec<_>) = names
             .into_iter()
             .map(|name| {
@@ -107,6 +122,9 @@ impl Ahead {
             .unzip();
         let (redaction, redactions) = channel();
         let work = move || {
+            if needs_room {
+                make_room();
+            }
             for (name, sender) in around {
                 let _ = agent::find(&name).map(|agent| sender.send(look_around(agent)));
             }

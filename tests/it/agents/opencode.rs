@@ -477,11 +477,11 @@ fn what_was_added_is_read_at_once_unless_something_speaks_against_it() {
     assert!(is_read_at_once(&path, &before));
     for (query, back) in [
         (
-            "UPDATE part SET session_id = 'x' WHERE message_id = 'msg_03'",
+            "UPDATE part SET session_id = 'x' WHERE message_id = 'msg_06'",
             "UPDATE part SET session_id = '@' WHERE session_id = 'x'",
         ),
         (
-            "UPDATE message SET session_id = 'x' WHERE id = 'msg_03'",
+            "UPDATE message SET session_id = 'x' WHERE id = 'msg_06'",
             "UPDATE message SET session_id = '@' WHERE session_id = 'x'",
         ),
         (
