@@ -1,0 +1,22 @@
+//! Links what unwinds the stack into the programs, where the C compiler has it as an archive: a program that needs one
+//! library less starts a tenth of a millisecond sooner, which is a thirtieth of what a hook takes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let is_gnu = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
+    if !is_gnu || variable("HOST") != variable("TARGET") {
+        return;
+    }
+    let linker = std::env::var("RUSTC_LINKER").unwrap_or_else(|_| "cc".into());
+    // Where it has none, it prints the bare name.
+    let printed = Command::new(linker).arg("-print-file-name=libgcc_eh.a").output();
+    let archive = printed.ok().and_then(|printed| String::from_utf8(printed.stdout).ok()).map(PathBuf::from);
+    if let Some(folder) = archive.as_deref().filter(|archive| archive.is_absolute()).and_then(Path::parent) {
+        println!("cargo::rustc-link-search=native={}", folder.display());
+        println!("cargo::rustc-link-lib=static:-bundle=gcc_eh");
+    }
+}
