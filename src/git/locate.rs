@@ -24,6 +24,8 @@ pub fn locate(directory: &Path) -> Option<Location> {
             let named = std::env::var_os("GIT_WORK_TREE").map(|tree| directory.join(tree));
             Some(named.unwrap_or_else(|| directory.to_owned()))
         }),
+        // Git runs its hooks there; to go through all that could be costs five times as much.
+        None if is_git_dir(&directory.join(".git")) => (directory.join(".git"), Some(directory.to_owned())),
         None => {
             let options = gix::discover::upwards::Options {
                 trust: gix::discover::upwards::TrustPolicy::Assume(gix::sec::Trust::Full),
@@ -43,4 +45,8 @@ pub fn locate(directory: &Path) -> Option<Location> {
         },
     };
     git_dir.is_dir().then_some(Location { git_dir, common_dir, worktree })
+}
+
+fn is_git_dir(path: &Path) -> bool {
+    path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir()
 }

@@ -4,6 +4,7 @@
 //! OpenCode adds rows, and what it changes is in the last message, which is never among the known ones.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use bstr::ByteSlice as _;
@@ -284,21 +285,22 @@ fn number(row: &Row<'_>, column: usize) -> Result<i64> {
 
 /// Returns what a row holds as JSON in one line, with the ids before it, which stand in columns of their own.
 fn with_data(ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> String {
-    let ids: Map<String, Value> = ids.iter().map(|(name, id)| ((*name).to_owned(), id.to_str_lossy().into())).collect();
     // Mostly it is JSON in one line already, and has no ids.
     let is_plain = |text: &str| {
-        serde_json::from_str(text)
-            .is_ok_and(|Ids { id, session, message }| id.is_none() && session.is_none() && message.is_none())
+        let has_none = |ids: Ids| ids.id.is_none() && ids.session.is_none() && ids.message.is_none();
+        !has_summary && !text.contains('\n') && serde_json::from_str(text).is_ok_and(has_none)
     };
-    let members = data.to_str().ok().and_then(|text| text.strip_prefix("{\""));
-    if let Some(members) = members.filter(|text| !has_summary && !text.contains('\n'))
-        && data.to_str().is_ok_and(is_plain)
-    {
-        let mut text = Value::Object(ids).to_string();
-        text.pop();
-        return text + ",\"" + members;
+    if let Some(members) = data.to_str().ok().filter(|text| is_plain(text)).and_then(|text| text.strip_prefix("{\"")) {
+        let mut line = String::with_capacity(data.len() + 128);
+        for (name, id) in ids {
+            line.push(if line.is_empty() { '{' } else { ',' });
+            // Writing to a string never fails.
+            let _ = write!(line, "\"{name}\":{}", Value::from(id.to_str_lossy()));
+        }
+        return line + ",\"" + members;
     }
-    let mut object = ids;
+    let mut object: Map<String, Value> =
+        ids.iter().map(|(name, id)| ((*name).to_owned(), id.to_str_lossy().into())).collect();
     if let Some(Value::Object(data)) = record::parse(&data.to_str_lossy()) {
         for (name, value) in data.into_iter().filter(|(name, _)| !has_summary || name != "summary") {
             object.entry(name).or_insert(value);
