@@ -11,7 +11,8 @@ use bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-use super::{first_line, in_one_piece, taken_apart, tokens};
+use super::text::tokens;
+use super::{first_line, in_one_piece, taken_apart};
 use crate::transcript::without_last_line;
 
 /// How far a list may be from the beginning of its document.

@@ -5,8 +5,8 @@
 //! document back byte for byte; where that cannot be, it stays in one piece.
 
 mod continued;
+mod text;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
@@ -15,14 +15,12 @@ use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
 pub use self::continued::{Anchor, Rendered, Rest, Wanted, read};
+use self::text::{parts, spelt, squeezed, tokens};
 use super::json;
 use crate::transcript::without_last_line;
 
 /// How our lines begin.
 const HEAD: &[u8] = b"{\"shiftlog\":";
-
-/// Nothing nested deeper is indented: the indentation of a few brackets would outgrow everything else.
-const MAX_DEPTH: usize = 128;
 
 /// Returns a document as lines; `list` is the member that holds its messages, or empty if the document is that list.
 pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
@@ -213,143 +211,12 @@ fn indent(document: &[u8]) -> usize {
     }
 }
 
-/// Returns the tokens of a JSON text with their places: strings, brackets, commas, colons and what else is not
-/// whitespace. Any text has some.
-fn tokens(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let mut next = 0;
-    std::iter::from_fn(move || {
-        next += text[next..].iter().position(|byte| !is_whitespace(*byte))?;
-        let start = next;
-        let rest = &text[start..];
-        next += match rest[0] {
-            b'"' => string_length(rest),
-            byte if is_punctuation(byte) => 1,
-            _ => rest.iter().position(|byte| ends_word(*byte)).unwrap_or(rest.len()),
-        };
-        Some((start, &text[start..next]))
-    })
-}
-
-fn is_whitespace(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
-}
-
-fn is_punctuation(byte: u8) -> bool {
-    matches!(byte, b'[' | b']' | b'{' | b'}' | b',' | b':')
-}
-
-fn ends_word(byte: u8) -> bool {
-    byte == b'"' || is_whitespace(byte) || is_punctuation(byte)
-}
-
-/// Returns the length of the string that a text begins with; one that does not end takes all of it.
-fn string_length(text: &[u8]) -> usize {
-    let mut length = 1;
-    while let Some(found) = text.get(length..).and_then(|rest| rest.find_byteset(b"\"\\")) {
-        length += found + 1;
-        if text[length - 1] == b'"' {
-            return length;
-        }
-        // What follows a backslash ends nothing.
-        length += 1;
-    }
-    text.len()
-}
-
-/// Returns a JSON text with other whitespace between its tokens: this indentation, or none at all for 0; `None` if a bracket
-/// closes that was not opened.
-fn spelt(text: &[u8], indent: usize) -> Option<Vec<u8>> {
-    if indent == 0 {
-        return squeezed(text).map(Cow::into_owned);
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut depth = 0_usize;
-    let mut last: &[u8] = b"";
-    for (_, token) in tokens(text) {
-        let closes = matches!(token, b"]" | b"}");
-        if closes {
-            depth = depth.checked_sub(1)?;
-        }
-        let breaks = match last {
-            b"" => false,
-            b"[" | b"{" => !closes,
-            b"," => true,
-            _ => closes,
-        };
-        if breaks {
-            bytes.push(b'\n');
-            bytes.resize(bytes.len() + depth * indent, b' ');
-        }
-        bytes.extend_from_slice(token);
-        match token {
-            b"[" | b"{" => depth += 1,
-            b":" => bytes.push(b' '),
-            _ => {}
-        }
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        last = token;
-    }
-    Some(bytes)
-}
-
-/// Returns a JSON text without whitespace between its tokens.
-fn squeezed(text: &[u8]) -> Option<Cow<'_, [u8]>> {
-    let mut bytes = Vec::new();
-    let mut depth = 0_usize;
-    // What stands together is copied together.
-    let mut run = 0..0;
-    for (start, token) in tokens(text) {
-        match token {
-            b"[" | b"{" => depth += 1,
-            b"]" | b"}" => depth = depth.checked_sub(1)?,
-            _ => {}
-        }
-        if start != run.end {
-            bytes.extend_from_slice(&text[run]);
-            run = start..start;
-        }
-        run.end = start + token.len();
-    }
-    if run == (0..text.len()) {
-        return Some(Cow::Borrowed(text));
-    }
-    bytes.extend_from_slice(&text[run]);
-    Some(Cow::Owned(bytes))
-}
-
 /// Returns the place of the list in a document without whitespace; where a member comes twice, the last one counts.
 fn place(document: &[u8], list: &str) -> Option<Range<usize>> {
     let name = format!("{}:", json!(list));
     let is_list = |member: &Range<usize>| document[member.clone()].starts_with(name.as_bytes());
     let member = parts(document)?.into_iter().rfind(is_list)?;
     Some(member.start + name.len()..member.end)
-}
-
-/// Returns the places of what the commas of an array or object separate: one, which is empty, if it has nothing.
-fn parts(text: &[u8]) -> Option<Vec<Range<usize>>> {
-    if !matches!(text.first()?, b'[' | b'{') {
-        return None;
-    }
-    let mut parts = Vec::new();
-    let mut start = 1;
-    let mut depth = 0_usize;
-    for (place, token) in tokens(text) {
-        match token {
-            b"[" | b"{" => depth += 1,
-            b"]" | b"}" => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 || depth == 1 && token == b"," {
-            parts.push(start..place);
-            start = place + 1;
-        }
-        if depth == 0 {
-            return (start == text.len()).then_some(parts);
-        }
-    }
-    None
 }
 
 /// Visits the elements of a document's list and then what is around them, in such lines or in the document itself; with

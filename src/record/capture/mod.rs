@@ -6,6 +6,8 @@
 
 mod ahead;
 mod piece;
+mod resume;
+mod store;
 
 use std::fs::File;
 use std::hash::Hasher as _;
@@ -13,9 +15,7 @@ use std::io::Cursor;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
-use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
@@ -25,13 +25,12 @@ pub use self::piece::MAX_LINE_BYTES;
 use self::piece::{Lines, PIECE_BYTES, Piece, ReadSeek};
 use super::state::{Base, Head, Mark, Progress};
 use crate::agent::{Agent, Anchor, Rendered, Wanted};
-use crate::archive::segment::{self, TARGET_BYTES};
-use crate::archive::{Archive, Header, hex};
+use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::git::ObjectId;
 use crate::git::date::Time;
 use crate::redact::Redactor;
-use crate::transcript::{Part, SessionKey, Tally, complete_lines, without_last_line};
+use crate::transcript::{Part, SessionKey, Tally, complete_lines};
 
 /// How much is read at once where only a digest or a count is wanted: little enough to stay in the processor's cache.
 const STEP_BYTES: usize = 64 << 10;
@@ -258,103 +257,6 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Takes up where `progress` says, if the stored part of the agent's file is still the same.
-    fn resume(&mut self, progress: &Progress) -> Result<bool> {
-        let (Some(check), Some(digest), Some(raw)) = (&progress.check, &progress.digest, progress.stored.raw) else {
-            return Ok(false);
-        };
-        if self.base != progress.base {
-            return Ok(false);
-        }
-        if self.is_document
-            && let Some(known) = self.known.take()
-        {
-            self.count_ahead(&known, self.lines.start(), progress)?;
-            self.proof = Some(known);
-        }
-        let whole = Head { bytes: progress.stored.bytes, raw, digest: digest.clone(), check: check.clone() };
-        for head in [Some(&whole), progress.head.as_ref()].into_iter().flatten() {
-            if self.resume_at(head, progress)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn resume_at(&mut self, head: &Head, progress: &Progress) -> Result<bool> {
-        let parent = parse_id(progress.stored.segment.as_deref());
-        // Of what was removed for good nothing may be left, and yet it counts as stored.
-        let has_parent = parent.is_some() || (head.bytes == 0 && head.raw > 0);
-        let start = self.base.as_ref().map_or(0, |base| base.anchor.lines);
-        let is_there = (start..=self.end()).contains(&head.raw);
-        let (Some(digest), true, true) = (restore_digest(&head.digest), has_parent, is_there) else {
-            return Ok(false);
-        };
-        let known = self.known.take();
-        if let Some(known) = &known {
-            self.count_ahead(known, head.raw, progress)?;
-        }
-        let seen = match known.and_then(|known| known.digest(head.raw)) {
-            Some(seen) => seen,
-            None => {
-                let mut seen = XxHash3_64::new();
-                self.lines.each_step(start, head.raw, |bytes| seen.write(bytes))?;
-                seen
-            }
-        };
-        if hex_of(&seen) != head.check {
-            if !self.is_document {
-                (self.ready, self.counted) = (None, None);
-            }
-            return Ok(false);
-        }
-        (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
-        (self.kept, self.kept_bytes, self.parent_bytes) = (head.raw, head.bytes, progress.stored.bytes);
-        Ok(true)
-    }
-
-    /// Counts what most likely will be asked for, while the other thread looks at what is stored.
-    fn count_ahead(&mut self, known: &Known, from: u64, progress: &Progress) -> Result<()> {
-        self.ready = known.piece();
-        let to = self.end();
-        if progress.recorded.raw >= Some(from) && from < to {
-            self.counted = Some((from, to, self.survey(from, to)?));
-        }
-        Ok(())
-    }
-
-    /// Finds the longest common beginning with what the archive has. Without a redactor that cannot be told, nor is
-    /// anything stored then.
-    fn compare(&mut self, archive: &Archive<'_>, progress: &Progress) -> Result<()> {
-        if self.lines.can_redact().is_err() {
-            return Ok(());
-        }
-        let known = parse_id(progress.stored.segment.as_deref());
-        let Some(newest) = known.map_or_else(|| archive.newest(&self.key), |id| Ok(Some(id)))? else { return Ok(()) };
-        self.parent = Some(newest);
-        self.parent_bytes = archive.header(newest)?.total_bytes();
-        let stored = archive.transcript(newest);
-        // Across a gap nothing can be compared; what comes then is stored anew, from the beginning.
-        let stored = if stored.problems.is_empty() { stored.bytes() } else { Vec::new() };
-        let mut rest = &stored[..];
-        while self.kept < self.end() {
-            let piece = self.piece(self.kept, self.end(), PIECE_BYTES)?;
-            let redacted = piece.redacted();
-            let common = redacted.iter().zip(rest).take_while(|(a, b)| a == b).count();
-            let kept = complete_lines(&redacted[..common]);
-            let position = piece.position(kept);
-            self.digest.update(&redacted[..kept]);
-            self.check.write(&piece.lines()[..(position - self.kept) as usize]);
-            self.kept = position;
-            self.kept_bytes += kept as u64;
-            rest = &rest[kept..];
-            if kept < redacted.len() || piece.is_empty() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Returns a piece; see [`Lines::piece`].
     fn piece(&mut self, from: u64, to: u64, target: usize) -> Result<Arc<Piece>> {
         match &self.ready {
@@ -448,168 +350,6 @@ impl<'a> Reading<'a> {
         Ok(survey)
     }
 
-    /// Stores everything up to the line end at `until` and brings `progress` up to date.
-    ///
-    /// New text of more than 8 MiB becomes several segments.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::add`]; `progress` is then unchanged.
-    pub fn store(
-        &mut self,
-        archive: &Archive<'_>,
-        progress: &mut Progress,
-        until: u64,
-        deadline: Instant,
-    ) -> Result<()> {
-        let segment_ids = self.write(archive, until)?;
-        if !segment_ids.is_empty() {
-            archive.add(&self.key, &segment_ids, deadline)?;
-        }
-        self.update(progress);
-        Ok(())
-    }
-
-    /// Sets when the transcript was captured, for what was captured long ago.
-    pub fn captured_at(self, time: Time) -> Self {
-        Reading { time: Some(time), ..self }
-    }
-
-    /// Writes segments with everything up to the line end at `until`, and returns them: nothing reaches them yet.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::write`], or if nothing can be redacted.
-    pub fn write(&mut self, archive: &Archive<'_>, until: u64) -> Result<Vec<ObjectId>> {
-        self.lines.can_redact()?;
-        let mut segment_ids = Vec::new();
-        while self.kept < until {
-            let piece = self.piece(self.kept, until, TARGET_BYTES)?;
-            let body = piece.redacted();
-            if piece.is_empty() {
-                break;
-            }
-            let list_end = self.list_end.filter(|_| self.list_bytes.is_none());
-            let is_last = piece.end() == until && self.is_document;
-            let known = list_end.filter(|end| is_last && (self.kept..=until).contains(end));
-            let known = known.and_then(|end| Some((piece.offset(end)?, (end - self.kept) as usize)));
-            let (head, raw) = match known {
-                Some(known) => known,
-                None if is_last => (without_last_line(body), without_last_line(piece.lines())),
-                None => (0, 0),
-            };
-            self.digest.update(&body[..head]);
-            self.check.write(&piece.lines()[..raw]);
-            if list_end == Some(self.kept + raw as u64) {
-                self.list_bytes = Some(self.kept_bytes + head as u64);
-                self.check = XxHash3_64::new();
-            }
-            self.head = self.is_document.then(|| Head {
-                bytes: self.kept_bytes + head as u64,
-                raw: self.kept + raw as u64,
-                digest: hex(&self.digest.serialize()),
-                check: hex_of(&self.check),
-            });
-            self.digest.update(&body[head..]);
-            self.check.write(&piece.lines()[raw..]);
-            let ready = self.ready.take().filter(|ready| Arc::ptr_eq(&ready.piece, &piece));
-            let frame = ready.and_then(Ready::frame).map_or_else(|| segment::compress(body), Ok)?;
-            let segment_id = archive.write_frame(&self.header(body.len() as u64), &frame)?;
-            segment_ids.push(segment_id);
-            self.parent = Some(segment_id);
-            self.kept = piece.end();
-            self.kept_bytes += body.len() as u64;
-            self.parent_bytes = self.kept_bytes;
-        }
-        Ok(segment_ids)
-    }
-
-    /// Makes the transcript end where it is kept, though what is stored goes on: with the segment of the chain that
-    /// ends there, or a new one without bytes, which is returned. Does nothing if nothing else is stored.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::write`].
-    pub fn cut(&mut self, archive: &Archive<'_>) -> Result<Option<ObjectId>> {
-        let Some(parent) = self.parent.filter(|_| self.kept_bytes < self.parent_bytes) else { return Ok(None) };
-        let header = self.header(0);
-        let (links, _) = archive.chain(parent, None);
-        let ends_here = |link: &&crate::archive::Link| {
-            link.header.total_bytes() == self.kept_bytes && link.header.sha256 == header.sha256
-        };
-        let known = links.iter().find(ends_here).map(|link| link.segment_id);
-        let new = if known.is_none() { Some(archive.write(&header, b"")?) } else { None };
-        self.parent = known.or(new);
-        self.parent_bytes = self.kept_bytes;
-        Ok(new)
-    }
-
-    /// Returns the header of a segment that adds so many bytes to what is kept; they are in the digest already.
-    fn header(&self, bytes: u64) -> Header {
-        Header {
-            shiftlog: 1,
-            agent: self.key.agent.clone(),
-            session: self.key.id.clone(),
-            parent: self.parent.map(|id| id.to_string()),
-            keep: self.kept_bytes,
-            bytes,
-            sha256: hex(&self.digest.clone().finalize()),
-            time: self.time.unwrap_or_else(Time::now).to_rfc3339(),
-        }
-    }
-
-    /// Brings `progress` up to date with what is written.
-    pub fn update(&self, progress: &mut Progress) {
-        let is_level = self.kept_bytes == self.parent_bytes;
-        let segment = self.parent.map(|id| id.to_string());
-        // What was known is about what was stored.
-        if segment != progress.stored.segment {
-            progress.head.clone_from(&self.head);
-        }
-        progress.stored = Mark { segment, bytes: self.parent_bytes, raw: is_level.then_some(self.kept) };
-        progress.digest = is_level.then(|| hex(&self.digest.serialize()));
-        progress.check = is_level.then(|| hex_of(&self.check));
-        let base = match self.list_bytes {
-            Some(bytes) => self.anchor.clone().map(|anchor| Base { bytes, anchor }),
-            None => self.base.clone(),
-        };
-        progress.base = base.filter(|_| is_level);
-    }
-
-    /// Says whether a document was taken to begin as it did, without a look.
-    pub fn is_granted(&self) -> bool {
-        self.is_granted
-    }
-
-    /// Waits until it is known whether a document begins as it did when that was stored, and brings `progress` up to date
-    /// with it. If it does not, what is stored and recorded is another document: it is to be read anew, and `false` is
-    /// returned.
-    pub fn settle(&mut self, progress: &mut Progress) -> bool {
-        let Some(known) = self.proof.take() else { return true };
-        self.anchor = known.anchor();
-        if self.anchor.is_some() {
-            if self.list_bytes.is_some() {
-                self.update(progress);
-            }
-            return true;
-        }
-        (progress.check, progress.digest, progress.head, progress.base) = (None, None, None, None);
-        progress.stamp = None;
-        false
-    }
-
-    /// Returns the SHA-256, in hex, of the transcript as it is stored.
-    ///
-    /// # Errors
-    ///
-    /// If the archive's newest segment cannot be read, which only matters after the agent cut its file short.
-    pub fn stored_sha256(&self, archive: &Archive<'_>) -> Result<String> {
-        match self.parent.filter(|_| self.kept_bytes != self.parent_bytes) {
-            Some(parent) => Ok(archive.header(parent)?.sha256),
-            None => Ok(hex(&self.digest.clone().finalize())),
-        }
-    }
-
     /// Returns what stands between two positions, as it is to be stored.
     ///
     /// # Errors
@@ -671,11 +411,4 @@ fn hex_of(check: &XxHash3_64) -> String {
 
 fn parse_id(hex: Option<&str>) -> Option<ObjectId> {
     ObjectId::from_hex(hex?.as_bytes()).ok()
-}
-
-fn restore_digest(hex: &str) -> Option<Sha256> {
-    let digits = hex.as_bytes().chunks_exact(2);
-    let bytes: Option<Vec<u8>> =
-        digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect();
-    Sha256::deserialize(bytes?.as_slice().try_into().ok()?).ok()
 }

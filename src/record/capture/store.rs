@@ -1,0 +1,183 @@
+//! Storing what is new of a transcript.
+
+use std::hash::Hasher as _;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sha2::Digest as _;
+use sha2::digest::common::hazmat::SerializableState as _;
+use twox_hash::XxHash3_64;
+
+use super::ahead::Ready;
+use super::{Reading, hex_of};
+use crate::archive::segment::{self, TARGET_BYTES};
+use crate::archive::{Archive, Header, hex};
+use crate::error::Result;
+use crate::git::ObjectId;
+use crate::git::date::Time;
+use crate::record::state::{Base, Head, Mark, Progress};
+use crate::transcript::without_last_line;
+
+impl Reading<'_> {
+    /// Stores everything up to the line end at `until` and brings `progress` up to date.
+    ///
+    /// New text of more than 8 MiB becomes several segments.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::add`]; `progress` is then unchanged.
+    pub fn store(
+        &mut self,
+        archive: &Archive<'_>,
+        progress: &mut Progress,
+        until: u64,
+        deadline: Instant,
+    ) -> Result<()> {
+        let segment_ids = self.write(archive, until)?;
+        if !segment_ids.is_empty() {
+            archive.add(&self.key, &segment_ids, deadline)?;
+        }
+        self.update(progress);
+        Ok(())
+    }
+
+    /// Sets when the transcript was captured, for what was captured long ago.
+    pub fn captured_at(self, time: Time) -> Self {
+        Reading { time: Some(time), ..self }
+    }
+
+    /// Writes segments with everything up to the line end at `until`, and returns them: nothing reaches them yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::write`], or if nothing can be redacted.
+    pub fn write(&mut self, archive: &Archive<'_>, until: u64) -> Result<Vec<ObjectId>> {
+        self.lines.can_redact()?;
+        let mut segment_ids = Vec::new();
+        while self.kept < until {
+            let piece = self.piece(self.kept, until, TARGET_BYTES)?;
+            let body = piece.redacted();
+            if piece.is_empty() {
+                break;
+            }
+            let list_end = self.list_end.filter(|_| self.list_bytes.is_none());
+            let is_last = piece.end() == until && self.is_document;
+            let known = list_end.filter(|end| is_last && (self.kept..=until).contains(end));
+            let known = known.and_then(|end| Some((piece.offset(end)?, (end - self.kept) as usize)));
+            let (head, raw) = match known {
+                Some(known) => known,
+                None if is_last => (without_last_line(body), without_last_line(piece.lines())),
+                None => (0, 0),
+            };
+            self.digest.update(&body[..head]);
+            self.check.write(&piece.lines()[..raw]);
+            if list_end == Some(self.kept + raw as u64) {
+                self.list_bytes = Some(self.kept_bytes + head as u64);
+                self.check = XxHash3_64::new();
+            }
+            self.head = self.is_document.then(|| Head {
+                bytes: self.kept_bytes + head as u64,
+                raw: self.kept + raw as u64,
+                digest: hex(&self.digest.serialize()),
+                check: hex_of(&self.check),
+            });
+            self.digest.update(&body[head..]);
+            self.check.write(&piece.lines()[raw..]);
+            let ready = self.ready.take().filter(|ready| Arc::ptr_eq(&ready.piece, &piece));
+            let frame = ready.and_then(Ready::frame).map_or_else(|| segment::compress(body), Ok)?;
+            let segment_id = archive.write_frame(&self.header(body.len() as u64), &frame)?;
+            segment_ids.push(segment_id);
+            self.parent = Some(segment_id);
+            self.kept = piece.end();
+            self.kept_bytes += body.len() as u64;
+            self.parent_bytes = self.kept_bytes;
+        }
+        Ok(segment_ids)
+    }
+
+    /// Makes the transcript end where it is kept, though what is stored goes on: with the segment of the chain that
+    /// ends there, or a new one without bytes, which is returned. Does nothing if nothing else is stored.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::write`].
+    pub fn cut(&mut self, archive: &Archive<'_>) -> Result<Option<ObjectId>> {
+        let Some(parent) = self.parent.filter(|_| self.kept_bytes < self.parent_bytes) else { return Ok(None) };
+        let header = self.header(0);
+        let (links, _) = archive.chain(parent, None);
+        let ends_here = |link: &&crate::archive::Link| {
+            link.header.total_bytes() == self.kept_bytes && link.header.sha256 == header.sha256
+        };
+        let known = links.iter().find(ends_here).map(|link| link.segment_id);
+        let new = if known.is_none() { Some(archive.write(&header, b"")?) } else { None };
+        self.parent = known.or(new);
+        self.parent_bytes = self.kept_bytes;
+        Ok(new)
+    }
+
+    /// Returns the header of a segment that adds so many bytes to what is kept; they are in the digest already.
+    fn header(&self, bytes: u64) -> Header {
+        Header {
+            shiftlog: 1,
+            agent: self.key.agent.clone(),
+            session: self.key.id.clone(),
+            parent: self.parent.map(|id| id.to_string()),
+            keep: self.kept_bytes,
+            bytes,
+            sha256: hex(&self.digest.clone().finalize()),
+            time: self.time.unwrap_or_else(Time::now).to_rfc3339(),
+        }
+    }
+
+    /// Brings `progress` up to date with what is written.
+    pub fn update(&self, progress: &mut Progress) {
+        let is_level = self.kept_bytes == self.parent_bytes;
+        let segment = self.parent.map(|id| id.to_string());
+        // What was known is about what was stored.
+        if segment != progress.stored.segment {
+            progress.head.clone_from(&self.head);
+        }
+        progress.stored = Mark { segment, bytes: self.parent_bytes, raw: is_level.then_some(self.kept) };
+        progress.digest = is_level.then(|| hex(&self.digest.serialize()));
+        progress.check = is_level.then(|| hex_of(&self.check));
+        let base = match self.list_bytes {
+            Some(bytes) => self.anchor.clone().map(|anchor| Base { bytes, anchor }),
+            None => self.base.clone(),
+        };
+        progress.base = base.filter(|_| is_level);
+    }
+
+    /// Says whether a document was taken to begin as it did, without a look.
+    pub fn is_granted(&self) -> bool {
+        self.is_granted
+    }
+
+    /// Waits until it is known whether a document begins as it did when that was stored, and brings `progress` up to date
+    /// with it. If it does not, what is stored and recorded is another document: it is to be read anew, and `false` is
+    /// returned.
+    pub fn settle(&mut self, progress: &mut Progress) -> bool {
+        let Some(known) = self.proof.take() else { return true };
+        self.anchor = known.anchor();
+        if self.anchor.is_some() {
+            if self.list_bytes.is_some() {
+                self.update(progress);
+            }
+            return true;
+        }
+        (progress.check, progress.digest, progress.head, progress.base) = (None, None, None, None);
+        progress.stamp = None;
+        false
+    }
+
+    /// Returns the SHA-256, in hex, of the transcript as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// If the archive's newest segment cannot be read, which only matters after the agent cut its file short.
+    pub fn stored_sha256(&self, archive: &Archive<'_>) -> Result<String> {
+        match self.parent.filter(|_| self.kept_bytes != self.parent_bytes) {
+            Some(parent) => Ok(archive.header(parent)?.sha256),
+            None => Ok(hex(&self.digest.clone().finalize())),
+        }
+    }
+}
