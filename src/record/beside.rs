@@ -1,7 +1,12 @@
 //! Work that is done beside, on a second processor.
 
 use std::io::Result;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, yield_now};
+use std::time::{Duration, Instant};
+
+/// How long to stay awake for what is to come.
+const AWAKE: Duration = Duration::from_millis(5);
 
 /// Starts a thread that goes to another processor than this one's, where there is one.
 ///
@@ -26,6 +31,22 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
 ) -> Result<ScopedJoinHandle<'scope, T>> {
     // The thread may have to begin here, to leave.
     Builder::new().spawn_scoped(scope, elsewhere(work)).inspect(|_| yield_now())
+}
+
+/// Waits for what a thread sends; `None` if it ends without.
+///
+/// Whoever sleeps is woken where the other runs, and stays there: what both do from then on would be done one after the
+/// other. So this one stays awake for a while, and lets others go first.
+pub fn receive<T>(receiver: &Receiver<T>) -> Option<T> {
+    let start = Instant::now();
+    while start.elapsed() < AWAKE {
+        match receiver.try_recv() {
+            Ok(sent) => return Some(sent),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => yield_now(),
+        }
+    }
+    receiver.recv().ok()
 }
 
 /// Returns work that moves its thread away from the processor that this thread is on, and then does what it is for.

@@ -176,7 +176,13 @@ impl Beginning {
     /// Returns it if a root begins so.
     fn of(root: &[u8], known: &Anchor) -> Option<Self> {
         let count = usize::try_from(known.text).ok().filter(|count| *count > 0)?;
-        let mut beginning = Beginning::default();
+        // What was known can be more than there is.
+        let capacity = count.min(root.len() / NAMED_BYTES);
+        let mut beginning = Beginning {
+            children: Vec::with_capacity(capacity),
+            messages: Vec::with_capacity(capacity),
+            seen: Ids::with_capacity_and_hasher(capacity, BuildHasherDefault::default()),
+        };
         for id in run(root) {
             beginning.children.push(id);
             beginning.messages.extend(beginning.seen.insert(id).then_some(id));

@@ -76,7 +76,7 @@ pub struct Ready {
 impl Ready {
     /// Returns the frame of its segment; waits for it.
     pub fn frame(self) -> Option<Vec<u8>> {
-        self.frame.recv().ok()
+        beside::receive(&self.frame)
     }
 }
 
@@ -138,7 +138,7 @@ impl Ahead {
     pub fn recent(&self, agent: &str) -> Option<Vec<Found>> {
         let mut recent = self.recent.borrow_mut();
         let place = recent.iter().position(|(name, _)| name == agent)?;
-        recent.swap_remove(place).1.recv().ok()
+        beside::receive(&recent.swap_remove(place).1)
     }
 
     /// Says with what to redact.
@@ -168,7 +168,7 @@ impl Known {
     /// Returns XXH3 of the first `stored` bytes of it; waits for it. `None` if it is about more or less.
     pub fn digest(&self, stored: u64) -> Option<XxHash3_64> {
         match &self.form {
-            Form::File { stored: known, digest, .. } if *known == stored => digest.recv().ok(),
+            Form::File { stored: known, digest, .. } if *known == stored => beside::receive(digest),
             _ => None,
         }
     }
@@ -177,7 +177,7 @@ impl Known {
     /// behind `base`: while this process waited for another, that may have stored more.
     pub fn rest(&self, base: &Base) -> Option<NewLines> {
         match &self.form {
-            Form::Document { known, lines, .. } if *known == base.anchor => lines.recv().ok(),
+            Form::Document { known, lines, .. } if *known == base.anchor => beside::receive(lines),
             _ => None,
         }
     }
@@ -185,7 +185,7 @@ impl Known {
     /// Returns where the next reading of the document can go on, once, if that beginning is what it was; waits for it.
     pub fn anchor(&self) -> Option<Anchor> {
         match &self.form {
-            Form::Document { anchor, .. } => anchor.recv().ok(),
+            Form::Document { anchor, .. } => beside::receive(anchor),
             Form::File { .. } => None,
         }
     }
@@ -193,7 +193,7 @@ impl Known {
     /// Returns what follows them, once, if it is one piece; waits for it.
     pub fn piece(&self) -> Option<Ready> {
         let frame = self.frame.take()?;
-        Some(Ready { piece: self.piece.recv().ok()?, frame })
+        Some(Ready { piece: beside::receive(&self.piece)?, frame })
     }
 }
 
