@@ -260,8 +260,8 @@ pub trait Agent: Sync {
         Ok(if self.is_rendered(transcript) { self.lines(bytes) } else { bytes })
     }
 
-    /// Does the same, but may leave out the lines that were there at `known`, if they are still the same and not the whole
-    /// is wanted.
+    /// Does the same, but may leave out the lines that were there at `known`, if they are still the same, or taken for
+    /// that, and not the whole is wanted.
     ///
     /// # Errors
     ///

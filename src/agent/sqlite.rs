@@ -25,7 +25,7 @@ static LAST: Mutex<Option<(FileId, Connection)>> = Mutex::new(None);
 /// Which file it is: device and number.
 type FileId = (u64, u64);
 
-/// A database that is open; kept when it is dropped.
+/// A database that is open; kept when it is dropped, until another is or the process ends.
 pub struct Database {
     connection: Option<Connection>,
     /// Which it is, if it may be kept: one that is at rest is taken not to change.

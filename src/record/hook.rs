@@ -259,6 +259,13 @@ impl Recorder<'_> {
         {
             self.warn(error);
         }
+        // Nobody waits when a turn is over.
+        if is_turn_over
+            && live.progress.is_granted
+            && let Err(error) = self.look_again(live)
+        {
+            self.warn(error);
+        }
         if event == Event::SessionEnd {
             live.is_over = true;
             if let Err(error) = self.archive_session(live) {

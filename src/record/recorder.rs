@@ -248,22 +248,23 @@ impl<'r> Recorder<'r> {
     pub(super) fn record_stretch(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) {
         let before = progress.stored.clone();
         let kept = stretch.reading.kept_bytes();
-        if let Err(error) = self.try_record(stretch, progress) {
-            // What was stored before the failure need not be kept a second time.
-            let from = if progress.stored == before {
-                Mark { bytes: kept.min(before.bytes), raw: None, ..before }
-            } else {
-                progress.stored.clone()
-            };
-            let error = self.put_aside(stretch, from, error);
-            self.warn(error);
-        }
-        if !stretch.reading.settle(progress) {
-            self.record_anew(stretch, progress);
+        match self.try_record(stretch, progress) {
+            Ok(true) => {}
+            Err(error) if stretch.reading.prove() => {
+                // What was stored before the failure need not be kept a second time.
+                let from = if progress.stored == before {
+                    Mark { bytes: kept.min(before.bytes), raw: None, ..before }
+                } else {
+                    progress.stored.clone()
+                };
+                let error = self.put_aside(stretch, from, error);
+                self.warn(error);
+            }
+            Ok(false) | Err(_) => self.record_anew(stretch, progress),
         }
     }
 
-    /// Records a document again that was recorded though its beginning was no longer what it had been.
+    /// Records a document that turned out to begin otherwise than it did.
     fn record_anew(&mut self, stretch: &Stretch<'_>, progress: &mut Progress) {
         let Some(transcript) = &stretch.transcript else { return };
         let again = agent::named(&stretch.key.agent)
@@ -279,22 +280,25 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    fn try_record(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<()> {
+    /// Stores a stretch and records it; `false` if it turned out not to be what there is.
+    fn try_record(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<bool> {
         if self.purged.bars(&stretch.key) {
-            return Ok(());
+            return Ok(true);
         }
         let (kept, kept_bytes) = (stretch.reading.kept(), stretch.reading.kept_bytes());
-        stretch.reading.store(&self.archive, progress, stretch.until, self.deadline)?;
+        if !stretch.reading.store(&self.archive, progress, stretch.until, self.deadline)? {
+            return Ok(false);
+        }
         // What commits have beyond that is not part of the transcript any more.
         if kept_bytes < progress.recorded.bytes {
             (progress.recorded.bytes, progress.recorded.raw) = (kept_bytes, Some(kept));
         }
         crate::git::fault_point("archived");
         let Some(through) = progress.stored.segment.clone().filter(|_| !stretch.commit_ids.is_empty()) else {
-            return Ok(());
+            return Ok(true);
         };
         if Some(&through) == stretch.since.segment.as_ref() {
-            return Ok(());
+            return Ok(true);
         }
         let tally = &stretch.survey.tally;
         let record = Record {
@@ -333,14 +337,12 @@ impl<'r> Recorder<'r> {
         })?;
         crate::git::fault_point("recorded");
         progress.recorded = progress.stored.clone();
-        // What was taken for granted is looked at the next time.
-        let has_all = stretch.until == stretch.reading.end() && !stretch.reading.is_granted();
-        progress.stamp = stretch.stamp.filter(|_| has_all);
+        progress.stamp = stretch.stamp.filter(|_| stretch.until == stretch.reading.end());
         for commit_id in &stretch.commit_ids {
             self.state.log(&format!("recorded {} on {commit_id}, {} bytes", stretch.key, progress.stored.bytes));
             self.report.recorded.push((*commit_id, stretch.key.clone()));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Stores a transcript whole, and records its parts on commits: each goes from the end of the one before to its own
@@ -473,7 +475,7 @@ impl<'r> Recorder<'r> {
     ) -> Result<()> {
         let Some(mut stretch) = stretch else { return Ok(()) };
         stretch.commit_ids.extend(capture.commits.iter().filter_map(|hex| self.repo.parse_id(hex)));
-        self.try_record(&mut stretch, progress)
+        self.try_record(&mut stretch, progress).map(drop)
     }
 
     /// Writes down that a pending file is stored, and removes it.
@@ -522,8 +524,12 @@ impl<'r> Recorder<'r> {
         is_turn_over: bool,
         has_next: bool,
     ) -> Result<Option<Stretch<'static>>> {
-        let news = self.news(live)?;
+        let mut news = self.news(live)?;
         let Some(Open { commit, call }) = live.open.clone() else { return Ok(news) };
+        // Where it is to be cut only the document tells that there is.
+        if news.as_mut().is_some_and(|stretch| !stretch.reading.prove()) {
+            news = self.news(live)?;
+        }
         let short_id = commit.get(..7).unwrap_or(&commit);
         let is_the_one = |answer: &&super::capture::Answer| match &call {
             Some(call) => answer.call_id == *call,
@@ -551,6 +557,15 @@ impl<'r> Recorder<'r> {
         // It continues the record that is there, and so becomes one with it.
         self.record_stretch(&mut stretch, &mut live.progress);
         self.news(live)
+    }
+
+    /// Looks at what a commit took for granted; if it is not what it was, the next commit gets it anew.
+    pub(super) fn look_again(&mut self, live: &mut Live) -> Result<()> {
+        match self.news(live)? {
+            Some(stretch) if !stretch.reading.is_same() => live.progress.forget_beginning(),
+            _ => live.progress.is_granted = false,
+        }
+        Ok(())
     }
 
     /// Returns HEAD if it is an amended form of `commit_id`: another commit whose note ends with the same segment.

@@ -60,9 +60,18 @@ pub struct Progress {
     /// What the file of a transcript that is no file of lines was like when commits had all of it: size and time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<(u64, u64)>,
+    /// Whether the stored beginning was only taken for what it was; see [`Wanted::RestAtOnce`](agent::Wanted::RestAtOnce).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_granted: bool,
 }
 
 impl Progress {
+    /// Forgets what the stored beginning is known by: the next reading compares it word for word.
+    pub fn forget_beginning(&mut self) {
+        (self.check, self.digest, self.head, self.base, self.stamp) = (None, None, None, None, None);
+        self.is_granted = false;
+    }
+
     /// Returns the beginning of the document that need not be read to record what commits do not have.
     pub fn continued_base(&self) -> Option<&Base> {
         self.base.as_ref().filter(|base| self.recorded.raw >= Some(base.anchor.lines))

@@ -98,14 +98,14 @@ pub fn read(database: &Connection, known: Option<&Anchor>, wanted: Wanted) -> Re
         .collect();
     let root = |text: &String| id(serde_json::from_str::<Value>(text).ok()?.get("latestRootBlobId")?.as_str()?);
     let root = meta.iter().filter_map(|(_, decoded, _)| decoded.as_ref()).find_map(root);
+    if meta.is_empty() && ids(database, "SELECT id FROM blobs LIMIT 1")?.is_empty() {
+        return Err(Error::new(Kind::Missing, "the database has no chat"));
+    }
     let mut walk = Walk::new(database)?;
     let root = match root {
         Some(root) => walk.blob(root)?.map(|data| (root, data)),
         None => None,
     };
-    if meta.is_empty() && walk.names()?.is_empty() {
-        return Err(Error::new(Kind::Missing, "the database has no chat"));
-    }
     let data = root.as_ref().map_or(&[][..], |(_, data)| data);
     let beginning = known.and_then(|known| Beginning::of(data, known));
     if beginning.is_none() {

@@ -19,6 +19,9 @@ use self::text::{parts, spelt, squeezed, tokens};
 use super::json;
 use crate::transcript::without_last_line;
 
+/// How deep what becomes a part of a document may be nested itself: what is around it comes on top.
+const MAX_ROW_DEPTH: usize = 120;
+
 /// How our lines begin.
 const HEAD: &[u8] = b"{\"shiftlog\":";
 
@@ -49,6 +52,19 @@ fn taken_apart(document: &[u8], list: &str) -> Option<(Vec<u8>, Range<usize>)> {
     let is_same = || put_together(&lines).is_some_and(|whole| whole == document);
     debug_assert!(!is_cut || is_same(), "{}", document.as_bstr());
     (is_cut || is_same()).then_some((lines, outline.list.start..outline.elements_end))
+}
+
+/// Says whether JSON is nested so little that it can be read, and written as it was.
+pub fn is_readable(text: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    tokens(text).all(|(_, token)| {
+        match token {
+            b"[" | b"{" => depth += 1,
+            b"]" | b"}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth <= MAX_ROW_DEPTH
+    })
 }
 
 /// Returns a document as such lines, to be written with this indentation (0 for none) and this end: the elements of its

@@ -11,14 +11,17 @@ use bstr::ByteSlice as _;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use twox_hash::XxHash3_64;
 
-use super::super::json as record;
 use super::super::sqlite::{self, unreadable};
+use super::super::{document, json as record};
 use super::store::info;
 use crate::error::{Error, Kind, Result};
+
+/// What names the number of a row.
+const ROWID: &str = "rowid";
 
 /// What a store has of a session.
 #[derive(Default)]
@@ -86,20 +89,23 @@ pub fn session(path: &Path, session_id: &str, known: usize) -> Result<Session> {
     let database = database.unchecked_transaction().map_err(unreadable)?;
     let mut reader = Reader::new(&database, session_id, known)?;
     // In the order in which they were made they are in the table already, as a rule.
-    let rowid = rowid(&database, "message");
+    let (rowid, rowid_of_parts) = (rowid(&database, "message"), rowid(&database, "part"));
     if !reader.read_messages(rowid, "")? {
         reader = Reader::new(&database, session_id, known)?;
         reader.read_messages(rowid, "ORDER BY time_created, id")?;
     }
-    reader.read_parts(self::rowid(&database, "part"), "")?;
+    reader.read_parts(rowid_of_parts, "")?;
     if reader.session.info.is_null() && reader.session.digests.is_empty() {
         return Err(Error::new(Kind::Missing, format!("the database has no session '{session_id}'")));
     }
-    Ok(reader.finish())
+    let session = reader.finish();
+    let has_rowids = [rowid, rowid_of_parts] == [ROWID; 2];
+    Ok(Session { rows: session.rows.filter(|_| has_rowids), ..session })
 }
 
 /// Reads the messages of a session that come behind those that are known; `None` if the last of those is not there any
-/// more, or if something else than new messages comes behind it. Costs as much as there is to read.
+/// more, or if something else than new messages comes behind it. Costs as much as there is to read, a look at an index of
+/// all messages at most, and at the prompts if something was added to those later.
 ///
 /// # Errors
 ///
@@ -114,10 +120,10 @@ pub fn added(path: &Path, session_id: &str, known: &Rows) -> Result<Option<Sessi
     }
     let mut reader = Reader { rows: known.clone(), ..Reader::new(&database, session_id, 0)? };
     let (messages, parts) = (known.messages.rowid, known.parts.rowid);
-    let is_sorted = reader.read_messages("rowid", &format!("AND rowid > {messages}"))?;
+    let is_sorted = reader.read_messages(ROWID, &format!("AND rowid > {messages}"))?;
     let before = (known.messages.time, known.messages.id.as_bytes());
     let follows = reader.messages.first().is_some_and(|(id, time, _)| (*time, id.as_slice()) > before);
-    if !(is_sorted && follows && reader.read_parts("rowid", &format!("AND rowid > {parts}"))?) {
+    if !(is_sorted && follows && reader.read_parts(ROWID, &format!("AND rowid > {parts}"))?) {
         return Ok(None);
     }
     if known.has_summaries {
@@ -219,11 +225,10 @@ impl<'d> Reader<'d> {
 
     fn finish(mut self) -> Session {
         if let Some(((_, _, last), before)) = self.messages.split_last() {
-            let has_rowids = self.last_part > 0 && self.messages.iter().all(|(_, _, rowid)| *rowid > 0);
             before.iter().for_each(|(id, time, rowid)| self.rows.messages.add(*rowid, id, *time));
             let is_behind = *last > self.rows.messages.rowid && self.last_part > self.rows.parts.rowid;
             self.rows.has_summaries |= !self.session.summaries.is_empty();
-            self.session.rows = (has_rowids && is_behind).then_some(self.rows);
+            self.session.rows = is_behind.then_some(self.rows);
         }
         self.session
     }
@@ -267,7 +272,7 @@ fn digest(id: &[u8], data: &[u8]) -> u64 {
 
 /// Returns what names the number of a row; a table can have none.
 fn rowid(database: &Connection, table: &str) -> &'static str {
-    if database.prepare(&format!("SELECT rowid FROM {table}")).is_ok() { "rowid" } else { "NULL" }
+    if database.prepare(&format!("SELECT {ROWID} FROM {table}")).is_ok() { ROWID } else { "NULL" }
 }
 
 /// Returns a column as text; empty if it is none.
@@ -287,8 +292,10 @@ fn number(row: &Row<'_>, column: usize) -> Result<i64> {
 fn with_data(ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> String {
     // Mostly it is JSON in one line already, and has no ids.
     let is_plain = |text: &str| {
-        let has_none = |ids: Ids| ids.id.is_none() && ids.session.is_none() && ids.message.is_none();
-        !has_summary && !text.contains('\n') && serde_json::from_str(text).is_ok_and(has_none)
+        let has_none = |ids: Ids| !(ids.id.0 || ids.session.0 || ids.message.0);
+        // Half characters are written so.
+        let is_whole = !has_summary && !text.contains('\n') && !text.contains("\\ud");
+        is_whole && document::is_readable(text.as_bytes()) && serde_json::from_str(text).is_ok_and(has_none)
     };
     if let Some(members) = data.to_str().ok().filter(|text| is_plain(text)).and_then(|text| text.strip_prefix("{\"")) {
         let mut line = String::with_capacity(data.len() + 128);
@@ -301,7 +308,9 @@ fn with_data(ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> String {
     }
     let mut object: Map<String, Value> =
         ids.iter().map(|(name, id)| ((*name).to_owned(), id.to_str_lossy().into())).collect();
-    if let Some(Value::Object(data)) = record::parse(&data.to_str_lossy()) {
+    if document::is_readable(data)
+        && let Some(Value::Object(data)) = record::parse(&data.to_str_lossy())
+    {
         for (name, value) in data.into_iter().filter(|(name, _)| !has_summary || name != "summary") {
             object.entry(name).or_insert(value);
         }
@@ -312,9 +321,20 @@ fn with_data(ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> String {
 /// The ids that a row can hold, which its columns have as well.
 #[derive(Deserialize)]
 struct Ids {
-    id: Option<IgnoredAny>,
-    #[serde(rename = "sessionID")]
-    session: Option<IgnoredAny>,
-    #[serde(rename = "messageID")]
-    message: Option<IgnoredAny>,
+    #[serde(default)]
+    id: IsThere,
+    #[serde(default, rename = "sessionID")]
+    session: IsThere,
+    #[serde(default, rename = "messageID")]
+    message: IsThere,
+}
+
+/// Whether a member is there, whatever it is.
+#[derive(Default)]
+struct IsThere(bool);
+
+impl<'de> Deserialize<'de> for IsThere {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| IsThere(true))
+    }
 }

@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
 use twox_hash::XxHash3_64;
 
-use super::super::{Anchor, Rendered, Wanted, document, place, sqlite};
+use super::super::{Anchor, Rendered, Wanted, document, json as record, place, sqlite};
 use super::database::{self, Session};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
@@ -115,7 +115,7 @@ impl Store {
     }
 
     /// Returns a session as lines: what was said first stays as it is while the session grows. In a database, what is
-    /// known and still the same is left out, unless the whole is wanted.
+    /// known and still the same, or taken for that, is left out, unless the whole is wanted.
     ///
     /// What is added to a prompt after the answer, a summary of what came of it, goes to the end for that.
     ///
@@ -186,7 +186,7 @@ pub fn export(document: Vec<u8>) -> Vec<u8> {
     if !document.contains_str("\"shiftlog\"") {
         return document;
     }
-    let Ok(mut value) = serde_json::from_slice::<Value>(&document) else { return document };
+    let Some(mut value) = record::parse(&document.to_str_lossy()) else { return document };
     let later = value.as_object_mut().and_then(|object| object.shift_remove(LATER));
     let summaries = later.as_ref().and_then(|later| later.get("summaries")?.as_object());
     let Some(mut summaries) = summaries.cloned() else { return document };

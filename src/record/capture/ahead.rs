@@ -111,8 +111,7 @@ impl Ahead {
         }
         let documents = known.iter().filter(|known| matches!(known.form, Form::Document { .. }));
         let names: BTreeSet<String> = documents.map(|known| known.agent.clone()).collect();
-        let is_in_database = |name: &String| agent::find(name).is_some_and(|agent| agent.list().is_none());
-        let needs_room = names.iter().any(is_in_database);
+        let needs_room = known.iter().any(Known::is_in_database);
         let (recent, around): (Vec<_>, Vec<_>) = names
             .into_iter()
             .map(|name| {
@@ -157,6 +156,12 @@ impl Ahead {
 }
 
 impl Known {
+    fn is_in_database(&self) -> bool {
+        // A session that shares a database with others is no file.
+        let is_one = || self.stamp.is_none() || agent::find(&self.agent).is_some_and(|agent| agent.list().is_none());
+        matches!(self.form, Form::Document { .. }) && is_one()
+    }
+
     /// Returns the file of lines, at its beginning.
     pub fn source(&self) -> Option<Positioned> {
         match &self.form {

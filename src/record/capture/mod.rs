@@ -69,7 +69,8 @@ pub struct Reading<'a> {
     agent: &'a dyn Agent,
     key: SessionKey,
     lines: Lines,
-    /// Whether the stored part of the agent's file is byte for byte what it was: positions in it still hold then.
+    /// Whether the stored part of the agent's file is byte for byte what it was, or passes for that as long as nothing is
+    /// proved: positions in it still hold then.
     is_same: bool,
     /// The segment that new bytes follow.
     parent: Option<ObjectId>,
@@ -93,6 +94,8 @@ pub struct Reading<'a> {
     anchor: Option<Anchor>,
     /// What still finds that out; until then the stored beginning passes for what it was.
     proof: Option<Known>,
+    /// Whether it was found out that it is not.
+    is_disproved: bool,
     /// Whether nobody does: the beginning was not looked at.
     is_granted: bool,
     /// The length of the stored lines about the list, once they are written.
@@ -114,7 +117,8 @@ pub struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// Opens a transcript and finds out how much of it is stored.
     ///
-    /// Normally the agent appended: the stored part is run through XXH3 once and compared with what `progress` says.
+    /// Normally the agent appended: the stored part is run through XXH3 once and compared with what `progress` says. Of a
+    /// document that another thread reads, what is `known`, that comes last: see [`Reading::prove`].
     /// If it was rewritten, or `progress` was lost, the archive is read and the longest common beginning that ends
     /// at a line end counts as stored. A file that is gone reads as what the archive has of it.
     ///
@@ -134,6 +138,10 @@ impl<'a> Reading<'a> {
         if is_document && transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
             // It is not gone: what is archived must not pass for all of it.
             return Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
+        }
+        if is_document && known.is_some() {
+            // While the other thread reads it, what storing it will ask for is brought near.
+            let _ = archive.newest(key);
         }
         let opened = match is_document {
             true => Self::of_document(agent, key, redaction, transcript, progress, known),
@@ -246,6 +254,7 @@ impl<'a> Reading<'a> {
             list_end: None,
             anchor: None,
             proof: None,
+            is_disproved: false,
             is_granted: false,
             list_bytes: None,
             base: None,

@@ -19,7 +19,8 @@ use crate::record::state::{Base, Head, Mark, Progress};
 use crate::transcript::without_last_line;
 
 impl Reading<'_> {
-    /// Stores everything up to the line end at `until` and brings `progress` up to date.
+    /// Stores everything up to the line end at `until` and brings `progress` up to date. If it turns out that a document
+    /// does not begin as it did, another one is stored than there is: `false` is returned, and it is to be read anew.
     ///
     /// New text of more than 8 MiB becomes several segments.
     ///
@@ -32,13 +33,17 @@ impl Reading<'_> {
         progress: &mut Progress,
         until: u64,
         deadline: Instant,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let segment_ids = self.write(archive, until)?;
         if !segment_ids.is_empty() {
             archive.add(&self.key, &segment_ids, deadline)?;
         }
+        let holds = self.prove();
         self.update(progress);
-        Ok(())
+        if !holds {
+            progress.forget_beginning();
+        }
+        Ok(holds)
     }
 
     /// Sets when the transcript was captured, for what was captured long ago.
@@ -145,28 +150,21 @@ impl Reading<'_> {
             None => self.base.clone(),
         };
         progress.base = base.filter(|_| is_level);
+        progress.is_granted = self.is_granted;
     }
 
-    /// Says whether a document was taken to begin as it did, without a look.
-    pub fn is_granted(&self) -> bool {
-        self.is_granted
-    }
-
-    /// Waits until it is known whether a document begins as it did when that was stored, and brings `progress` up to date
-    /// with it. If it does not, what is stored and recorded is another document: it is to be read anew, and `false` is
-    /// returned.
-    pub fn settle(&mut self, progress: &mut Progress) -> bool {
-        let Some(known) = self.proof.take() else { return true };
-        self.anchor = known.anchor();
-        if self.anchor.is_some() {
-            if self.list_bytes.is_some() {
-                self.update(progress);
-            }
-            return true;
+    /// Waits until it is known whether a document begins as it did when that was stored, and says so.
+    pub fn prove(&mut self) -> bool {
+        if let Some(known) = self.proof.take() {
+            self.anchor = known.anchor();
+            self.is_disproved = self.anchor.is_none();
         }
-        (progress.check, progress.digest, progress.head, progress.base) = (None, None, None, None);
-        progress.stamp = None;
-        false
+        !self.is_disproved
+    }
+
+    /// Says whether the stored part was found to be what it was, and is not only taken for that.
+    pub fn is_same(&self) -> bool {
+        self.is_same && !self.is_granted && !self.is_disproved
     }
 
     /// Returns the SHA-256, in hex, of the transcript as it is stored.

@@ -283,3 +283,44 @@ fn what_was_removed_for_good_before_a_commit_stays_away_from_it() {
         scratch.shiftlog("fsck", ["-q"]).ok();
     }
 }
+
+#[test]
+fn what_could_not_be_stored_is_stored_by_the_next_command_as_it_is() {
+    for is_changed in [false, true] {
+        let scratch = Scratch::new();
+        let mut thread = long(&scratch);
+        scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+        let lock = scratch.top.join(".git/refs/shiftlog/sessions.lock");
+        fs::write(&lock, "").unwrap();
+        if is_changed {
+            thread.messages[500]["content"][0]["text"] = format!("005 {}", "words and words ".repeat(30)).into();
+        }
+        thread.says("new");
+        let text = thread.write();
+        scratch.commit("a", "new", "new");
+        assert!(scratch.git(["notes", "--ref=shiftlog", "show", "HEAD"]).code != 0, "the archive was locked");
+        fs::remove_file(lock).unwrap();
+        thread.hook("Stop");
+        assert_eq!(scratch.raw("HEAD", &["--full"]), text, "{}", scratch.log());
+        let reached = scratch.git(["rev-list", "--objects", "refs/shiftlog/sessions"]).ok();
+        let through = scratch.record("HEAD")["through"].as_str().unwrap().to_owned();
+        assert!(reached.contains(&through), "{}", scratch.log());
+        thread.says("going on");
+        thread.commits();
+        scratch.assert_sound();
+    }
+}
+
+#[test]
+fn a_document_that_was_changed_is_cut_for_two_commits_all_the_same() {
+    let mut scratch = Scratch::new();
+    scratch.env.insert("AGENT_THREAD_ID".into(), ID.into());
+    let mut thread = long(&scratch);
+    thread.messages[500]["content"][0]["text"] = format!("005 {}", "words and words ".repeat(30)).into();
+    thread.answers();
+    thread.says("of the second");
+    thread.commits();
+    assert!(scratch.raw("HEAD", &[]).contains("of the second"), "{}", scratch.log());
+    assert!(!scratch.raw("HEAD~", &[]).contains("of the second"), "{}", scratch.log());
+    scratch.assert_sound();
+}

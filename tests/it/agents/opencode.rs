@@ -379,6 +379,17 @@ fn half_a_character_does_not_take_a_message_with_it() {
     running.database.execute(r#"UPDATE part SET data = replace(data, 'X', '\ud83d')"#, []).unwrap();
     scratch.shiftlog("add", ["-q", "--agent=opencode", "--session", ID]).ok();
     assert_eq!(scratch.record("HEAD")["prompt"], "keep this \u{fffd}");
+    // Nor does it keep the others from being exported, or a value that is nested too deep.
+    let query = "UPDATE message SET data = '{\"summary\":{\"title\":\"kept\"},' || substr(data, 2)";
+    running.database.execute(query, []).unwrap();
+    let deep = format!("{}{}", "[".repeat(124), "]".repeat(124));
+    let values =
+        params!["prt_x", "msg_01", ID, format!("{{\"type\":\"text\",\"text\":\"x\",\"id\":null,\"x\":{deep}}}")];
+    running.database.execute("INSERT INTO part VALUES(?1, ?2, ?3, 1, 1, ?4)", values).unwrap();
+    let lines = opencode().read(&Running::path(&scratch).join(ID)).unwrap();
+    let export = String::from_utf8(opencode().native(&lines).into_owned()).unwrap();
+    assert!(export.contains("\"title\": \"kept\"") && export.contains("keep this \u{fffd}"), "{export}");
+    assert!(!export.contains("shiftlog"), "{export}");
 }
 
 #[test]
@@ -512,7 +523,7 @@ fn what_was_added_is_read_at_once_unless_something_speaks_against_it() {
 }
 
 #[test]
-fn what_a_commit_took_for_granted_is_looked_at_when_the_session_ends() {
+fn what_a_commit_took_for_granted_is_looked_at_when_the_turn_is_over() {
     let scratch = Scratch::new();
     scratch.shiftlog("init", ["--agent=opencode", "-q"]).ok();
     let running = Running::new(&scratch);
@@ -546,7 +557,7 @@ fn what_a_commit_took_for_granted_is_looked_at_when_the_session_ends() {
     commit("msg_32");
     assert_eq!(scratch.record("HEAD")["messages"], 2);
     assert!(!is_as_it_is(), "it was not looked at");
-    hook("SessionEnd");
+    hook("Stop");
     commit("msg_33");
     assert!(is_as_it_is());
     scratch.assert_sound();
