@@ -8,6 +8,8 @@
 //! gigabytes for all projects at once and holds little that the transcript of lines does not.
 
 mod messages;
+mod names;
+mod pieces;
 mod store;
 
 use std::borrow::Cow;

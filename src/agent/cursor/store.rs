@@ -5,13 +5,8 @@
 //! table `meta`. So the lines have no digests, which redaction would change, and the names are made anew from what is
 //! there. Blobs that nothing leads to, such as earlier roots, are left out.
 
-use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
-use std::ops::Range;
+use std::hash::BuildHasherDefault;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use bstr::ByteSlice as _;
 use rusqlite::{Connection, OptionalExtension as _, Statement, params};
 use serde::de::IgnoredAny;
@@ -21,46 +16,19 @@ use twox_hash::XxHash3_64;
 
 use super::super::sqlite::{MAGIC, unreadable};
 use super::super::{Anchor, Rendered, Wanted, json as record, sqlite};
+use super::names::{ByName, Id, Ids, NAMED_BYTES, hex, id, run, unhex};
+use super::pieces::{Form, Places, cut, cut_text, joined};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::{complete_lines, without_last_line};
-
-/// The name of a blob.
-type Id = [u8; 32];
-type Ids = HashSet<Id, BuildHasherDefault<FirstBytes>>;
-type ByName<T> = HashMap<Id, T, BuildHasherDefault<FirstBytes>>;
-
-/// What a table of names is sorted by: names are digests already.
-#[derive(Default)]
-struct FirstBytes(u64);
-
-impl Hasher for FirstBytes {
-    fn write(&mut self, bytes: &[u8]) {
-        // Before the name comes its length, which is always the same.
-        self.0 = bytes.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
-    }
-
-    fn write_usize(&mut self, _: usize) {}
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
 
 const TABLES: &str =
     "CREATE TABLE blobs(id text primary key,data blob);CREATE TABLE meta(key text primary key,value text);";
 /// How the last line begins.
 const STORE: &[u8] = b"{\"shiftlog\":\"store\",";
-/// What stands before the name of a message in a root: a tag and a length.
-const NAMED: &[u8] = b"\x0a\x20";
-const NAMED_BYTES: usize = NAMED.len() + 32;
 /// What is larger is not read before it is needed.
 const MAX_MESSAGE_BYTES: i64 = 32 << 10;
 /// How deep blobs that name others are followed.
 const MAX_DEPTH: usize = 64;
-/// How deep messages within messages are looked into.
-const MAX_NESTING: usize = 8;
-/// Text in binary data is left readable from this length on, so that secrets in it are found.
-const TEXT_BYTES: usize = 6;
 
 /// Opens a database that is in memory.
 ///
@@ -81,6 +49,9 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Connection> {
     Ok(database)
 }
 
+/// A row of the table `meta`: its key, its value as text if that is text in hex, and its value.
+type MetaRow = (String, Option<String>, String);
+
 /// Reads a chat as lines, without those of the messages that are known, unless the whole is wanted: the root must still
 /// name them first. What a blob holds never changes, since that is what its name is made of.
 ///
@@ -92,7 +63,7 @@ pub fn read(database: &Connection, known: Option<&Anchor>, wanted: Wanted) -> Re
     let change = database.unchecked_transaction().map_err(unreadable)?;
     let database: &Connection = &change;
     let query = "SELECT key, CAST(value AS TEXT) AS value FROM meta ORDER BY rowid";
-    let meta: Vec<(String, Option<String>, String)> = sqlite::rows(database, query, [])?
+    let meta: Vec<MetaRow> = sqlite::rows(database, query, [])?
         .into_iter()
         .filter_map(|row| {
             let value = row.get("value")?.as_str()?.to_owned();
@@ -138,6 +109,15 @@ pub fn read(database: &Connection, known: Option<&Anchor>, wanted: Wanted) -> Re
             .into_iter()
             .try_for_each(|id| walk.visit(id, 1))?,
     }
+    let mut rendered = lines_of(walk, meta, &first, known);
+    if let Some(anchor) = &mut rendered.anchor {
+        anchor.more = last_row.map_or_else(String::new, |row| row.to_string());
+    }
+    Ok(Rendered { holds, ..rendered })
+}
+
+/// Makes lines of what a walk has found, and of the table `meta`. `first` is what the root names, in its order.
+fn lines_of(walk: Walk<'_>, meta: Vec<MetaRow>, first: &[Id], known: Option<&Anchor>) -> Rendered {
     let Walk { passed, leaves, nodes, .. } = walk;
     let messages: Vec<Id> = passed.iter().copied().chain(leaves.iter().map(|(id, _)| *id)).collect();
     let is_simple = first.starts_with(&messages) && !messages.is_empty();
@@ -167,11 +147,7 @@ pub fn read(database: &Connection, known: Option<&Anchor>, wanted: Wanted) -> Re
     lines.extend_from_slice(STORE);
     lines.extend(format!("\"blobs\":[{}],\"meta\":{}}}\n", nodes.join(","), Value::from(meta)).bytes());
     let total = total.map(|(count, check)| (without_last_line(&lines), count, check));
-    let mut rendered = Rendered::of_lines(lines, known, total);
-    if let Some(anchor) = &mut rendered.anchor {
-        anchor.more = last_row.map_or_else(String::new, |row| row.to_string());
-    }
-    Ok(Rendered { holds, ..rendered })
+    Rendered::of_lines(lines, known, total)
 }
 
 /// Returns the number of the last row with a blob.
@@ -214,11 +190,6 @@ impl Beginning {
         }
         None
     }
-}
-
-/// Returns the names that a root begins with.
-fn run(data: &[u8]) -> impl Iterator<Item = Id> {
-    data.chunks_exact(NAMED_BYTES).map_while(|chunk| chunk.strip_prefix(NAMED)?.try_into().ok())
 }
 
 fn ids(database: &Connection, query: &str) -> Result<Vec<Id>> {
@@ -388,44 +359,6 @@ impl<'d> Walk<'d> {
     }
 }
 
-/// The line numbers of blobs.
-#[derive(Default)]
-struct Places {
-    ids: Vec<Id>,
-    all: OnceCell<ByName<usize>>,
-}
-
-impl Places {
-    fn new(ids: Vec<Id>) -> Self {
-        Places { ids, all: OnceCell::new() }
-    }
-
-    fn get(&self, id: &Id) -> Option<usize> {
-        // The last is the root, for which the table asks.
-        if self.ids.last()? == id {
-            return Some(self.ids.len() - 1);
-        }
-        self.all.get_or_init(|| self.ids.iter().copied().zip(0..).collect()).get(id).copied()
-    }
-
-    /// Returns the lines whose names a root begins with, in stretches.
-    fn named(&self, root: &[u8]) -> Vec<Range<usize>> {
-        let mut stretches: Vec<Range<usize>> = Vec::new();
-        // Where the messages go on that were not named before.
-        let mut next = 0;
-        for id in run(root) {
-            let is_next = self.ids.get(next) == Some(&id);
-            let Some(place) = (if is_next { Some(next) } else { self.get(&id) }) else { break };
-            match stretches.last_mut() {
-                Some(last) if is_next && last.end == place => last.end += 1,
-                _ => stretches.push(place..place + 1),
-            }
-            next += usize::from(is_next);
-        }
-        stretches
-    }
-}
-
 /// Says whether a blob is a message, which can be a line as it stands.
 fn is_message(data: &[u8]) -> bool {
     let is_line = data.starts_with(b"{") && !data.contains(&b'\n');
@@ -435,197 +368,6 @@ fn is_message(data: &[u8]) -> bool {
     let value = || serde_json::from_slice::<serde_json_borrow::Value<'_>>(data);
     let is_foreign = || value().is_ok_and(|value| record::field(&value, "shiftlog").is_none());
     is_line && if is_plain() { is_json() } else { is_foreign() }
-}
-
-/// Returns bytes in pieces, as a list in JSON: a number for the blob that is named there, text as it is, anything else as
-/// base64 in a list. That a root begins with the names of messages is one piece, with the stretches of their lines.
-fn cut(data: &[u8], places: &Places, is_root: bool) -> String {
-    let mut seams = Vec::new();
-    let mut pieces = Pieces::default();
-    let named = if is_root { places.named(data) } else { Vec::new() };
-    let mut at = named.iter().map(Range::len).sum::<usize>() * NAMED_BYTES;
-    let mut start = at;
-    if !named.is_empty() {
-        let stretches: Vec<[usize; 2]> = named.iter().map(|stretch| [stretch.start, stretch.end]).collect();
-        pieces.push(&json!({ "named": stretches }).to_string());
-    }
-    find_seams(&data[at..], at, at > 0, 0, &mut seams);
-    while let Some(id) = data[at..].first_chunk() {
-        if let Some(place) = places.get(id) {
-            cut_plain(data, start..at, &seams, &mut pieces);
-            pieces.push(&place.to_string());
-            at += 32;
-            start = at;
-        } else {
-            at += 1;
-        }
-    }
-    cut_plain(data, start..data.len(), &seams, &mut pieces);
-    format!("[{}]", pieces.0)
-}
-
-/// What is in a list, in JSON.
-#[derive(Default)]
-struct Pieces(String);
-
-impl Pieces {
-    fn push(&mut self, piece: &str) {
-        if !self.0.is_empty() {
-            self.0.push(',');
-        }
-        self.0.push_str(piece);
-    }
-}
-
-/// Finds where the strings of a message begin and end, in the wire format of protocol buffers, those of messages within
-/// it too. A tag or a length that happens to be a letter would else stand before a secret and hide it.
-fn find_seams(data: &[u8], offset: usize, is_message: bool, depth: usize, seams: &mut Vec<usize>) {
-    for field in strings(data, is_message).into_iter().flatten() {
-        seams.push(offset + field.start);
-        if depth < MAX_NESTING {
-            find_seams(&data[field.clone()], offset + field.start, false, depth + 1, seams);
-        }
-        seams.push(offset + field.end);
-    }
-}
-
-/// Returns the strings of a message; `None` if it is none.
-fn strings(data: &[u8], is_message: bool) -> Option<Vec<Range<usize>>> {
-    // Text is a message only if it is nothing but strings: prose shall not be taken for one.
-    let is_text = !is_message && std::str::from_utf8(data).is_ok_and(|text| text.chars().all(is_readable));
-    let mut strings = Vec::new();
-    let mut at = 0;
-    while at < data.len() {
-        let tag = varint(data, &mut at)?;
-        match tag & 7 {
-            _ if tag >> 3 == 0 => return None,
-            2 => {
-                let length = usize::try_from(varint(data, &mut at)?).ok()?;
-                let end = at.checked_add(length).filter(|end| *end <= data.len())?;
-                strings.push(at..end);
-                at = end;
-            }
-            _ if is_text => return None,
-            0 => drop(varint(data, &mut at)?),
-            1 => at += 8,
-            5 => at += 4,
-            _ => return None,
-        }
-    }
-    (at == data.len()).then_some(strings)
-}
-
-fn varint(data: &[u8], at: &mut usize) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..63).step_by(7) {
-        let byte = *data.get(*at)?;
-        *at += 1;
-        number |= u64::from(byte & 0x7F) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
-}
-
-fn is_readable(c: char) -> bool {
-    !c.is_control() || matches!(c, '\n' | '\t' | '\r')
-}
-
-/// Cuts a stretch of `data` that names no blobs; no text goes across one of the `seams`.
-fn cut_plain(data: &[u8], stretch: Range<usize>, seams: &[usize], pieces: &mut Pieces) {
-    let mut binary = Vec::new();
-    let flush = |binary: &mut Vec<u8>, pieces: &mut Pieces| {
-        if !binary.is_empty() {
-            pieces.push(&format!("[\"{}\"]", BASE64_STANDARD.encode(std::mem::take(binary))));
-        }
-    };
-    let mut at = stretch.start;
-    while at < stretch.end {
-        let seam = seams.get(seams.partition_point(|seam| *seam <= at));
-        let rest = &data[at..seam.map_or(stretch.end, |seam| stretch.end.min(*seam))];
-        let valid = match std::str::from_utf8(rest) {
-            Ok(text) => text,
-            Err(error) => std::str::from_utf8(&rest[..error.valid_up_to()]).unwrap_or_default(),
-        };
-        let text = valid.find(|c| !is_readable(c)).map_or(valid, |end| &valid[..end]);
-        let length = text.len().max(1);
-        if text.len() >= TEXT_BYTES {
-            flush(&mut binary, pieces);
-            pieces.push(&Value::from(text).to_string());
-        } else {
-            binary.extend_from_slice(&rest[..length]);
-        }
-        at += length;
-    }
-    flush(&mut binary, pieces);
-}
-
-/// Does the same for text in which blobs are named in hex.
-fn cut_text(text: &str, places: &Places) -> Value {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    let mut at = 0;
-    while at + 64 <= text.len() {
-        if let Some(place) = text.get(at..at + 64).and_then(id).and_then(|id| places.get(&id)) {
-            pieces.push(json!(&text[start..at]));
-            pieces.push(json!(place));
-            at += 64;
-            start = at;
-        } else {
-            at += 1;
-        }
-    }
-    pieces.push(json!(&text[start..]));
-    Value::Array(pieces)
-}
-
-/// How a blob is named.
-#[derive(Clone, Copy)]
-enum Form {
-    Bytes,
-    /// The same, where the first lines may be named as one.
-    Root,
-    Hex,
-}
-
-/// Puts pieces together again. A blob that is not among `ids` is left out where names are hex, else nothing comes of it.
-fn joined(pieces: &Value, ids: &[Id], form: Form) -> Option<Vec<u8>> {
-    let mut data = Vec::new();
-    for piece in pieces.as_array()? {
-        match piece {
-            Value::Number(place) => match (ids.get(usize::try_from(place.as_u64()?).ok()?), form) {
-                (Some(id), Form::Bytes | Form::Root) => data.extend_from_slice(id),
-                (Some(id), Form::Hex) => data.extend(hex(id).bytes()),
-                (None, Form::Hex) => {}
-                (None, Form::Bytes | Form::Root) => return None,
-            },
-            Value::String(text) => data.extend(text.bytes()),
-            Value::Object(run) if matches!(form, Form::Root) && data.is_empty() => {
-                data = named(&serde_json::from_value::<Vec<[usize; 2]>>(run.get("named")?.clone()).ok()?, ids)?;
-            }
-            Value::Array(binary) => data.extend(BASE64_STANDARD.decode(binary.first()?.as_str()?).ok()?),
-            _ => return None,
-        }
-    }
-    Some(data)
-}
-
-/// Returns the beginning of a root that names blobs in stretches.
-fn named(stretches: &[[usize; 2]], ids: &[Id]) -> Option<Vec<u8>> {
-    let mut data = Vec::new();
-    // A few bytes must not become any number of them: what is named again has a stretch of its own.
-    let most = (ids.len() + stretches.len()) * NAMED_BYTES;
-    for [start, end] in stretches {
-        for id in ids.get(*start..*end)? {
-            data.extend_from_slice(NAMED);
-            data.extend_from_slice(id);
-        }
-        if data.len() > most {
-            return None;
-        }
-    }
-    Some(data)
 }
 
 type Blobs = Vec<(Id, Vec<u8>)>;
@@ -670,65 +412,4 @@ fn rebuilt(lines: &[u8]) -> Option<(Blobs, Meta)> {
 fn last_line(lines: &[u8]) -> Option<(&[u8], &[u8])> {
     let lines = lines.strip_suffix(b"\n")?;
     Some(lines.split_at(complete_lines(lines)))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let (pairs, rest) = text.as_bytes().as_chunks();
-    if text.is_empty() || !rest.is_empty() {
-        return None;
-    }
-    pairs.iter().map(|pair| byte_of(*pair)).collect()
-}
-
-/// Returns the byte that two digits stand for.
-fn byte_of(digits: [u8; 2]) -> Option<u8> {
-    let [high, low] = digits.map(|digit| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    });
-    Some(high? << 4 | low?)
-}
-
-fn id(hex: &str) -> Option<Id> {
-    let (pairs, rest) = hex.as_bytes().as_chunks();
-    let mut id = Id::default();
-    if pairs.len() != id.len() || !rest.is_empty() {
-        return None;
-    }
-    for (byte, pair) in id.iter_mut().zip(pairs) {
-        *byte = byte_of(*pair)?;
-    }
-    Some(id)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::redact::expand;
-
-    #[test]
-    fn neither_a_length_nor_a_tag_is_glued_to_a_text() {
-        for secret in [expand("ghp_{a36}"), expand("AKIA{u16}")] {
-            let lengths = (secret.len()..128).filter_map(|length| u8::try_from(length).ok());
-            for length in lengths.filter(u8::is_ascii_alphanumeric) {
-                let text = format!("{secret}{}", " ".repeat(usize::from(length) - secret.len()));
-                let field = |tag| [&[tag, length][..], text.as_bytes()].concat();
-                let fields = [field(b'\n'), field(b'2'), vec![b'8', 1]].concat();
-                let outer = [vec![0x12, 0x80 | (fields.len() & 0x7F) as u8, (fields.len() >> 7) as u8], fields.clone()];
-                for data in [fields.clone(), outer.concat()] {
-                    let pieces: Value =
-                        serde_json::from_str(&cut(&data, &Places::default(), false)).expect("it is JSON");
-                    let texts = pieces.as_array().expect("a list").iter().filter_map(Value::as_str);
-                    assert_eq!(texts.collect::<Vec<_>>(), [&text, &text], "behind {:?}", char::from(length));
-                    assert_eq!(joined(&pieces, &[], Form::Bytes), Some(data));
-                }
-            }
-        }
-    }
 }
