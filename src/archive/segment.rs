@@ -64,7 +64,7 @@ pub fn encode(header: &Header, body: &[u8]) -> Result<Vec<u8>> {
     join(header, &compress(body)?)
 }
 
-/// Returns the frame with a segment's bytes. Level 6 up to 64 KiB, 1 up to 1 MiB, 3 above: a commit waits for it. Level
+/// Returns the frame with a segment's bytes. Level 6 up to 32 KiB, 1 up to 1 MiB, 3 above: a commit waits for it. Level
 /// 9 saves a tenth of the space for eight times the time; below a megabyte level 3 saves a fortieth, and half its time
 /// goes into its larger tables.
 ///
@@ -73,8 +73,8 @@ pub fn encode(header: &Header, body: &[u8]) -> Result<Vec<u8>> {
 /// If zstd cannot allocate its tables.
 pub fn compress(body: &[u8]) -> Result<Vec<u8>> {
     let level = match body.len() {
-        0..=0x1_0000 => 6,
-        0x1_0001..=0x10_0000 => 1,
+        0..=0x8000 => 6,
+        0x8001..=0x10_0000 => 1,
         _ => 3,
     };
     let mut compressor = zstd::bulk::Compressor::new(level).map_err(fail)?;

@@ -3,9 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use indexmap::IndexSet;
+
 /// The name of a blob.
 pub type Id = [u8; 32];
 pub type Ids = HashSet<Id, BuildHasherDefault<FirstBytes>>;
+/// Names in an order; where one stands in it is the number of its line.
+pub type Names = IndexSet<Id, BuildHasherDefault<FirstBytes>>;
 pub type ByName<T> = HashMap<Id, T, BuildHasherDefault<FirstBytes>>;
 
 /// What a table of names is sorted by: names are digests already.
@@ -28,6 +32,7 @@ impl Hasher for FirstBytes {
 /// What stands before the name of a message in a root: a tag and a length.
 pub const NAMED: &[u8] = b"\x0a\x20";
 pub const NAMED_BYTES: usize = NAMED.len() + 32;
+
 /// Returns the names that a root begins with.
 pub fn run(data: &[u8]) -> impl Iterator<Item = Id> {
     data.chunks_exact(NAMED_BYTES).map_while(|chunk| chunk.strip_prefix(NAMED)?.try_into().ok())

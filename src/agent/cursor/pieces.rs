@@ -1,63 +1,41 @@
 //! Blobs in pieces, as lists in JSON: text stays text, so that secrets in it are found, and names are line numbers.
 
-use std::cell::OnceCell;
 use std::ops::Range;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use super::names::{ByName, Id, NAMED, NAMED_BYTES, hex, id, run};
+use super::names::{Id, NAMED, NAMED_BYTES, Names, hex, id, run};
 
 /// How deep messages within messages are looked into.
 const MAX_NESTING: usize = 8;
 /// Text in binary data is left readable from this length on, so that secrets in it are found.
 const TEXT_BYTES: usize = 6;
 
-/// The line numbers of blobs.
-#[derive(Default)]
-pub struct Places {
-    ids: Vec<Id>,
-    all: OnceCell<ByName<usize>>,
-}
-
-impl Places {
-    pub fn new(ids: Vec<Id>) -> Self {
-        Places { ids, all: OnceCell::new() }
-    }
-
-    pub fn get(&self, id: &Id) -> Option<usize> {
-        // The last is the root, for which the table asks.
-        if self.ids.last()? == id {
-            return Some(self.ids.len() - 1);
+/// Returns the lines whose names a root begins with, in stretches.
+fn stretches(root: &[u8], names: &Names) -> Vec<Range<usize>> {
+    let mut stretches: Vec<Range<usize>> = Vec::new();
+    // Where the messages go on that were not named before.
+    let mut next = 0;
+    for id in run(root) {
+        let is_next = names.get_index(next) == Some(&id);
+        let Some(place) = (if is_next { Some(next) } else { names.get_index_of(&id) }) else { break };
+        match stretches.last_mut() {
+            Some(last) if is_next && last.end == place => last.end += 1,
+            _ => stretches.push(place..place + 1),
         }
-        self.all.get_or_init(|| self.ids.iter().copied().zip(0..).collect()).get(id).copied()
+        next += usize::from(is_next);
     }
-
-    /// Returns the lines whose names a root begins with, in stretches.
-    fn named(&self, root: &[u8]) -> Vec<Range<usize>> {
-        let mut stretches: Vec<Range<usize>> = Vec::new();
-        // Where the messages go on that were not named before.
-        let mut next = 0;
-        for id in run(root) {
-            let is_next = self.ids.get(next) == Some(&id);
-            let Some(place) = (if is_next { Some(next) } else { self.get(&id) }) else { break };
-            match stretches.last_mut() {
-                Some(last) if is_next && last.end == place => last.end += 1,
-                _ => stretches.push(place..place + 1),
-            }
-            next += usize::from(is_next);
-        }
-        stretches
-    }
+    stretches
 }
 
 /// Returns bytes in pieces, as a list in JSON: a number for the blob that is named there, text as it is, anything else as
 /// base64 in a list. That a root begins with the names of messages is one piece, with the stretches of their lines.
-pub fn cut(data: &[u8], places: &Places, is_root: bool) -> String {
+pub fn cut(data: &[u8], names: &Names, is_root: bool) -> String {
     let mut seams = Vec::new();
     let mut pieces = Pieces::default();
-    let named = if is_root { places.named(data) } else { Vec::new() };
+    let named = if is_root { stretches(data, names) } else { Vec::new() };
     let mut at = named.iter().map(Range::len).sum::<usize>() * NAMED_BYTES;
     let mut start = at;
     if !named.is_empty() {
@@ -66,7 +44,7 @@ pub fn cut(data: &[u8], places: &Places, is_root: bool) -> String {
     }
     find_seams(&data[at..], at, at > 0, 0, &mut seams);
     while let Some(id) = data[at..].first_chunk() {
-        if let Some(place) = places.get(id) {
+        if let Some(place) = names.get_index_of(id) {
             cut_plain(data, start..at, &seams, &mut pieces);
             pieces.push(&place.to_string());
             at += 32;
@@ -177,12 +155,12 @@ fn cut_plain(data: &[u8], stretch: Range<usize>, seams: &[usize], pieces: &mut P
 }
 
 /// Does the same for text in which blobs are named in hex.
-pub fn cut_text(text: &str, places: &Places) -> Value {
+pub fn cut_text(text: &str, names: &Names) -> Value {
     let mut pieces = Vec::new();
     let mut start = 0;
     let mut at = 0;
     while at + 64 <= text.len() {
-        if let Some(place) = text.get(at..at + 64).and_then(id).and_then(|id| places.get(&id)) {
+        if let Some(place) = text.get(at..at + 64).and_then(id).and_then(|id| names.get_index_of(&id)) {
             pieces.push(json!(&text[start..at]));
             pieces.push(json!(place));
             at += 64;
@@ -259,7 +237,7 @@ mod tests {
                 let outer = [vec![0x12, 0x80 | (fields.len() & 0x7F) as u8, (fields.len() >> 7) as u8], fields.clone()];
                 for data in [fields.clone(), outer.concat()] {
                     let pieces: Value =
-                        serde_json::from_str(&cut(&data, &Places::default(), false)).expect("it is JSON");
+                        serde_json::from_str(&cut(&data, &Names::default(), false)).expect("it is JSON");
                     let texts = pieces.as_array().expect("a list").iter().filter_map(Value::as_str);
                     assert_eq!(texts.collect::<Vec<_>>(), [&text, &text], "behind {:?}", char::from(length));
                     assert_eq!(joined(&pieces, &[], Form::Bytes), Some(data));

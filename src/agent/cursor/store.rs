@@ -5,8 +5,6 @@
 //! table `meta`. So the lines have no digests, which redaction would change, and the names are made anew from what is
 //! there. Blobs that nothing leads to, such as earlier roots, are left out.
 
-use std::hash::BuildHasherDefault;
-
 use bstr::ByteSlice as _;
 use rusqlite::{Connection, OptionalExtension as _, Statement, params};
 use serde::de::IgnoredAny;
@@ -16,8 +14,8 @@ use twox_hash::XxHash3_64;
 
 use super::super::sqlite::{MAGIC, unreadable};
 use super::super::{Anchor, Rendered, Wanted, json as record, sqlite};
-use super::names::{ByName, Id, Ids, NAMED_BYTES, hex, id, run, unhex};
-use super::pieces::{Form, Places, cut, cut_text, joined};
+use super::names::{ByName, Id, Ids, NAMED_BYTES, Names, hex, id, run, unhex};
+use super::pieces::{Form, cut, cut_text, joined};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::{complete_lines, without_last_line};
 
@@ -86,49 +84,54 @@ pub fn read(database: &Connection, known: Option<&Anchor>, wanted: Wanted) -> Re
         None => None,
     };
     let data = root.as_ref().map_or(&[][..], |(_, data)| data);
-    let beginning = known.and_then(|known| Beginning::of(data, known));
-    if beginning.is_none() {
-        walk.names()?;
-    }
-    let Beginning { mut children, messages: mut first, seen } = beginning.unwrap_or_default();
-    let rest = walk.children(&data[children.len() * NAMED_BYTES..])?;
-    let mut also = Ids::default();
-    first.extend(rest.iter().copied().filter(|id| !seen.contains(id) && also.insert(*id)));
-    children.extend(rest);
-    let count = known.and_then(|known| usize::try_from(known.text).ok()).unwrap_or(0);
-    let known = known.filter(|known| count > 0 && first.get(..count).is_some_and(|first| check(first) == known.check));
+    let known = known.filter(|known| named_before(data, known).is_some());
     let holds = known.is_some();
     let known = known.filter(|_| wanted != Wanted::Whole);
-    if known.is_some() {
-        walk.passed = first[..count].to_vec();
-        walk.seen = if seen.len() == count { seen } else { walk.passed.iter().copied().collect() };
+    let before = known.and_then(|known| named_before(data, known)).unwrap_or_default();
+    if before.is_empty() {
+        walk.names()?;
     }
-    match root {
-        Some((root, data)) => walk.visit_all(root, data, &children, 0)?,
-        None => self::ids(database, "SELECT id FROM blobs ORDER BY rowid")?
-            .into_iter()
-            .try_for_each(|id| walk.visit(id, 1))?,
-    }
-    let mut rendered = lines_of(walk, meta, &first, known);
+    walk.messages.reserve(before.len() / NAMED_BYTES);
+    walk.messages.extend(run(before));
+    walk.passed = walk.messages.len();
+    let start = before.len();
+    let total = match root {
+        Some((root, data)) => {
+            let children = walk.children(&data[start..])?;
+            walk.visit_node(root, data, &children, 0)?;
+            walk.named(start)
+        }
+        None => {
+            self::ids(database, "SELECT id FROM blobs ORDER BY rowid")?
+                .into_iter()
+                .try_for_each(|id| walk.visit(id, 1))?;
+            None
+        }
+    };
+    let mut rendered = lines_of(walk, meta, known, total);
     if let Some(anchor) = &mut rendered.anchor {
         anchor.more = last_row.map_or_else(String::new, |row| row.to_string());
     }
     Ok(Rendered { holds, ..rendered })
 }
 
-/// Makes lines of what a walk has found, and of the table `meta`. `first` is what the root names, in its order.
-fn lines_of(walk: Walk<'_>, meta: Vec<MetaRow>, first: &[Id], known: Option<&Anchor>) -> Rendered {
-    let Walk { passed, leaves, nodes, .. } = walk;
-    let messages: Vec<Id> = passed.iter().copied().chain(leaves.iter().map(|(id, _)| *id)).collect();
-    let is_simple = first.starts_with(&messages) && !messages.is_empty();
-    let total = is_simple.then(|| (messages.len() as u64, check(&messages)));
-    let places = Places::new(messages.into_iter().chain(nodes.iter().map(|(id, _)| *id)).collect());
-    let mut lines = Vec::new();
-    for (_, data) in &leaves {
-        match is_message(data) {
+/// Returns the beginning of a root that names the messages that are known, if it is the same; they need not be looked up.
+fn named_before<'r>(root: &'r [u8], known: &Anchor) -> Option<&'r [u8]> {
+    let bytes = usize::try_from(known.text).ok().filter(|count| *count > 0)?.checked_mul(NAMED_BYTES)?;
+    root.get(..bytes).filter(|before| check(before) == known.check)
+}
+
+/// Makes lines of what a walk has found, and of the table `meta`. `total` is how many names the root has of the messages,
+/// and what those are known by.
+fn lines_of(walk: Walk<'_>, meta: Vec<MetaRow>, known: Option<&Anchor>, total: Option<(u64, String)>) -> Rendered {
+    let Walk { messages: mut names, leaves, nodes, .. } = walk;
+    names.extend(nodes.iter().map(|(id, _)| *id));
+    let mut lines = Vec::with_capacity(leaves.iter().map(|(data, _)| data.len() + 1).sum());
+    for (data, is_message) in &leaves {
+        match is_message {
             true => lines.extend_from_slice(data),
             false => {
-                let data = cut(data, &Places::default(), false);
+                let data = cut(data, &Names::default(), false);
                 lines.extend(format!("{{\"shiftlog\":\"blob\",\"data\":{data}}}").bytes())
             }
         }
@@ -136,11 +139,11 @@ fn lines_of(walk: Walk<'_>, meta: Vec<MetaRow>, first: &[Id], known: Option<&Anc
     }
     let is_last = |index| index + 1 == nodes.len();
     let nodes: Vec<String> =
-        nodes.iter().enumerate().map(|(index, (_, data))| cut(data, &places, is_last(index))).collect();
+        nodes.iter().enumerate().map(|(index, (_, data))| cut(data, &names, is_last(index))).collect();
     let meta: Vec<Value> = meta
         .into_iter()
         .map(|(key, decoded, value)| match decoded {
-            Some(text) => json!({ "key": key, "hex": cut_text(&text, &places) }),
+            Some(text) => json!({ "key": key, "hex": cut_text(&text, &names) }),
             None => json!({ "key": key, "value": value }),
         })
         .collect();
@@ -160,38 +163,6 @@ fn last_row(database: &Connection) -> Result<Option<i64>> {
     Ok(last)
 }
 
-/// The beginning of a root: the names of the messages that are known. They need not be looked up.
-#[derive(Default)]
-struct Beginning {
-    /// What is named.
-    children: Vec<Id>,
-    /// The same without what is named twice: that is one blob, and one line.
-    messages: Vec<Id>,
-    seen: Ids,
-}
-
-impl Beginning {
-    /// Returns it if a root begins so.
-    fn of(root: &[u8], known: &Anchor) -> Option<Self> {
-        let count = usize::try_from(known.text).ok().filter(|count| *count > 0)?;
-        // What was known can be more than there is.
-        let capacity = count.min(root.len() / NAMED_BYTES);
-        let mut beginning = Beginning {
-            children: Vec::with_capacity(capacity),
-            messages: Vec::with_capacity(capacity),
-            seen: Ids::with_capacity_and_hasher(capacity, BuildHasherDefault::default()),
-        };
-        for id in run(root) {
-            beginning.children.push(id);
-            beginning.messages.extend(beginning.seen.insert(id).then_some(id));
-            if beginning.messages.len() == count {
-                return (check(&beginning.messages) == known.check).then_some(beginning);
-            }
-        }
-        None
-    }
-}
-
 fn ids(database: &Connection, query: &str) -> Result<Vec<Id>> {
     let mut ids = Vec::new();
     sqlite::each(database, query, [], |row| {
@@ -201,9 +172,9 @@ fn ids(database: &Connection, query: &str) -> Result<Vec<Id>> {
     Ok(ids)
 }
 
-/// Returns what messages are known by.
-fn check(ids: &[Id]) -> String {
-    format!("{:016x}", XxHash3_64::oneshot(ids.as_flattened()))
+/// Returns what messages are known by: of how they are named in a root.
+fn check(named: &[u8]) -> String {
+    format!("{:016x}", XxHash3_64::oneshot(named))
 }
 
 /// Returns the database that lines stand for; `None` if they stand for none.
@@ -248,11 +219,14 @@ struct Walk<'d> {
     names: Option<Ids>,
     /// Blobs that were read to see whether they are there.
     read: ByName<Vec<u8>>,
+    /// The blobs that name no others, in the order of the chat. What is named twice is one blob, and one line.
+    messages: Names,
+    /// How many of them are known, and were not read.
+    passed: usize,
+    /// The others, and whether they can be lines as they stand.
+    leaves: Vec<(Vec<u8>, bool)>,
+    /// Those of the nodes that are visited or about to be.
     seen: Ids,
-    /// Blobs that are known, and were not read.
-    passed: Vec<Id>,
-    /// Blobs that name no others, in the order of the chat.
-    leaves: Vec<(Id, Vec<u8>)>,
     /// Blobs that name others, each behind those.
     nodes: Vec<(Id, Vec<u8>)>,
 }
@@ -264,9 +238,10 @@ impl<'d> Walk<'d> {
             select: database.prepare("SELECT CAST(data AS BLOB) FROM blobs WHERE id = ?1").map_err(unreadable)?,
             names: None,
             read: ByName::default(),
-            seen: Ids::default(),
-            passed: Vec::new(),
+            messages: Names::default(),
+            passed: 0,
             leaves: Vec::new(),
+            seen: Ids::default(),
             nodes: Vec::new(),
         })
     }
@@ -303,7 +278,7 @@ impl<'d> Walk<'d> {
         if let Some(names) = &self.names {
             return Ok(names.contains(&id));
         }
-        if self.seen.contains(&id) || self.read.contains_key(&id) {
+        if self.is_seen(&id) || self.read.contains_key(&id) {
             return Ok(true);
         }
         let data = self.blob(id)?;
@@ -312,29 +287,49 @@ impl<'d> Walk<'d> {
         Ok(is_there)
     }
 
+    fn is_seen(&self, id: &Id) -> bool {
+        self.messages.contains(id) || self.seen.contains(id)
+    }
+
     fn visit(&mut self, id: Id, depth: usize) -> Result<()> {
-        if depth > MAX_DEPTH || self.seen.contains(&id) {
+        if depth > MAX_DEPTH || self.is_seen(&id) {
             return Ok(());
         }
         let Some(data) = self.blob(id)? else { return Ok(()) };
-        let children = if is_message(&data) { Vec::new() } else { self.children(&data)? };
-        self.visit_all(id, data, &children, depth)
+        let is_message = is_message(&data);
+        let children = if is_message { Vec::new() } else { self.children(&data)? };
+        if !children.is_empty() {
+            return self.visit_node(id, data, &children, depth);
+        }
+        self.messages.insert(id);
+        self.leaves.push((data, is_message));
+        Ok(())
     }
 
-    /// Visits a blob, and first those that it names.
-    fn visit_all(&mut self, id: Id, data: Vec<u8>, children: &[Id], depth: usize) -> Result<()> {
+    /// Visits those that a blob names, and then it. A root is none of the messages, also when there are none yet.
+    fn visit_node(&mut self, id: Id, data: Vec<u8>, children: &[Id], depth: usize) -> Result<()> {
         self.seen.insert(id);
         for child in children {
             self.visit(*child, depth + 1)?;
         }
-        // A root is none of the messages, also when there are none yet.
-        let is_node = !children.is_empty() || depth == 0;
-        if is_node {
-            self.nodes.push((id, data))
-        } else {
-            self.leaves.push((id, data))
-        }
+        self.nodes.push((id, data));
         Ok(())
+    }
+
+    /// Returns how many names the root begins with, and what they are known by, if they are those of the messages, in that
+    /// order. Up to `start` they are.
+    fn named(&self, start: usize) -> Option<(u64, String)> {
+        let (_, root) = self.nodes.last()?;
+        let mut next = self.passed;
+        let is_next = |id: &Id| {
+            let place = self.messages.get_index_of(id);
+            let is_new = place == Some(next);
+            next += usize::from(is_new);
+            is_new || place.is_some_and(|place| place < next)
+        };
+        let bytes = start + run(&root[start..]).take_while(is_next).count() * NAMED_BYTES;
+        let is_all = next > 0 && next == self.messages.len();
+        is_all.then(|| ((bytes / NAMED_BYTES) as u64, check(&root[..bytes])))
     }
 
     /// Returns the names of blobs that stand in this one.

@@ -39,7 +39,7 @@ pub struct Anchor {
     /// The first of them, which says how the document is written.
     first_line: String,
     /// The length of the document's own text for the others, from the list's bracket on; of a database, how many messages
-    /// there are.
+    /// there are, or names of them.
     pub(in crate::agent) text: u64,
     /// XXH3 of that text, in hex; of a database, what the messages are known by.
     pub(in crate::agent) check: String,

@@ -109,8 +109,8 @@ impl Ahead {
         if work.is_empty() {
             return None;
         }
-        let documents = known.iter().filter(|known| matches!(known.form, Form::Document { .. }));
-        let names: BTreeSet<String> = documents.map(|known| known.agent.clone()).collect();
+        let names: BTreeSet<String> =
+            known.iter().filter(|known| known.is_looked_around()).map(|known| known.agent.clone()).collect();
         let needs_room = known.iter().any(Known::is_in_database);
         let (recent, around): (Vec<_>, Vec<_>) = names
             .into_iter()
@@ -156,10 +156,24 @@ impl Ahead {
 }
 
 impl Known {
+    fn is_document(&self) -> bool {
+        matches!(self.form, Form::Document { .. })
+    }
+
+    /// Says whether its agent writes documents: lists, that is.
+    fn is_listed(&self) -> bool {
+        agent::find(&self.agent).is_some_and(|agent| agent.list().is_some())
+    }
+
     fn is_in_database(&self) -> bool {
         // A session that shares a database with others is no file.
-        let is_one = || self.stamp.is_none() || agent::find(&self.agent).is_some_and(|agent| agent.list().is_none());
-        matches!(self.form, Form::Document { .. }) && is_one()
+        self.is_document() && (self.stamp.is_none() || !self.is_listed())
+    }
+
+    /// Says whether the thread looks for other sessions of the agent. It has most to do where it reads a database; yet one
+    /// that sessions share is opened only once that way.
+    fn is_looked_around(&self) -> bool {
+        self.is_document() && (self.stamp.is_none() || self.is_listed())
     }
 
     /// Returns the file of lines, at its beginning.
