@@ -94,10 +94,9 @@ impl Kept {
                 let change = database.unchecked_transaction().expect("a transaction");
                 for (index, record) in (number..).zip(records(&text[old..])) {
                     let id = format!("msg_{session}_{index:06}");
-                    let info = json!({ "role": record["role"], "modelID": "bench" }).to_string();
+                    let [info, part] = rows_of(&record);
                     let values = params![id, session, index, info];
                     change.execute("INSERT INTO message VALUES(?1, ?2, ?3, ?3, ?4)", values).expect("a row");
-                    let part = json!({ "type": "text", "text": words_of(&record) }).to_string();
                     let values = params![format!("prt_{id}"), id, session, index, part];
                     change.execute("INSERT INTO part VALUES(?1, ?2, ?3, ?4, ?4, ?5)", values).expect("a row");
                 }
@@ -119,8 +118,7 @@ impl Kept {
                 };
                 let mut root = Vec::new();
                 for record in records(text) {
-                    let content = json!([{ "type": "text", "text": words_of(&record) }]);
-                    let id = insert(json!({ "role": record["role"], "content": content }).to_string().as_bytes());
+                    let id = insert(blob_of(&record).as_bytes());
                     root.extend(b"\x0a\x20");
                     root.extend(id);
                 }
@@ -139,6 +137,27 @@ impl Kept {
             database.execute_batch("DELETE FROM session; DELETE FROM message; DELETE FROM part;").expect("room");
         }
     }
+}
+
+/// Returns how much an agent writes for a record.
+pub fn bytes_of(agent: &str, record: &Value) -> usize {
+    match agent {
+        "opencode" => rows_of(record).iter().map(String::len).sum(),
+        "cursor" => blob_of(record).len(),
+        _ => record.to_string().len() + 1,
+    }
+}
+
+/// Returns what OpenCode has of a message, and of the one part of it.
+fn rows_of(record: &Value) -> [String; 2] {
+    let info = json!({ "role": record["role"], "modelID": "bench" });
+    [info, json!({ "type": "text", "text": words_of(record) })].map(|row| row.to_string())
+}
+
+/// Returns what Cursor has of a message.
+fn blob_of(record: &Value) -> String {
+    let content = json!([{ "type": "text", "text": words_of(record) }]);
+    json!({ "role": record["role"], "content": content }).to_string()
 }
 
 /// Returns what a message says, or the input or the answer of its tool.

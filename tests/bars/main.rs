@@ -215,6 +215,16 @@ fn compare(rounds: usize, ours: impl Fn() -> Command, theirs: impl Fn() -> Comma
 /// Returns about `bytes` of transcript: records with ids, words of a vocabulary of which few are used often, and tools'
 /// output that repeats itself. `zstd -9` makes a fifth of 100 KB of it; of real sessions it makes a fifth to an eighth.
 fn transcript(bytes: usize, seed: &mut u64) -> String {
+    let mut text = String::new();
+    while text.len() < bytes {
+        text += &record(seed).to_string();
+        text.push('\n');
+    }
+    text
+}
+
+/// Returns one line of it.
+fn record(seed: &mut u64) -> Value {
     let mut next = || {
         *seed ^= *seed << 13;
         *seed ^= *seed >> 7;
@@ -222,36 +232,30 @@ fn transcript(bytes: usize, seed: &mut u64) -> String {
         *seed
     };
     let syllables = ["re", "con", "st", "pro", "ma", "ti", "un", "ex", "lo", "da", "in", "ter"];
-    let mut text = String::new();
-    while text.len() < bytes {
-        let mut words = String::new();
-        for _ in 0..20 + next() % 60 {
-            let rank = next() % (1 << (3 + next() % 8));
-            let syllable = |place: u64| syllables[((rank * 7 + place * 5) as usize % 12) ^ ((rank >> 3) as usize % 4)];
-            words += &format!("{}{}{} ", syllable(0), syllable(1), if rank > 64 { syllable(2) } else { "" });
-        }
-        let path = format!("src/{}/{}.rs", syllables[(next() % 12) as usize], syllables[(next() % 12) as usize]);
-        let (id, line) = (next(), next() % 400);
-        let message = match next() % 3 {
-            0 => json!({ "id": format!("msg_{:012x}", id >> 16), "role": "assistant", "model": "claude-bench",
-                "content": [{ "type": "text", "text": words }], "usage": { "input_tokens": next() % 4000, "output_tokens": line } }),
-            1 => json!({ "id": format!("msg_{:012x}", id >> 16), "role": "assistant", "model": "claude-bench",
-                "content": [{ "type": "tool_use", "id": format!("toolu_{:012x}", id >> 16), "name": "Read",
-                    "input": { "file_path": format!("/home/dev/demo-app/{path}"), "offset": line } }] }),
-            _ => {
-                json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": format!("toolu_{:012x}", id >> 16),
-                "content": (0..12).map(|n| format!("{:5}\u{2192}    let {} = self.{}(&{path:?})?;\n", line + n,
-                    &words[..12], &words[12..24])).collect::<String>() }] })
-            }
-        };
-        let record = json!({ "parentUuid": format!("{id:016x}-4b8a-9d0e"), "isSidechain": false, "userType": "external",
-            "cwd": "/home/dev/demo-app", "sessionId": "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e", "version": "2.1.178", "gitBranch": "main",
-            "type": message["role"], "message": message, "uuid": format!("{:016x}-4b8a-9d0e", id.rotate_left(9)),
-            "timestamp": format!("2026-01-02T03:{:02}:{:02}.{:03}Z", line % 60, next() % 60, next() % 1000) });
-        text += &record.to_string();
-        text.push('\n');
+    let mut words = String::new();
+    for _ in 0..20 + next() % 60 {
+        let rank = next() % (1 << (3 + next() % 8));
+        let syllable = |place: u64| syllables[((rank * 7 + place * 5) as usize % 12) ^ ((rank >> 3) as usize % 4)];
+        words += &format!("{}{}{} ", syllable(0), syllable(1), if rank > 64 { syllable(2) } else { "" });
     }
-    text
+    let path = format!("src/{}/{}.rs", syllables[(next() % 12) as usize], syllables[(next() % 12) as usize]);
+    let (id, line) = (next(), next() % 400);
+    let message = match next() % 3 {
+        0 => json!({ "id": format!("msg_{:012x}", id >> 16), "role": "assistant", "model": "claude-bench",
+            "content": [{ "type": "text", "text": words }], "usage": { "input_tokens": next() % 4000, "output_tokens": line } }),
+        1 => json!({ "id": format!("msg_{:012x}", id >> 16), "role": "assistant", "model": "claude-bench",
+            "content": [{ "type": "tool_use", "id": format!("toolu_{:012x}", id >> 16), "name": "Read",
+                "input": { "file_path": format!("/home/dev/demo-app/{path}"), "offset": line } }] }),
+        _ => {
+            json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": format!("toolu_{:012x}", id >> 16),
+            "content": (0..12).map(|n| format!("{:5}\u{2192}    let {} = self.{}(&{path:?})?;\n", line + n,
+                &words[..12], &words[12..24])).collect::<String>() }] })
+        }
+    };
+    json!({ "parentUuid": format!("{id:016x}-4b8a-9d0e"), "isSidechain": false, "userType": "external",
+        "cwd": "/home/dev/demo-app", "sessionId": "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e", "version": "2.1.178", "gitBranch": "main",
+        "type": message["role"], "message": message, "uuid": format!("{:016x}-4b8a-9d0e", id.rotate_left(9)),
+        "timestamp": format!("2026-01-02T03:{:02}:{:02}.{:03}Z", line % 60, next() % 60, next() % 1000) })
 }
 
 fn append(path: &Path, text: &str) {
@@ -289,40 +293,58 @@ fn busy_hook() -> bool {
     report(what, ours, theirs, "ms", "git notes append", 2.0)
 }
 
-/// Returns a transcript of Claude Code's as another agent would write it, with a prompt in front.
-fn in_form_of(agent: &str, text: &str) -> String {
-    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let prompt = json!({ "role": "user", "content": [{ "type": "text", "text": "go on" }] });
-    let messages = std::iter::once(prompt).chain(records.map(|record| record["message"].clone()));
-    let written = |(number, message): (usize, Value)| {
-        let (part, id) = (&message["content"][0], format!("m{number}-{}", text.len()));
-        let words = part["text"].as_str().unwrap_or_default();
-        let answer = part["content"].as_str().unwrap_or_default();
-        match (agent, message["role"].as_str(), part["type"].as_str()) {
-            ("codex", Some("user"), Some("text")) => {
-                json!({ "type": "event_msg", "payload": { "type": "user_message", "message": words } })
+/// Returns what another agent would write of a session, as long as that: a prompt, and what the model does. In a database
+/// only the texts in its rows count. Texts and answers are longer than Claude Code's, so that there are about as many
+/// messages as in a transcript of its of that length, which has more around each.
+fn session_of(agent: &str, bytes: usize, seed: &mut u64) -> String {
+    const TEXT_BYTES: usize = 900;
+    let prompt = json!({ "role": "user", "content": [{ "type": "text", "text": format!("go on {seed:x}") }] });
+    let (mut text, mut written) = (String::new(), 0);
+    let mut message = prompt;
+    while written < bytes {
+        let record = in_form_of(agent, &format!("m{seed:x}"), &message);
+        written += kept::bytes_of(agent, &record);
+        text += &format!("{record}\n");
+        message = self::record(seed)["message"].take();
+        for member in ["text", "content"] {
+            while let Some(words) = message["content"][0][member].as_str()
+                && words.len() < TEXT_BYTES
+            {
+                let more = self::record(seed)["message"]["content"][0][member].take();
+                message["content"][0][member] = format!("{words}{}", more.as_str().unwrap_or_default()).into();
             }
-            ("codex", _, Some("text")) => {
-                json!({ "type": "event_msg", "payload": { "type": "agent_message", "message": words } })
-            }
-            ("codex", _, Some("tool_use")) => json!({ "type": "response_item", "payload": { "type": "function_call",
-                "call_id": id, "name": "read_file", "arguments": part["input"].to_string() } }),
-            ("codex", ..) => json!({ "type": "response_item", "payload": { "type": "function_call_output",
-                "call_id": id, "output": answer } }),
-            ("gemini", Some("user"), Some("text")) => {
-                json!({ "id": id, "type": "user", "content": [{ "text": words }] })
-            }
-            ("gemini", ..) => json!({ "id": id, "type": "gemini", "content": words, "toolCalls": [{ "id": id,
-                "name": "read_file", "args": part["input"], "resultDisplay": answer }] }),
-            ("copilot", Some("user"), Some("text")) => json!({ "type": "user.message", "data": { "content": words } }),
-            ("copilot", ..) => {
-                json!({ "type": "assistant.message", "data": { "content": format!("{words}{answer}") } })
-            }
-            (_, role, _) => json!({ "type": "message", "id": id, "role": role, "content": message["content"],
-                "message": { "role": role, "content": message["content"] } }),
         }
-    };
-    messages.enumerate().map(|pair| format!("{}\n", written(pair))).collect()
+    }
+    text
+}
+
+/// Returns a message of Claude Code's as another agent would write it.
+fn in_form_of(agent: &str, id: &str, message: &Value) -> Value {
+    let part = &message["content"][0];
+    let words = part["text"].as_str().unwrap_or_default();
+    let answer = part["content"].as_str().unwrap_or_default();
+    let (role, content) = (&message["role"], &message["content"]);
+    match (agent, role.as_str(), part["type"].as_str()) {
+        ("codex", Some("user"), Some("text")) => {
+            json!({ "type": "event_msg", "payload": { "type": "user_message", "message": words } })
+        }
+        ("codex", _, Some("text")) => {
+            json!({ "type": "event_msg", "payload": { "type": "agent_message", "message": words } })
+        }
+        ("codex", _, Some("tool_use")) => json!({ "type": "response_item", "payload": { "type": "function_call",
+            "call_id": id, "name": "read_file", "arguments": part["input"].to_string() } }),
+        ("codex", ..) => json!({ "type": "response_item", "payload": { "type": "function_call_output",
+            "call_id": id, "output": answer } }),
+        ("gemini", Some("user"), Some("text")) => json!({ "id": id, "type": "user", "content": [{ "text": words }] }),
+        ("gemini", ..) => json!({ "id": id, "type": "gemini", "content": words, "toolCalls": [{ "id": id,
+            "name": "read_file", "args": part["input"], "resultDisplay": answer }] }),
+        ("copilot", Some("user"), Some("text")) => json!({ "type": "user.message", "data": { "content": words } }),
+        ("copilot", ..) => json!({ "type": "assistant.message", "data": { "content": format!("{words}{answer}") } }),
+        ("droid" | "pi" | "continue", ..) => {
+            json!({ "type": "message", "id": id, "message": { "role": role, "content": content } })
+        }
+        _ => json!({ "role": role, "content": content }),
+    }
 }
 
 /// The hook after a commit again, with the transcripts of other agents: lines that are appended, documents that are
@@ -339,17 +361,19 @@ fn agents() -> bool {
             // Gemini CLI says in the first line whose file it is.
             let head = json!({ "sessionId": "3f6b1c9e", "startTime": "2026-01-02T03:04:05Z", "kind": "main" });
             let mut text = if agent == "gemini" { format!("{head}\n") } else { String::new() };
-            text += &in_form_of(agent, &transcript(2 << 20, &mut seed));
+            text += &session_of(agent, 2 << 20, &mut seed);
             kept.write(&text, 0);
             stage.event_of(agent, "SessionStart", kept.path(), &id);
             stage.commit(&format!("before {round}"));
             stage.run(stage.hook(round));
             stage.event_of(agent, "Stop", kept.path(), &id);
             let old = text.len();
-            text += &in_form_of(agent, &transcript(100 << 10, &mut seed));
+            text += &session_of(agent, 100 << 10, &mut seed);
             kept.write(&text, old);
             stage.commit(&format!("round {round}"));
             pairs.run(stage.hook(round), stage.append_note());
+            // What was written a moment ago may be written again without a trace, and is read once more.
+            std::thread::sleep(Duration::from_millis(30));
             stage.event_of(agent, "SessionEnd", kept.path(), &id);
             kept.remove();
         }
