@@ -59,7 +59,8 @@ impl Repository {
 
     /// Returns the newest movements of HEAD, newest first, at most `limit`; nothing when there is no reflog.
     pub fn head_reflog(&self, limit: usize) -> Vec<ReflogEntry> {
-        let Ok(head) = self.gix().head() else { return Vec::new() };
+        // Without what HEAD names.
+        let Ok(Some(head)) = self.gix().try_find_reference("HEAD") else { return Vec::new() };
         let mut log = head.log_iter();
         let Ok(Some(entries)) = log.rev() else { return Vec::new() };
         let entries = entries.take(limit).flatten();

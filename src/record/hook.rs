@@ -417,8 +417,8 @@ fn runners(sessions: &[Live]) -> Vec<SessionKey> {
     if !named.is_empty() {
         return named;
     }
-    let lineage = process::lineage();
-    let above = sessions.iter().filter(|live| live.process.is_some_and(|process| lineage.contains(&process)));
+    let above = process::above(sessions.iter().filter_map(|live| live.process));
+    let above = sessions.iter().filter(|live| live.process.is_some_and(|process| above.contains(&process)));
     // One agent process can have had several sessions, one after the other; the latest is the one that acts.
     above.max_by_key(|live| live.seen).map(Live::key).into_iter().collect()
 }

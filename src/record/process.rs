@@ -3,6 +3,7 @@
 //! Read from `/proc`; where there is none, nothing is known and the other evidence decides.
 
 use std::io::Read as _;
+use std::os::unix::process::parent_id;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ struct Status {
 }
 
 fn status(pid: u32) -> Option<Status> {
-    // A hook asks for half a dozen: one step each, where reading to the end of a file of unknown size takes seven.
+    // A hook asks for a few: one step each, where reading to the end of a file of unknown size takes seven.
     let mut bytes = [0; 1024];
     let length = std::fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes[..length]);
@@ -34,27 +35,31 @@ fn status(pid: u32) -> Option<Status> {
     Some(Status { name, parent: fields.get(1)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
 }
 
-/// Returns the processes above this one, nearest first, with their names.
-fn ancestors() -> Vec<(Process, String)> {
-    let mut found = Vec::new();
-    let mut pid = status(std::process::id()).map_or(0, |status| status.parent);
-    while pid > 1 && found.len() < 64 {
-        let Some(status) = status(pid) else { break };
-        found.push((Process { pid, started: status.started }, status.name));
-        pid = status.parent;
-    }
-    found
+/// Returns the processes above this one, nearest first, with their names. Each is asked for when it is wanted.
+fn ancestors() -> impl Iterator<Item = (Process, String)> {
+    let step = |pid: u32| Some((pid, status(pid).filter(|_| pid > 1)?));
+    let all = std::iter::successors(step(parent_id()), move |(_, status)| step(status.parent));
+    all.take(64).map(|(pid, status)| (Process { pid, started: status.started }, status.name))
 }
 
 /// Returns the process that runs this hook: the nearest one above us that does not just pass a command on.
 pub fn caller() -> Option<Process> {
     let ours = |name: &str| PASSERS_ON.contains(&name) || name.starts_with("git-shiftlog");
-    ancestors().into_iter().find(|(_, name)| !ours(name)).map(|(process, _)| process)
+    ancestors().find(|(_, name)| !ours(name)).map(|(process, _)| process)
 }
 
-/// Returns the processes above this one, nearest first.
-pub fn lineage() -> Vec<Process> {
-    ancestors().into_iter().map(|(process, _)| process).collect()
+/// Returns those of these processes that are above this one. Looks no further than to the last of them.
+pub fn above(processes: impl Iterator<Item = Process>) -> Vec<Process> {
+    let mut wanted: Vec<Process> = processes.collect();
+    let mut above = ancestors().map(|(process, _)| process);
+    let mut found = Vec::new();
+    while !wanted.is_empty()
+        && let Some(process) = above.next()
+    {
+        found.extend(wanted.iter().find(|wanted| **wanted == process).copied());
+        wanted.retain(|wanted| *wanted != process);
+    }
+    found
 }
 
 impl Process {
