@@ -61,7 +61,9 @@ fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live], ahead: O
             }
             let live = match state.session(&key) {
                 // Who makes the commit may not have written down why, yet.
-                Some(live) if live.has_no_news() && runner(agent).as_ref() != Some(&key) => continue,
+                Some(live) if (live.has_no_news() || live.is_left()) && runner(agent).as_ref() != Some(&key) => {
+                    continue;
+                }
                 Some(live) => live,
                 None => {
                     // To find out where a session ran can cost a look at all of its transcript.
@@ -240,8 +242,9 @@ impl Recorder<'_> {
             sessions.len() - 1
         });
         self.refresh(&mut sessions[position], agent, payload);
+        // Not every agent says that a session is taken up again.
+        sessions[position].is_over = false;
         if event == Event::SessionStart {
-            sessions[position].is_over = false;
             self.close_forgotten(&mut sessions, Some(position));
             self.state.forget_settled(Time::now().seconds - KEEP_SECS);
         }

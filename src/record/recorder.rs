@@ -153,7 +153,8 @@ impl<'r> Recorder<'r> {
         if stamp.is_some() && stamp == live.progress.stamp {
             return Ok(None);
         }
-        let news = self.unrecorded(key, agent, &live.transcript, &mut live.progress)?;
+        let has_hooks = live.process.is_some();
+        let news = self.unrecorded(key, agent, &live.transcript, &mut live.progress, has_hooks)?;
         live.progress.stamp = stamp.filter(|_| news.is_none());
         Ok(news.map(|stretch| Stretch { model: live.model.clone(), stamp, ..stretch }))
     }
@@ -164,18 +165,24 @@ impl<'r> Recorder<'r> {
         agent: &'static dyn Agent,
         transcript: &Path,
         progress: &mut Progress,
+        has_hooks: bool,
     ) -> Result<Option<Stretch<'static>>> {
         self.recover_progress(&key, progress);
         let ahead = self.ahead.as_ref().and_then(|ahead| ahead.take(transcript));
         let is_ahead = ahead.is_some();
-        let mut stretch = self.stretch_of(&key, agent, transcript, progress, ahead)?;
-        if stretch.is_none() && is_ahead && agent.is_rendered(transcript) {
+        let (mut stretch, is_granted) = self.stretch_of(&key, agent, transcript, progress, ahead)?;
+        if stretch.is_none() && is_granted && has_hooks {
+            // The whole is looked at when its hooks tell that the turn is over.
+            progress.is_granted = true;
+        } else if stretch.is_none() && is_ahead && agent.is_rendered(transcript) {
             // Whether nothing is new only a look at the whole document tells.
-            stretch = self.stretch_of(&key, agent, transcript, progress, None)?;
+            stretch = self.stretch_of(&key, agent, transcript, progress, None)?.0;
         }
         Ok(stretch.map(|stretch| Stretch { transcript: Some(transcript.to_owned()), ..stretch }))
     }
 
+    /// Returns what a transcript says beyond what is recorded, if that is something, and whether its beginning was taken for
+    /// granted.
     fn stretch_of(
         &self,
         key: &SessionKey,
@@ -183,9 +190,10 @@ impl<'r> Recorder<'r> {
         transcript: &Path,
         progress: &Progress,
         known: Option<Known>,
-    ) -> Result<Option<Stretch<'static>>> {
+    ) -> Result<(Option<Stretch<'static>>, bool)> {
         let reading = Reading::open(&self.archive, agent, key, &self.redaction, progress, transcript, known)?;
-        self.stretch(key.clone(), reading, progress.recorded.clone(), u64::MAX)
+        let is_granted = reading.is_granted();
+        Ok((self.stretch(key.clone(), reading, progress.recorded.clone(), u64::MAX)?, is_granted))
     }
 
     /// Returns the stretch from a mark to the end of a transcript, or to `limit`; `None` if it is empty.
@@ -230,7 +238,7 @@ impl<'r> Recorder<'r> {
         for found in agent.sub_agents(&live.transcript) {
             let key = SessionKey::new(&live.agent, &found.session_id);
             let progress = live.sub_agents.entry(found.session_id).or_default();
-            match self.unrecorded(key, agent, &found.transcript, progress) {
+            match self.unrecorded(key, agent, &found.transcript, progress, false) {
                 Ok(Some(mut stretch)) => {
                     stretch.commit_ids.extend(commit_id);
                     self.record_stretch(&mut stretch, progress);
@@ -268,7 +276,7 @@ impl<'r> Recorder<'r> {
     fn record_anew(&mut self, stretch: &Stretch<'_>, progress: &mut Progress) {
         let Some(transcript) = &stretch.transcript else { return };
         let again = agent::named(&stretch.key.agent)
-            .and_then(|agent| self.unrecorded(stretch.key.clone(), agent, transcript, progress));
+            .and_then(|agent| self.unrecorded(stretch.key.clone(), agent, transcript, progress, false));
         match again {
             Ok(Some(mut again)) => {
                 again.model.clone_from(&stretch.model);

@@ -51,9 +51,10 @@ pub struct Progress {
     /// those behind `base`.
     #[serde(default)]
     pub check: Option<String>,
-    /// The stored bytes of a document's lines without the last one, which is about the whole and changes with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head: Option<Head>,
+    /// Beginnings of a document's stored lines, the shortest first: without the last one, which is about the whole and
+    /// changes with it, and without a last message that may still change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<Head>,
     /// The stored beginning of a document of which no lines need be made again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Base>,
@@ -68,7 +69,8 @@ pub struct Progress {
 impl Progress {
     /// Forgets what the stored beginning is known by: the next reading compares it word for word.
     pub fn forget_beginning(&mut self) {
-        (self.check, self.digest, self.head, self.base, self.stamp) = (None, None, None, None, None);
+        (self.check, self.digest, self.base, self.stamp) = (None, None, None, None);
+        self.heads.clear();
         self.is_granted = false;
     }
 
@@ -156,6 +158,13 @@ impl Live {
     /// Says whether it is over with nothing left to record: a commit need not look at it.
     fn is_settled(&self) -> bool {
         self.is_over && self.open.is_none() && self.is_recorded() && (self.has_no_news() || self.is_rendered())
+    }
+
+    /// Says whether it is over with nothing left to record, and was not written since a hook last ran for it, which has made
+    /// sure of that. Its agent tells of sessions that are no files.
+    pub fn is_left(&self) -> bool {
+        let is_written = || agent::find(&self.agent).is_none_or(|a| a.is_written_since(&self.transcript, self.seen));
+        self.is_settled() && !is_written()
     }
 
     fn is_recorded(&self) -> bool {

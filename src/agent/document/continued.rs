@@ -15,8 +15,8 @@ use super::text::tokens;
 use super::{first_line, in_one_piece, taken_apart};
 use crate::transcript::without_last_line;
 
-/// How far a list may be from the beginning of its document.
-const HEAD_BYTES: u64 = 64 << 10;
+/// How far a list may be from the beginning of its document; most begin much earlier, which is tried first.
+const HEAD_BYTES: [usize; 2] = [4 << 10, 64 << 10];
 const STEP_BYTES: usize = 64 << 10;
 
 /// What is wanted of a transcript of which something is known.
@@ -139,11 +139,8 @@ impl<S: Read + Seek> Rest<S> {
     ///
     /// If reading fails.
     pub fn read(mut source: S, list: &str, known: &Anchor) -> Result<Option<Self>> {
-        let mut head = Vec::new();
-        source.seek(SeekFrom::Start(0))?;
-        source.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
-        let Some(start) = list_start(&head, list) else { return Ok(None) };
-        head.truncate(start + 1);
+        let Some(head) = read_head(&mut source, list)? else { return Ok(None) };
+        let start = head.len() - 1;
         let mut rest = Vec::new();
         source.seek(SeekFrom::Start(start as u64 + known.text))?;
         source.read_to_end(&mut rest)?;
@@ -168,9 +165,9 @@ impl<S: Read + Seek> Rest<S> {
         Some(Rest { source, known: known.clone(), start: place.start as u64, text: rest, lines, of_list })
     }
 
-    /// Returns the lines.
-    pub fn lines(&self) -> &[u8] {
-        &self.lines
+    /// Returns the lines, once.
+    pub fn take_lines(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.lines)
     }
 
     /// Returns where those about the list's elements end, counted from the document's beginning on.
@@ -218,6 +215,21 @@ fn hex(check: u64) -> String {
 /// Returns how much of the lines is about the list, and not about what is around it.
 fn of_list(lines: &[u8], list: &str) -> usize {
     if list.is_empty() { lines.len() } else { without_last_line(lines) }
+}
+
+/// Reads a document up to the bracket that begins the list; `None` if that is too far.
+fn read_head(source: &mut (impl Read + Seek), list: &str) -> Result<Option<Vec<u8>>> {
+    for bytes in HEAD_BYTES {
+        // With room for all of it, it is read in one go.
+        let mut head = Vec::with_capacity(bytes);
+        source.seek(SeekFrom::Start(0))?;
+        source.take(bytes as u64).read_to_end(&mut head)?;
+        if let Some(start) = list_start(&head, list) {
+            head.truncate(start + 1);
+            return Ok(Some(head));
+        }
+    }
+    Ok(None)
 }
 
 /// Finds the bracket that begins the list.

@@ -56,22 +56,27 @@ fn taken_apart(document: &[u8], list: &str) -> Option<(Vec<u8>, Range<usize>)> {
 
 /// Says whether JSON is nested so little that it can be read, and written as it was.
 pub fn is_readable(text: &[u8]) -> bool {
+    // To count is quick.
+    let opened = text.iter().filter(|byte| matches!(byte, b'[' | b'{')).count();
     let mut depth = 0_usize;
-    tokens(text).all(|(_, token)| {
-        match token {
-            b"[" | b"{" => depth += 1,
-            b"]" | b"}" => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth <= MAX_ROW_DEPTH
-    })
+    opened <= MAX_ROW_DEPTH
+        || tokens(text).all(|(_, token)| {
+            match token {
+                b"[" | b"{" => depth += 1,
+                b"]" | b"}" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth <= MAX_ROW_DEPTH
+        })
 }
 
 /// Returns a document as such lines, to be written with this indentation (0 for none) and this end: the elements of its
 /// list, each JSON in one line, and what is around it, where the list is empty.
 pub fn lines(elements: &[String], around: &Value, list: &str, indent: usize, end: &str) -> Vec<u8> {
     let mut lines = first_line_of(list, indent, end);
-    for element in elements.iter().chain([&around.to_string()]) {
+    let around = around.to_string();
+    lines.reserve(elements.iter().map(|element| element.len() + 1).sum::<usize>() + around.len() + 1);
+    for element in elements.iter().chain([&around]) {
         lines.push_str(element);
         lines.push('\n');
     }

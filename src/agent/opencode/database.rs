@@ -4,7 +4,6 @@
 //! OpenCode adds rows, and what it changes is in the last message, which is never among the known ones.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use bstr::ByteSlice as _;
@@ -19,6 +18,7 @@ use super::super::sqlite::{self, unreadable};
 use super::super::{document, json as record};
 use super::store::info;
 use crate::error::{Error, Kind, Result};
+use crate::outside;
 
 /// What names the number of a row.
 const ROWID: &str = "rowid";
@@ -215,8 +215,15 @@ impl<'d> Reader<'d> {
         let mut rest = parts.as_slice();
         for (place, info) in self.infos.drain(..).enumerate() {
             let (own, others) = rest.split_at(rest.partition_point(|(of, ..)| *of <= place));
-            let own: Vec<&str> = own.iter().map(|(_, _, part)| part.as_str()).collect();
-            self.session.messages.push(format!("{{\"info\":{info},\"parts\":[{}]}}", own.join(",")));
+            let length: usize = own.iter().map(|(.., part)| part.len() + 1).sum();
+            let mut message = String::with_capacity(length + info.len() + 32);
+            message.extend(["{\"info\":", &info, ",\"parts\":["]);
+            for (index, (.., part)) in own.iter().enumerate() {
+                message.push_str(if index > 0 { "," } else { "" });
+                message.push_str(part);
+            }
+            message.push_str("]}");
+            self.session.messages.push(message);
             rest = others;
         }
         self.messages = ids;
@@ -300,9 +307,11 @@ fn with_data(ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> String {
     if let Some(members) = data.to_str().ok().filter(|text| is_plain(text)).and_then(|text| text.strip_prefix("{\"")) {
         let mut line = String::with_capacity(data.len() + 128);
         for (name, id) in ids {
-            line.push(if line.is_empty() { '{' } else { ',' });
-            // Writing to a string never fails.
-            let _ = write!(line, "\"{name}\":{}", Value::from(id.to_str_lossy()));
+            line.extend([if line.is_empty() { "{\"" } else { ",\"" }, name, "\":"]);
+            match id.to_str().ok().filter(|id| outside::is_plain_id(id)) {
+                Some(id) => line.extend(["\"", id, "\""]),
+                None => line.push_str(&Value::from(id.to_str_lossy()).to_string()),
+            }
         }
         return line + ",\"" + members;
     }

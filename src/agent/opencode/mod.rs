@@ -116,6 +116,10 @@ impl Agent for OpenCode {
         found
     }
 
+    fn is_written_since(&self, transcript: &Path, seconds: i64) -> bool {
+        Store::of(transcript).is_none_or(|(store, session_id)| store.is_written_since(&session_id, seconds))
+    }
+
     fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
         let Some((store, session_id)) = Store::of(transcript) else { return Vec::new() };
         let named = |id: String| Found { session_id: format!("{session_id}.{id}"), transcript: store.transcript(&id) };

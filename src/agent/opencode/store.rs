@@ -95,6 +95,25 @@ impl Store {
         sessions.into_iter().filter(is_wanted).filter_map(|session| id_of(&session)).collect()
     }
 
+    /// Says whether a session may have been written after the second `seconds` (epoch): OpenCode writes down when somebody prompts it,
+    /// and when a part is made.
+    pub fn is_written_since(&self, session_id: &str, seconds: i64) -> bool {
+        let Store::Database(path) = self else { return true };
+        let is_before = |database: &sqlite::Database, query| {
+            let rows = sqlite::rows(database, query, [session_id]).unwrap_or_default();
+            let time = rows.first().and_then(|row| row.get("time_updated")?.as_i64());
+            time.is_some_and(|milliseconds| milliseconds / 1000 <= seconds)
+        };
+        let is_at_rest = |database| {
+            is_before(&database, "SELECT time_updated FROM session WHERE id = ?1")
+                && is_before(
+                    &database,
+                    "SELECT time_updated FROM part WHERE session_id = ?1 ORDER BY rowid DESC LIMIT 1",
+                )
+        };
+        !sqlite::open(path).is_ok_and(is_at_rest)
+    }
+
     /// Returns the sessions of the sub-agents of a session.
     pub fn children(&self, session_id: &str) -> Vec<String> {
         let sessions: Vec<Value> = match self {

@@ -19,10 +19,10 @@ use twox_hash::XxHash3_64;
 
 use super::Redaction;
 use super::piece::{Lines, PIECE_BYTES, Piece, ReadSeek, each_step};
-use crate::agent::{self, Agent, Anchor, Found, Rendered, Wanted};
+use crate::agent::{self, Agent, Anchor, Found, Wanted};
 use crate::archive::segment;
 use crate::record::beside;
-use crate::record::state::{Base, Live};
+use crate::record::state::{Base, Head, Live, Progress};
 
 /// From how much stored text on a thread is worth while.
 const LONG_BYTES: u64 = 512 << 10;
@@ -30,8 +30,8 @@ const LONG_BYTES: u64 = 512 << 10;
 /// How much memory the thread needs at least for a transcript in a database.
 const ROOM_BYTES: usize = 1 << 20;
 
-/// A thread that works ahead, on the transcripts of the sessions themselves: their sub-agents' are short. It ends with
-/// its work, or with the process.
+/// A thread that works ahead, on the transcripts of the sessions themselves: their sub-agents' are short. It ends with the
+/// process.
 pub struct Ahead {
     known: RefCell<Vec<Known>>,
     recent: RefCell<Vec<(String, Receiver<Vec<Found>>)>>,
@@ -59,11 +59,21 @@ enum Form<D, L, A> {
 
 /// The lines of a document behind its stored beginning.
 pub struct NewLines {
-    pub lines: Vec<u8>,
+    pub lines: Shared,
     /// Where those about the list's elements end, counted from the document's beginning on.
     pub list_end: u64,
     /// Whether that beginning is taken for granted.
     pub is_granted: bool,
+}
+
+/// Bytes that both threads read.
+#[derive(Clone)]
+pub struct Shared(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// A piece that was redacted ahead.
@@ -103,7 +113,7 @@ type Stamp = (u64, u64, u64, i64, i64);
 
 impl Ahead {
     /// Starts with the long transcripts among these that have news; `None` if there is none. `look_around` finds the sessions
-    /// that an agent wrote lately: where it keeps them in databases, those are opened once.
+    /// that an agent wrote lately: a database that they share is opened once.
     pub fn start(sessions: Vec<Live>, look_around: impl Fn(&dyn Agent) -> Vec<Found> + Send + 'static) -> Option<Self> {
         let (known, work): (Vec<_>, Vec<_>) = sessions.into_iter().filter_map(watch).unzip();
         if work.is_empty() {
@@ -127,7 +137,13 @@ impl Ahead {
             for (name, sender) in around {
                 let _ = agent::find(&name).map(|agent| sender.send(look_around(agent)));
             }
-            do_all(work, &redactions);
+            let done = do_all(work, &redactions);
+            // Who gives back memory of the other makes it wait, and wakes it on its own processor. So nothing is given back
+            // as long as the process runs, which has not long to go.
+            loop {
+                std::thread::park();
+                std::hint::black_box(&done);
+            }
         };
         beside::spawn(work).ok()?;
         Some(Ahead { known: RefCell::new(known), recent: RefCell::new(recent), redaction })
@@ -248,10 +264,13 @@ fn watch(live: Live) -> Option<(Known, Work)> {
 }
 
 /// Pieces come first, as soon as it is known with what to redact: counting what is in them takes longest. What is not to
-/// be had is told by dropping its sender.
-fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
+/// be had is told by dropping its sender. Returns the sessions, when all is done.
+fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) -> Vec<Live> {
     let (mut digests, mut proofs, mut news) = (Vec::new(), Vec::new(), Vec::new());
+    let mut done = Vec::new();
     for Work { live, form, piece, frame } in work {
+        done.push(live);
+        let live = &done[done.len() - 1];
         news.push(match form {
             Form::File { file, stored, digest } => {
                 digests.push((Positioned::at_start(&file), stored, digest));
@@ -259,23 +278,24 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
             }
             Form::Document { known, lines, anchor } => {
                 let Some(agent) = agent::find(&live.agent) else { continue };
-                let new = if let Some(rest) = agent.read_rest(&live.transcript, &known) {
-                    let new = NewLines { lines: rest.lines().to_vec(), list_end: rest.list_end(), is_granted: false };
+                let (rest, list_end, is_granted) = if let Some(mut rest) = agent.read_rest(&live.transcript, &known) {
+                    let lines = rest.take_lines();
+                    let list_end = rest.list_end();
                     proofs.push((rest, anchor));
-                    new
+                    (lines, list_end, false)
                 } else if let Ok(rendered) = agent.read_on(&live.transcript, Some(&known), Wanted::RestAtOnce)
                     && let (true, Some(proved)) = (rendered.skipped == known.lines, rendered.anchor)
                 {
-                    let Rendered { lines, is_granted, .. } = rendered;
-                    let new = NewLines { lines, list_end: proved.lines, is_granted };
+                    let list_end = proved.lines;
                     let _ = anchor.send(proved);
-                    new
+                    (rendered.lines, list_end, rendered.is_granted)
                 } else {
                     continue;
                 };
-                let text = Text::Lines(new.lines.clone());
-                let _ = lines.send(new);
-                News { text, stored: known.lines, piece, frame }
+                let stored = end_of_stored(&live.progress, known.lines, &rest);
+                let rest = Shared(Arc::new(rest));
+                let _ = lines.send(NewLines { lines: rest.clone(), list_end, is_granted });
+                News { text: Text::Lines(rest, known.lines), stored, piece, frame }
             }
         });
     }
@@ -310,6 +330,18 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
             let _ = sender.send(anchor);
         }
     }
+    done
+}
+
+/// Returns how far the lines of a document are stored that begin at `start`. A message that may have changed is among them,
+/// and often has not.
+fn end_of_stored(progress: &Progress, start: u64, lines: &[u8]) -> u64 {
+    let is_same = |head: &&Head| {
+        let length = head.raw.checked_sub(start).and_then(|length| usize::try_from(length).ok());
+        let stored = length.and_then(|length| lines.get(..length));
+        stored.is_some_and(|stored| format!("{:016x}", XxHash3_64::oneshot(stored)) == head.check)
+    };
+    progress.heads.iter().rev().find(is_same).map_or(start, |head| head.raw)
 }
 
 /// What is new in a transcript, and who waits for it.
@@ -324,8 +356,8 @@ struct News {
 enum Text {
     /// In a file, from its beginning on.
     File(Arc<File>),
-    /// Here, behind what is stored.
-    Lines(Vec<u8>),
+    /// Here, from a position on.
+    Lines(Shared, u64),
 }
 
 /// Makes the pieces and sends them; returns them with whom to send their frames.
@@ -342,7 +374,7 @@ fn send_pieces(news: Vec<News>, redaction: &Redaction) -> Vec<(Arc<Piece>, SyncS
 fn piece(text: Text, stored: u64, redaction: &Redaction) -> Option<Arc<Piece>> {
     let (source, start): (Box<dyn ReadSeek>, u64) = match text {
         Text::File(file) => (Box::new(Positioned::at_start(&file)), 0),
-        Text::Lines(lines) => (Box::new(Cursor::new(lines)), stored),
+        Text::Lines(lines, start) => (Box::new(Cursor::new(lines)), start),
     };
     let mut lines = Lines::new(source, start, redaction).ok()?;
     let end = lines.end();

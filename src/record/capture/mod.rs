@@ -104,8 +104,8 @@ pub struct Reading<'a> {
     base: Option<Base>,
     /// The length of the stored transcript where what was read begins.
     start_bytes: u64,
-    /// What was written last without its last line.
-    head: Option<Head>,
+    /// The beginnings of it that are remembered; see [`Progress::heads`].
+    heads: Vec<Head>,
     /// What is known ahead.
     known: Option<Known>,
     /// What was redacted ahead.
@@ -191,26 +191,23 @@ impl<'a> Reading<'a> {
         known: Option<Known>,
     ) -> Result<Self> {
         let continued = progress.continued_base();
-        let rest = continued.and_then(|base| {
-            let NewLines { lines, list_end, is_granted } = known.as_ref()?.rest(base)?;
-            Some((
-                Rendered { skipped: base.anchor.lines, lines, holds: true, anchor: None, is_granted },
-                Some(list_end),
-            ))
-        });
-        let (mut rendered, list_end, known) = match rest {
-            Some((rest, list_end)) => (rest, list_end, known),
+        let ahead = continued.and_then(|base| Some((base, known.as_ref()?.rest(base)?)));
+        let (source, rendered, list_end, known): (Box<dyn ReadSeek>, _, _, _) = match ahead {
+            Some((base, NewLines { lines, list_end, is_granted })) => {
+                let skipped = base.anchor.lines;
+                let rendered = Rendered { skipped, holds: true, is_granted, ..Rendered::default() };
+                (Box::new(Cursor::new(lines)), rendered, Some(list_end), known)
+            }
             None => {
                 let anchor = progress.base.as_ref().map(|base| &base.anchor);
                 let wanted = if continued.is_some() { Wanted::Rest } else { Wanted::Whole };
-                let rendered = agent.read_on(transcript, anchor, wanted)?;
+                let mut rendered = agent.read_on(transcript, anchor, wanted)?;
                 let list_end = rendered.anchor.as_ref().map(|anchor| anchor.lines);
-                (rendered, list_end, None)
+                (Box::new(Cursor::new(std::mem::take(&mut rendered.lines))), rendered, list_end, None)
             }
         };
         let base = progress.base.clone().filter(|_| rendered.holds);
-        let lines =
-            Lines::new(Box::new(Cursor::new(std::mem::take(&mut rendered.lines))), rendered.skipped, redaction)?;
+        let lines = Lines::new(source, rendered.skipped, redaction)?;
         let reading = Self::of_lines(agent, key, lines);
         let start_bytes = base.as_ref().filter(|_| reading.lines.start() > 0).map_or(0, |base| base.bytes);
         let Rendered { anchor, is_granted, .. } = rendered;
@@ -259,7 +256,7 @@ impl<'a> Reading<'a> {
             list_bytes: None,
             base: None,
             start_bytes: 0,
-            head: None,
+            heads: Vec::new(),
             known: None,
             ready: None,
             counted: None,

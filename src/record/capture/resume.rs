@@ -23,15 +23,14 @@ impl Reading<'_> {
         if self.base != progress.base {
             return Ok(false);
         }
-        if self.is_document
-            && let Some(known) = self.known.take()
-        {
-            self.count_ahead(&known, self.lines.start(), progress)?;
-            self.proof = Some(known);
-        }
+        let ahead = if self.is_document { self.known.take() } else { None };
         let whole = Head { bytes: progress.stored.bytes, raw, digest: digest.clone(), check: check.clone() };
-        for head in [Some(&whole), progress.head.as_ref()].into_iter().flatten() {
+        for head in std::iter::once(&whole).chain(progress.heads.iter().rev()) {
             if self.resume_at(head, progress)? {
+                if let Some(known) = ahead {
+                    self.count_ahead(&known, head.raw, progress)?;
+                    self.proof = Some(known);
+                }
                 return Ok(true);
             }
         }
@@ -60,11 +59,10 @@ impl Reading<'_> {
             }
         };
         if hex_of(&seen) != head.check {
-            if !self.is_document {
-                (self.ready, self.counted) = (None, None);
-            }
+            (self.ready, self.counted) = (None, None);
             return Ok(false);
         }
+        self.heads.extend(progress.heads.iter().filter(|other| other.raw <= head.raw).cloned());
         (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
         (self.kept, self.kept_bytes, self.parent_bytes) = (head.raw, head.bytes, progress.stored.bytes);
         Ok(true)

@@ -9,6 +9,7 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use twox_hash::XxHash3_64;
 
 use super::ahead::Ready;
+use super::piece::Piece;
 use super::{Reading, hex_of};
 use crate::archive::segment::{self, TARGET_BYTES};
 use crate::archive::{Archive, Header, hex};
@@ -65,29 +66,28 @@ impl Reading<'_> {
             if piece.is_empty() {
                 break;
             }
-            let list_end = self.list_end.filter(|_| self.list_bytes.is_none());
-            let is_last = piece.end() == until && self.is_document;
-            let known = list_end.filter(|end| is_last && (self.kept..=until).contains(end));
-            let known = known.and_then(|end| Some((piece.offset(end)?, (end - self.kept) as usize)));
-            let (head, raw) = match known {
-                Some(known) => known,
-                None if is_last => (without_last_line(body), without_last_line(piece.lines())),
-                None => (0, 0),
-            };
-            self.digest.update(&body[..head]);
-            self.check.write(&piece.lines()[..raw]);
-            if list_end == Some(self.kept + raw as u64) {
-                self.list_bytes = Some(self.kept_bytes + head as u64);
-                self.check = XxHash3_64::new();
+            let mut done = (0, 0);
+            for (head, raw) in self.ends(&piece, until) {
+                self.digest.update(&body[done.0..head]);
+                self.check.write(&piece.lines()[done.1..raw]);
+                done = (head, raw);
+                if self.list_end == Some(self.kept + raw as u64) && self.list_bytes.is_none() {
+                    self.list_bytes = Some(self.kept_bytes + head as u64);
+                    self.check = XxHash3_64::new();
+                    self.heads.clear();
+                }
+                let head = Head {
+                    bytes: self.kept_bytes + head as u64,
+                    raw: self.kept + raw as u64,
+                    digest: hex(&self.digest.serialize()),
+                    check: hex_of(&self.check),
+                };
+                if self.heads.last().is_none_or(|last| last.raw < head.raw) {
+                    self.heads.push(head);
+                }
             }
-            self.head = self.is_document.then(|| Head {
-                bytes: self.kept_bytes + head as u64,
-                raw: self.kept + raw as u64,
-                digest: hex(&self.digest.serialize()),
-                check: hex_of(&self.check),
-            });
-            self.digest.update(&body[head..]);
-            self.check.write(&piece.lines()[raw..]);
+            self.digest.update(&body[done.0..]);
+            self.check.write(&piece.lines()[done.1..]);
             let ready = self.ready.take().filter(|ready| Arc::ptr_eq(&ready.piece, &piece));
             let frame = ready.and_then(Ready::frame).map_or_else(|| segment::compress(body), Ok)?;
             let segment_id = archive.write_frame(&self.header(body.len() as u64), &frame)?;
@@ -98,6 +98,18 @@ impl Reading<'_> {
             self.parent_bytes = self.kept_bytes;
         }
         Ok(segment_ids)
+    }
+
+    /// Returns the line ends in the last piece of a document that are remembered, in the text as it is stored and in the
+    /// lines: where those about the list end that can be gone on with, and where the last line begins.
+    fn ends(&self, piece: &Piece, until: u64) -> Vec<(usize, usize)> {
+        if piece.end() != until || !self.is_document {
+            return Vec::new();
+        }
+        let list_end = self.list_end.filter(|end| (self.kept..=until).contains(end));
+        let list_end = list_end.and_then(|end| Some((piece.offset(end)?, (end - self.kept) as usize)));
+        let last = (without_last_line(piece.redacted()), without_last_line(piece.lines()));
+        list_end.into_iter().chain(list_end.is_none_or(|end| end < last).then_some(last)).collect()
     }
 
     /// Makes the transcript end where it is kept, though what is stored goes on: with the segment of the chain that
@@ -140,7 +152,7 @@ impl Reading<'_> {
         let segment = self.parent.map(|id| id.to_string());
         // What was known is about what was stored.
         if segment != progress.stored.segment {
-            progress.head.clone_from(&self.head);
+            progress.heads.clone_from(&self.heads);
         }
         progress.stored = Mark { segment, bytes: self.parent_bytes, raw: is_level.then_some(self.kept) };
         progress.digest = is_level.then(|| hex(&self.digest.serialize()));
@@ -165,6 +177,11 @@ impl Reading<'_> {
     /// Says whether the stored part was found to be what it was, and is not only taken for that.
     pub fn is_same(&self) -> bool {
         self.is_same && !self.is_granted && !self.is_disproved
+    }
+
+    /// Says whether nobody has looked at the stored part.
+    pub fn is_granted(&self) -> bool {
+        self.is_granted
     }
 
     /// Returns the SHA-256, in hex, of the transcript as it is stored.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 
-use super::state::{Head, Mark, Progress, write_private};
+use super::state::{Mark, Progress, write_private};
 use super::tombstone::{self, Tombstones};
 use super::{Earlier, Note, Record, State, Unit, pending, sync};
 use crate::agent::{self, Agent};
@@ -22,7 +22,7 @@ use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::redact::Redactor;
-use crate::transcript::{SessionKey, line_ends};
+use crate::transcript::{SessionKey, line_ends, without_last_line};
 
 /// The ref of an earlier tool; what it repeats is removed as well.
 const EARLIER_REF: &str = "refs/notes/claude-conversations";
@@ -423,7 +423,8 @@ fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
             let text = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
             let digest_of = |text: &[u8]| hex(&Sha256::new().chain_update(text).serialize());
             progress.digest = Some(digest_of(&text));
-            // Lines that only changed are as many as they were; where some are gone, only the one about the whole is known.
+            // Lines that only changed are as many as they were. Where some are gone, the last ones are looked for: the one
+            // about the whole, and what stands between it and the other beginnings that are remembered.
             let segment_id = progress.stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
             let before = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
             let (ends, new_ends): (Vec<_>, Vec<_>) = (line_ends(&before).collect(), line_ends(&text).collect());
@@ -431,14 +432,29 @@ fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
                 let line = ends.iter().position(|end| *end as u64 == bytes).filter(|_| ends.len() == new_ends.len());
                 line.map(|line| new_ends[line])
             };
-            let staying = agent.map_or(0, |agent| agent.lines_that_stay(&text));
-            let is_at_base = |raw: u64| progress.base.as_ref().is_some_and(|base| base.anchor.lines == raw);
-            progress.head = progress.head.take().and_then(|head| {
-                let bytes = moved(head.bytes).or_else(|| is_at_base(head.raw).then_some(staying))?;
-                Some(Head { bytes: bytes as u64, digest: digest_of(&text[..bytes]), ..head })
-            });
+            let longest = progress.heads.last().cloned();
+            let staying = match &longest {
+                // No line is about the whole, and yet the last one may change.
+                Some(head)
+                    if agent.is_some_and(|agent| agent.lines_that_stay(&text) == text.len())
+                        && Some(head.raw) < progress.stored.raw =>
+                {
+                    without_last_line(&text)
+                }
+                _ => agent.map_or(0, |agent| agent.lines_that_stay(&text)),
+            };
+            let at = |bytes: u64| {
+                let end = longest.as_ref().map_or(bytes, |head| head.bytes);
+                let behind =
+                    before.get(bytes as usize..end as usize).filter(|behind| text[..staying].ends_with(behind));
+                moved(bytes).unwrap_or(staying - behind.map_or(0, <[u8]>::len))
+            };
+            for head in &mut progress.heads {
+                let bytes = at(head.bytes);
+                (head.bytes, head.digest) = (bytes as u64, digest_of(&text[..bytes]));
+            }
             if let Some(base) = &mut progress.base {
-                base.bytes = moved(base.bytes).unwrap_or(staying) as u64;
+                base.bytes = at(base.bytes) as u64;
             }
         }
         (progress.stored, progress.recorded) = (stored, changed(&progress.recorded));

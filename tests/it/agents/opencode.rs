@@ -549,16 +549,69 @@ fn what_a_commit_took_for_granted_is_looked_at_when_the_turn_is_over() {
     hook("UserPromptSubmit");
     commit("msg_30");
     commit("msg_31");
-    // The last message may have changed, and is told again.
-    assert_eq!(scratch.record("HEAD")["messages"], 2);
+    assert_eq!(scratch.record("HEAD")["messages"], 1, "the last message is not told again");
     assert!(is_as_it_is());
     let query = "UPDATE part SET data = replace(data, 'msg_11', 'msg_99') WHERE message_id = 'msg_11'";
     running.database.execute(query, []).unwrap();
     commit("msg_32");
-    assert_eq!(scratch.record("HEAD")["messages"], 2);
+    assert_eq!(scratch.record("HEAD")["messages"], 1);
     assert!(!is_as_it_is(), "it was not looked at");
     hook("Stop");
     commit("msg_33");
     assert!(is_as_it_is());
+    let change = |id: &str| {
+        let query = "UPDATE part SET data = replace(data, ?1, 'msg_98') WHERE message_id = ?1";
+        running.database.execute(query, [id]).unwrap();
+    };
+    change("msg_12");
+    scratch.commit("a", "by hand", "by hand");
+    assert_eq!(scratch.records("HEAD"), [0; 0], "nothing came, and nobody looked at the rest");
+    hook("Stop");
+    commit("msg_34");
+    assert!(is_as_it_is());
+    hook("SessionEnd");
+    change("msg_13");
+    scratch.commit("a", "by hand again", "by hand");
+    assert_eq!(scratch.records("HEAD"), [0; 0], "it is over");
+    let query = "UPDATE session SET time_updated = time_updated + 3600000 WHERE id = ?1";
+    running.database.execute(query, [ID]).unwrap();
+    commit("msg_35");
+    assert!(is_as_it_is(), "somebody has taken it up");
+    running.database.execute("UPDATE session SET time_updated = time_created", []).unwrap();
+    commit("msg_36");
+    hook("SessionEnd");
+    hook("UserPromptSubmit");
+    commit("msg_37");
+    assert!(is_as_it_is(), "somebody has taken it up, and its hooks tell");
+    scratch.assert_sound();
+}
+
+#[test]
+fn what_was_purged_does_not_come_back_when_the_last_message_changes() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=opencode", "-q"]).ok();
+    let running = Running::new(&scratch);
+    let says = |id: &str, words: &str| {
+        running.message(ID, id, &json!({ "role": "user" }), &[json!({ "type": "text", "text": words })]);
+    };
+    let payload = json!({ "session_id": ID, "cwd": scratch.top }).to_string();
+    says("msg_1", "an embarrassing question");
+    says("msg_2", "a second one");
+    let hook = ["opencode", "UserPromptSubmit"];
+    feed(scratch.command("git-shiftlog--hook", &scratch.top).args(hook), payload.as_bytes()).ok();
+    scratch.commit("a", "1", "first");
+    says("msg_3", "a third");
+    says("msg_4", "a fourth, half");
+    scratch.commit("a", "2", "second");
+    scratch.shiftlog("purge", ["--yes", "HEAD~1"]).ok();
+    assert!(!scratch.raw("HEAD", &["--full"]).contains("embarrassing"));
+    says("msg_4", "a fourth, whole");
+    says("msg_5", "a fifth");
+    scratch.commit("a", "3", "third");
+    let all = scratch.raw("HEAD", &["--full"]);
+    assert!(!all.contains("embarrassing"), "{all}");
+    for (words, count) in [("a third", 1), ("a fourth, whole", 1), ("a fourth, half", 0), ("a fifth", 1)] {
+        assert_eq!(all.matches(words).count(), count, "{words}: {all}");
+    }
     scratch.assert_sound();
 }
