@@ -42,13 +42,14 @@ pub fn run(
 ) -> Result<Ended, String> {
     let failed = |error: io::Error| error.to_string();
     let directory = tempfile::tempdir().map_err(failed)?;
-    let mut command = command(program, words, directory.path());
+    let guard = Guard::new(directory.path());
+    let mut command = command(program, words, directory.path(), guard.group());
     // What is in a file is there at once: no process that has inherited it can keep us waiting for its end.
     let (mut stdin, mut stdout, mut stderr) = files().map_err(failed)?;
     stdin.write_all(input.as_bytes()).and_then(|()| stdin.rewind()).map_err(failed)?;
     command.envs(environment.iter().copied()).stdin(stdin);
     command.stdout(stdout.try_clone().map_err(failed)?).stderr(stderr.try_clone().map_err(failed)?);
-    let status = wait(command.spawn().map_err(failed)?, directory.path(), limit, &stdout, &stderr)?;
+    let status = wait(command.spawn().map_err(failed)?, guard, limit, &stdout, &stderr)?;
     let told = stderr.metadata().map_or(0, |metadata| metadata.len());
     let stderr = text(&mut stderr, told.saturating_sub(MAX_ANSWER_BYTES));
     Ok(Ended { status, stdout: text(&mut stdout, 0), stderr })
@@ -58,7 +59,9 @@ fn files() -> io::Result<(File, File, File)> {
     Ok((tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?))
 }
 
-fn command(program: &Path, words: &[String], directory: &Path) -> Command {
+/// Returns what runs an agent in a process group: that of its guard, or 0 for one of its own.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no process groups"))]
+fn command(program: &Path, words: &[String], directory: &Path, group: i32) -> Command {
     let mut command = Command::new(program);
     command.args(words).current_dir(directory).env("PWD", directory).env_remove("OLDPWD");
     let is_gits = |name: &std::ffi::OsString| name.to_string_lossy().starts_with("GIT_");
@@ -70,7 +73,7 @@ fn command(program: &Path, words: &[String], directory: &Path) -> Command {
     });
     command.env("SHIFTLOG_HOOK", "off");
     #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    std::os::unix::process::CommandExt::process_group(&mut command, group);
     command
 }
 
@@ -82,14 +85,8 @@ fn text(file: &mut File, start: u64) -> String {
 }
 
 /// Waits until a child ends; ends it when the time is over, or it says too much. What it leaves behind is ended too.
-fn wait(
-    mut child: Child,
-    directory: &Path,
-    limit: Duration,
-    stdout: &File,
-    stderr: &File,
-) -> Result<ExitStatus, String> {
-    let guard = Guard::over(&child, directory);
+fn wait(mut child: Child, guard: Guard, limit: Duration, stdout: &File, stderr: &File) -> Result<ExitStatus, String> {
+    let group = if guard.group() == 0 { i32::try_from(child.id()).unwrap_or_default() } else { guard.group() };
     let deadline = Instant::now() + limit;
     let is_over = |file: &File, max: u64| file.metadata().is_ok_and(|metadata| metadata.len() > max);
     // What fills a disk gets no time for it.
@@ -97,7 +94,7 @@ fn wait(
     let reason = loop {
         match child.try_wait() {
             Ok(Some(status)) => {
-                end_group(&child, Duration::ZERO);
+                end_group(group, Duration::ZERO);
                 return Ok(status);
             }
             Err(error) => break error.to_string(),
@@ -111,23 +108,17 @@ fn wait(
             Ok(None) => std::thread::sleep(Duration::from_millis(10)),
         }
     };
-    end(&mut child, grace);
-    drop(guard);
+    end_group(group, grace);
+    let _ = child.kill();
+    let _ = child.wait();
     Err(reason)
 }
 
-/// Ends a child that has not been waited for, with all that it has started.
-fn end(child: &mut Child, grace: Duration) {
-    end_group(child, grace);
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// Ends what is left of a child's process group.
+/// Ends what is left of a process group, its guard too.
 #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no process groups"))]
-fn end_group(child: &Child, grace: Duration) {
+fn end_group(group: i32, grace: Duration) {
     #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+    if let Some(group) = rustix::process::Pid::from_raw(group) {
         use rustix::process::{Signal, kill_process_group};
         let _ = kill_process_group(group, Signal::TERM);
         std::thread::sleep(grace);
@@ -136,23 +127,27 @@ fn end_group(child: &Child, grace: Duration) {
 }
 
 /// Ends an agent and removes its directory when this process is gone before it is: Ctrl-C reaches our own process group,
-/// and the agent has another.
+/// and the agent has another. It is there first, and the agent begins in its group: there is no moment without it.
 struct Guard(Option<Child>);
 
 impl Guard {
-    fn over(agent: &Child, directory: &Path) -> Self {
+    fn new(directory: &Path) -> Self {
         if cfg!(not(unix)) {
             return Guard(None);
         }
         // It reads a word from us when all is well, and the end of its input when we are no more.
         let mut command = Command::new("sh");
-        let script =
-            "read -r done && exit; kill -s TERM -- \"-$1\"; sleep 1; kill -s KILL -- \"-$1\"; rm -rf -- \"$2\"";
-        command.args(["-c", script, "sh", &agent.id().to_string()]).arg(directory);
+        let script = "trap '' TERM; read -r done && exit; kill -s TERM 0; sleep 1; rm -rf -- \"$1\"; kill -s KILL 0";
+        command.args(["-c", script, "sh"]).arg(directory);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         Guard(command.spawn().ok())
+    }
+
+    /// Returns the number of its process group; 0 if there is no guard.
+    fn group(&self) -> i32 {
+        self.0.as_ref().and_then(|guard| i32::try_from(guard.id()).ok()).unwrap_or(0)
     }
 }
 
