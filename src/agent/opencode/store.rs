@@ -95,8 +95,8 @@ impl Store {
         sessions.into_iter().filter(is_wanted).filter_map(|session| id_of(&session)).collect()
     }
 
-    /// Says whether a session may have been written after the second `seconds` (epoch): OpenCode writes down when somebody prompts it,
-    /// and when a part is made.
+    /// Says whether a session may have been written after the second `seconds` (epoch): OpenCode writes down when somebody
+    /// prompts it, and when a part is made.
     pub fn is_written_since(&self, session_id: &str, seconds: i64) -> bool {
         let Store::Database(path) = self else { return true };
         let is_before = |database: &sqlite::Database, query| {
