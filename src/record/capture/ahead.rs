@@ -315,8 +315,9 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) -> Vec<Live> {
             let _ = sender.send(digest);
         }
     }
+    // Nor does this thread sleep for it: it would be woken where the other runs.
     if !news.is_empty()
-        && let Ok(redaction) = redactions.recv()
+        && let Some(redaction) = beside::receive(redactions)
     {
         frames = send_pieces(news, &redaction);
     }
