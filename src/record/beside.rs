@@ -1,7 +1,9 @@
 //! Work that is done beside, on a second processor.
 
 use std::io::Result;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, yield_now};
 use std::time::{Duration, Instant};
 
@@ -47,6 +49,42 @@ pub fn receive<T>(receiver: &Receiver<T>) -> Option<T> {
         }
     }
     receiver.recv().ok()
+}
+
+/// Where a thread sends what it made for another, to look at.
+pub struct Lender<T>(SyncSender<Arc<T>>);
+
+/// Where the other gets it.
+pub struct Borrower<T>(Receiver<Arc<T>>);
+
+/// Returns both ends for one thing. It is not to be had if the thread drops its end.
+pub fn lend<T>() -> (Lender<T>, Borrower<T>) {
+    let (sender, receiver) = sync_channel(1);
+    (Lender(sender), Borrower(receiver))
+}
+
+impl<T> Lender<T> {
+    /// Sends it. It is never given back; see [`keep`].
+    pub fn send(&self, made: T) {
+        let made = Arc::new(made);
+        keep(Arc::clone(&made));
+        let _ = self.0.send(made);
+    }
+}
+
+impl<T> Borrower<T> {
+    /// Waits for it; see [`receive`]. `None` if there is none, or it was had before.
+    pub fn receive(&self) -> Option<Arc<T>> {
+        receive(&self.0)
+    }
+}
+
+/// Does not give back what another thread made, in a process that has not long to go.
+///
+/// Who gives back memory of another thread may wait for it, is woken on its processor, and stays there; and so does who is
+/// given that memory next, for something that grows.
+pub fn keep<T>(made: T) -> ManuallyDrop<T> {
+    ManuallyDrop::new(made)
 }
 
 /// Returns work that moves its thread away from the processor that this thread is on, and then does what it is for.

@@ -13,7 +13,7 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use twox_hash::XxHash3_64;
 
@@ -21,7 +21,7 @@ use super::Redaction;
 use super::piece::{Lines, PIECE_BYTES, Piece, ReadSeek, each_step};
 use crate::agent::{self, Agent, Anchor, Found, Wanted};
 use crate::archive::segment;
-use crate::record::beside;
+use crate::record::beside::{self, Borrower, Lender};
 use crate::record::state::{Base, Head, Live, Progress};
 
 /// From how much stored text on a thread is worth while.
@@ -34,7 +34,7 @@ const ROOM_BYTES: usize = 1 << 20;
 /// process.
 pub struct Ahead {
     known: RefCell<Vec<Known>>,
-    recent: RefCell<Vec<(String, Receiver<Vec<Found>>)>>,
+    recent: RefCell<Vec<(String, Borrower<Vec<Found>>)>>,
     redaction: Sender<Redaction>,
 }
 
@@ -44,9 +44,9 @@ pub struct Known {
     path: PathBuf,
     /// `None` if it is no file: a session in a database is read as it is at one moment.
     stamp: Option<Stamp>,
-    form: Form<Receiver<XxHash3_64>, Receiver<NewLines>, Receiver<Anchor>>,
-    piece: Receiver<Arc<Piece>>,
-    frame: Cell<Option<Receiver<Vec<u8>>>>,
+    form: Form<Borrower<XxHash3_64>, Borrower<NewLines>, Borrower<Anchor>>,
+    piece: Borrower<Arc<Piece>>,
+    frame: Cell<Option<Borrower<Vec<u8>>>>,
 }
 
 /// What a transcript is, and what is to be known of it.
@@ -80,13 +80,13 @@ impl AsRef<[u8]> for Shared {
 pub struct Ready {
     /// What is new.
     pub piece: Arc<Piece>,
-    frame: Receiver<Vec<u8>>,
+    frame: Borrower<Vec<u8>>,
 }
 
 impl Ready {
     /// Returns the frame of its segment; waits for it.
-    pub fn frame(self) -> Option<Vec<u8>> {
-        beside::receive(&self.frame)
+    pub fn frame(self) -> Option<Arc<Vec<u8>>> {
+        self.frame.receive()
     }
 }
 
@@ -103,9 +103,9 @@ fn make_room() {
 /// What the thread has of a transcript: what it reads, and who waits for what.
 struct Work {
     live: Live,
-    form: Form<SyncSender<XxHash3_64>, SyncSender<NewLines>, SyncSender<Anchor>>,
-    piece: SyncSender<Arc<Piece>>,
-    frame: SyncSender<Vec<u8>>,
+    form: Form<Lender<XxHash3_64>, Lender<NewLines>, Lender<Anchor>>,
+    piece: Lender<Arc<Piece>>,
+    frame: Lender<Vec<u8>>,
 }
 
 /// Which file it is, and what it was like: device, number, length, time in seconds and nanoseconds.
@@ -125,7 +125,7 @@ impl Ahead {
         let (recent, around): (Vec<_>, Vec<_>) = names
             .into_iter()
             .map(|name| {
-                let (sender, receiver) = sync_channel(1);
+                let (sender, receiver) = beside::lend();
                 ((name.clone(), receiver), (name, sender))
             })
             .unzip();
@@ -134,15 +134,14 @@ impl Ahead {
             if needs_room {
                 make_room();
             }
-            for (name, sender) in around {
-                let _ = agent::find(&name).map(|agent| sender.send(look_around(agent)));
+            for (name, sender) in &around {
+                let found = agent::find(name).map(&look_around);
+                sender.send(found.unwrap_or_default());
             }
-            let done = do_all(work, &redactions);
-            // Who gives back memory of the other makes it wait, and wakes it on its own processor. So nothing is given back
-            // as long as the process runs, which has not long to go.
+            do_all(work, &redactions);
+            // Nor is what is here given back.
             loop {
                 std::thread::park();
-                std::hint::black_box(&done);
             }
         };
         beside::spawn(work).ok()?;
@@ -153,7 +152,7 @@ impl Ahead {
     pub fn recent(&self, agent: &str) -> Option<Vec<Found>> {
         let mut recent = self.recent.borrow_mut();
         let place = recent.iter().position(|(name, _)| name == agent)?;
-        beside::receive(&recent.swap_remove(place).1)
+        recent.swap_remove(place).1.receive().map(|found| found.to_vec())
     }
 
     /// Says with what to redact.
@@ -203,16 +202,18 @@ impl Known {
     /// Returns XXH3 of the first `stored` bytes of it; waits for it. `None` if it is about more or less.
     pub fn digest(&self, stored: u64) -> Option<XxHash3_64> {
         match &self.form {
-            Form::File { stored: known, digest, .. } if *known == stored => beside::receive(digest),
+            Form::File { stored: known, digest, .. } if *known == stored => {
+                digest.receive().map(|digest| (*digest).clone())
+            }
             _ => None,
         }
     }
 
     /// Returns the lines of the document behind the stored beginning, once; waits for them. `None` if they are not those
     /// behind `base`: while this process waited for another, that may have stored more.
-    pub fn rest(&self, base: &Base) -> Option<NewLines> {
+    pub fn rest(&self, base: &Base) -> Option<Arc<NewLines>> {
         match &self.form {
-            Form::Document { known, lines, .. } if *known == base.anchor => beside::receive(lines),
+            Form::Document { known, lines, .. } if *known == base.anchor => lines.receive(),
             _ => None,
         }
     }
@@ -220,7 +221,7 @@ impl Known {
     /// Returns where the next reading of the document can go on, once, if that beginning is what it was; waits for it.
     pub fn anchor(&self) -> Option<Anchor> {
         match &self.form {
-            Form::Document { anchor, .. } => beside::receive(anchor),
+            Form::Document { anchor, .. } => anchor.receive().map(|anchor| (*anchor).clone()),
             Form::File { .. } => None,
         }
     }
@@ -228,7 +229,7 @@ impl Known {
     /// Returns what follows them, once, if it is one piece; waits for it.
     pub fn piece(&self) -> Option<Ready> {
         let frame = self.frame.take()?;
-        Some(Ready { piece: beside::receive(&self.piece)?, frame })
+        Some(Ready { piece: Arc::clone(&*self.piece.receive()?), frame })
     }
 }
 
@@ -245,16 +246,16 @@ fn watch(live: Live) -> Option<(Known, Work)> {
     let stored = progress.stored.raw.filter(|raw| *raw >= LONG_BYTES && progress.check.is_some())?;
     let is_document = agent::find(&live.agent)?.is_rendered(&path);
     let stamp = stamp(&path);
-    let ((piece, pieces), (frame, frames)) = (sync_channel(1), sync_channel(1));
+    let ((piece, pieces), (frame, frames)) = (beside::lend(), beside::lend());
     let (ours, theirs) = if is_document {
-        let ((rest, lines), (proof, anchor)) = (sync_channel(1), sync_channel(1));
+        let ((rest, lines), (proof, anchor)) = (beside::lend(), beside::lend());
         let known = progress.continued_base()?.anchor.clone();
         let theirs = Form::Document { known: known.clone(), lines: rest, anchor: proof };
         (Form::Document { known, lines, anchor }, theirs)
     } else {
         path.metadata().ok().filter(|file| file.is_file() && file.len() > stored)?;
         let file = Arc::new(File::open(&path).ok()?);
-        let (digest, receiver) = sync_channel(1);
+        let (digest, receiver) = beside::lend();
         let same_file = Arc::clone(&file);
         (Form::File { file, stored, digest: receiver }, Form::File { file: same_file, stored, digest })
     };
@@ -264,19 +265,19 @@ fn watch(live: Live) -> Option<(Known, Work)> {
 }
 
 /// Pieces come first, as soon as it is known with what to redact: counting what is in them takes longest. What is not to
-/// be had is told by dropping its sender. Returns the sessions, when all is done.
-fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) -> Vec<Live> {
+/// be had is told by dropping its sender.
+fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) {
     let (mut digests, mut proofs, mut news) = (Vec::new(), Vec::new(), Vec::new());
-    let mut done = Vec::new();
-    for Work { live, form, piece, frame } in work {
-        done.push(live);
-        let live = &done[done.len() - 1];
+    let mut work = beside::keep(work.into_iter());
+    for Work { live, form, piece, frame } in work.by_ref() {
+        let live = beside::keep(live);
         news.push(match form {
             Form::File { file, stored, digest } => {
                 digests.push((Positioned::at_start(&file), stored, digest));
                 News { text: Text::File(file), stored, piece, frame }
             }
             Form::Document { known, lines, anchor } => {
+                let known = beside::keep(known);
                 let Some(agent) = agent::find(&live.agent) else { continue };
                 let (rest, list_end, is_granted) = if let Some(mut rest) = agent.read_rest(&live.transcript, &known) {
                     let lines = rest.take_lines();
@@ -287,14 +288,14 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) -> Vec<Live> {
                     && let (true, Some(proved)) = (rendered.skipped == known.lines, rendered.anchor)
                 {
                     let list_end = proved.lines;
-                    let _ = anchor.send(proved);
+                    anchor.send(proved);
                     (rendered.lines, list_end, rendered.is_granted)
                 } else {
                     continue;
                 };
                 let stored = end_of_stored(&live.progress, known.lines, &rest);
                 let rest = Shared(Arc::new(rest));
-                let _ = lines.send(NewLines { lines: rest.clone(), list_end, is_granted });
+                lines.send(NewLines { lines: rest.clone(), list_end, is_granted });
                 News { text: Text::Lines(rest, known.lines), stored, piece, frame }
             }
         });
@@ -312,7 +313,7 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) -> Vec<Live> {
             }
         });
         if read.is_ok() {
-            let _ = sender.send(digest);
+            sender.send(digest);
         }
     }
     // Nor does this thread sleep for it: it would be woken where the other runs.
@@ -323,15 +324,14 @@ fn do_all(work: Vec<Work>, redactions: &Receiver<Redaction>) -> Vec<Live> {
     }
     for (piece, sender) in frames {
         if let Ok(frame) = segment::compress(piece.redacted()) {
-            let _ = sender.send(frame);
+            sender.send(frame);
         }
     }
     for (mut rest, sender) in proofs {
         if let Ok(Some(anchor)) = rest.prove() {
-            let _ = sender.send(anchor);
+            sender.send(anchor);
         }
     }
-    done
 }
 
 /// Returns how far the lines of a document are stored that begin at `start`. A message that may have changed is among them,
@@ -349,8 +349,8 @@ fn end_of_stored(progress: &Progress, start: u64, lines: &[u8]) -> u64 {
 struct News {
     text: Text,
     stored: u64,
-    piece: SyncSender<Arc<Piece>>,
-    frame: SyncSender<Vec<u8>>,
+    piece: Lender<Arc<Piece>>,
+    frame: Lender<Vec<u8>>,
 }
 
 /// Where the lines are.
@@ -362,10 +362,10 @@ enum Text {
 }
 
 /// Makes the pieces and sends them; returns them with whom to send their frames.
-fn send_pieces(news: Vec<News>, redaction: &Redaction) -> Vec<(Arc<Piece>, SyncSender<Vec<u8>>)> {
+fn send_pieces(news: Vec<News>, redaction: &Redaction) -> Vec<(Arc<Piece>, Lender<Vec<u8>>)> {
     let send = |news: News| {
         let piece = piece(news.text, news.stored, redaction)?;
-        let _ = news.piece.send(Arc::clone(&piece));
+        news.piece.send(Arc::clone(&piece));
         Some((piece, news.frame))
     };
     news.into_iter().filter_map(send).collect()

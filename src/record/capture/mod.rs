@@ -19,8 +19,8 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
+use self::ahead::Ready;
 pub use self::ahead::{Ahead, Known};
-use self::ahead::{NewLines, Ready};
 pub use self::piece::MAX_LINE_BYTES;
 use self::piece::{Lines, PIECE_BYTES, Piece, ReadSeek};
 use super::state::{Base, Head, Mark, Progress};
@@ -193,10 +193,10 @@ impl<'a> Reading<'a> {
         let continued = progress.continued_base();
         let ahead = continued.and_then(|base| Some((base, known.as_ref()?.rest(base)?)));
         let (source, rendered, list_end, known): (Box<dyn ReadSeek>, _, _, _) = match ahead {
-            Some((base, NewLines { lines, list_end, is_granted })) => {
-                let skipped = base.anchor.lines;
+            Some((base, new)) => {
+                let (skipped, is_granted) = (base.anchor.lines, new.is_granted);
                 let rendered = Rendered { skipped, holds: true, is_granted, ..Rendered::default() };
-                (Box::new(Cursor::new(lines)), rendered, Some(list_end), known)
+                (Box::new(Cursor::new(new.lines.clone())), rendered, Some(new.list_end), known)
             }
             None => {
                 let anchor = progress.base.as_ref().map(|base| &base.anchor);

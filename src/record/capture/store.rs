@@ -89,7 +89,7 @@ impl Reading<'_> {
             self.digest.update(&body[done.0..]);
             self.check.write(&piece.lines()[done.1..]);
             let ready = self.ready.take().filter(|ready| Arc::ptr_eq(&ready.piece, &piece));
-            let frame = ready.and_then(Ready::frame).map_or_else(|| segment::compress(body), Ok)?;
+            let frame = ready.and_then(Ready::frame).map_or_else(|| segment::compress(body).map(Arc::new), Ok)?;
             let segment_id = archive.write_frame(&self.header(body.len() as u64), &frame)?;
             segment_ids.push(segment_id);
             self.parent = Some(segment_id);
