@@ -30,8 +30,7 @@ const LONG_BYTES: u64 = 512 << 10;
 /// How much memory the thread needs at least for a transcript in a database.
 const ROOM_BYTES: usize = 1 << 20;
 
-/// A thread that works ahead, on the transcripts of the sessions themselves: their sub-agents' are short. It ends with the
-/// process.
+/// A thread that works ahead, on the transcripts of the sessions themselves: their sub-agents' are short.
 pub struct Ahead {
     known: RefCell<Vec<Known>>,
     recent: RefCell<Vec<(String, Borrower<Vec<Found>>)>>,
@@ -140,9 +139,7 @@ impl Ahead {
             }
             do_all(work, &redactions);
             // Nor is what is here given back.
-            loop {
-                std::thread::park();
-            }
+            let _kept = beside::keep((around, redactions, look_around));
         };
         beside::spawn(work).ok()?;
         Some(Ahead { known: RefCell::new(known), recent: RefCell::new(recent), redaction })
