@@ -70,19 +70,6 @@ pub fn is_readable(text: &[u8]) -> bool {
         })
 }
 
-/// Returns a document as such lines, to be written with this indentation (0 for none) and this end: the elements of its
-/// list, each JSON in one line, and what is around it, where the list is empty.
-pub fn lines(elements: &[String], around: &Value, list: &str, indent: usize, end: &str) -> Vec<u8> {
-    let mut lines = first_line_of(list, indent, end);
-    let around = around.to_string();
-    lines.reserve(elements.iter().map(|element| element.len() + 1).sum::<usize>() + around.len() + 1);
-    for element in elements.iter().chain([&around]) {
-        lines.push_str(element);
-        lines.push('\n');
-    }
-    lines.into_bytes()
-}
-
 /// Returns the first line, which says how a document is written.
 fn first_line(document: &[u8], list: &str) -> Option<String> {
     let text = document.trim_ascii_end();
@@ -90,7 +77,9 @@ fn first_line(document: &[u8], list: &str) -> Option<String> {
     Some(first_line_of(list, indent(text), end))
 }
 
-fn first_line_of(list: &str, indent: usize, end: &str) -> String {
+/// Returns the first line of a document that is to be written with this indentation (0 for none) and this end. What
+/// follows are the elements of its list, each JSON in one line, and what is around it, where the list is empty.
+pub fn first_line_of(list: &str, indent: usize, end: &str) -> String {
     format!("{}\n", json!({ "shiftlog": "document", "list": list, "indent": indent, "end": end }))
 }
 
@@ -425,9 +414,10 @@ mod tests {
         let text = serde_json::to_string_pretty(&value).expect("it is JSON") + "\n";
         let mut around = value.clone();
         around["messages"] = json!([]);
-        let elements: Vec<String> =
-            value["messages"].as_array().expect("a list").iter().map(Value::to_string).collect();
-        assert_eq!(lines(&elements, &around, "messages", 2, "\n"), to_lines(text.as_bytes(), "messages"));
+        let elements = value["messages"].as_array().expect("a list").iter().chain([&around]);
+        let lines: String = elements.map(|element| format!("{element}\n")).collect();
+        let lines = first_line_of("messages", 2, "\n") + &lines;
+        assert_eq!(lines.as_bytes(), to_lines(text.as_bytes(), "messages"));
     }
 
     #[test]

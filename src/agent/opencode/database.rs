@@ -4,6 +4,7 @@
 //! OpenCode adds rows, and what it changes is in the last message, which is never among the known ones.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
 use bstr::ByteSlice as _;
@@ -20,6 +21,8 @@ use super::store::info;
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
+/// How much room is left for what is said about a session.
+const AROUND_BYTES: usize = 2 << 10;
 /// What names the number of a row.
 const ROWID: &str = "rowid";
 
@@ -28,8 +31,8 @@ const ROWID: &str = "rowid";
 pub struct Session {
     /// What is said about the whole; null if nothing is.
     pub info: Value,
-    /// Its messages in JSON, without those that are known.
-    pub messages: Vec<String>,
+    /// Its messages in JSON, a line for each, without those that are known.
+    pub lines: String,
     /// What was added to prompts later, by the ids of their messages.
     pub summaries: Map<String, Value>,
     /// A digest of each message that was looked at; none if nothing tells whether they have changed.
@@ -64,18 +67,6 @@ impl End {
             self.id.push_str(&id.to_str_lossy());
         }
     }
-
-    /// Says whether the row is still there. Numbers are given out again: that of a row that is gone, or all when the
-    /// database is tidied up.
-    fn is_there(&self, database: &Connection, table: &str, session_id: &str) -> Result<bool> {
-        let query = format!("SELECT id FROM {table} WHERE rowid = ?1 AND session_id = ?2");
-        let mut is_there = self.rowid == 0;
-        sqlite::each(database, &query, (self.rowid, session_id), |row| {
-            is_there = text(row, 0)? == self.id.as_bytes();
-            Ok(())
-        })?;
-        Ok(is_there)
-    }
 }
 
 /// Reads a session; of its first `known` messages only what was added to them later, and their digests.
@@ -90,11 +81,11 @@ pub fn session(path: &Path, session_id: &str, known: usize) -> Result<Session> {
     let mut reader = Reader::new(&database, session_id, known)?;
     // In the order in which they were made they are in the table already, as a rule.
     let (rowid, rowid_of_parts) = (rowid(&database, "message"), rowid(&database, "part"));
-    if !reader.read_messages(rowid, "")? {
+    if !reader.read_messages(rowid, None, "")? {
         reader = Reader::new(&database, session_id, known)?;
-        reader.read_messages(rowid, "ORDER BY time_created, id")?;
+        reader.read_messages(rowid, None, "ORDER BY time_created, id")?;
     }
-    reader.read_parts(rowid_of_parts, "")?;
+    reader.read_parts(rowid_of_parts, None)?;
     if reader.session.info.is_null() && reader.session.digests.is_empty() {
         return Err(Error::new(Kind::Missing, format!("the database has no session '{session_id}'")));
     }
@@ -113,23 +104,17 @@ pub fn session(path: &Path, session_id: &str, known: usize) -> Result<Session> {
 pub fn added(path: &Path, session_id: &str, known: &Rows) -> Result<Option<Session>> {
     let database = sqlite::open(path)?;
     let database = database.unchecked_transaction().map_err(unreadable)?;
-    let is_there = known.messages.is_there(&database, "message", session_id)?
-        && known.parts.is_there(&database, "part", session_id)?;
-    if !is_there {
-        return Ok(None);
-    }
     let mut reader = Reader { rows: known.clone(), ..Reader::new(&database, session_id, 0)? };
-    let (messages, parts) = (known.messages.rowid, known.parts.rowid);
-    let is_sorted = reader.read_messages(ROWID, &format!("AND rowid > {messages}"))?;
+    let is_sorted = reader.read_messages(ROWID, Some(&known.messages), "")?;
     let before = (known.messages.time, known.messages.id.as_bytes());
     let follows = reader.messages.first().is_some_and(|(id, time, _)| (*time, id.as_slice()) > before);
-    if !(is_sorted && follows && reader.read_parts(ROWID, &format!("AND rowid > {parts}"))?) {
+    if !(is_sorted && follows && reader.read_parts(ROWID, Some(&known.parts))?) {
         return Ok(None);
     }
     if known.has_summaries {
         let query = "SELECT id, data FROM message WHERE session_id = ?1 AND rowid <= ?2 ORDER BY time_created, id";
         let mut summaries = Map::new();
-        sqlite::each(&database, query, (session_id, messages), |row| {
+        sqlite::each(&database, query, (session_id, known.messages.rowid), |row| {
             let (id, data) = (text(row, 0)?, text(row, 1)?);
             summaries.extend(look_at(id, data).1.map(|summary| (id.to_str_lossy().into_owned(), summary)));
             Ok(())
@@ -147,8 +132,10 @@ struct Reader<'d> {
     /// How many messages are only looked at.
     known: usize,
     session: Session,
-    /// What is said about the messages that are not known, in JSON.
-    infos: Vec<String>,
+    /// In JSON, one after the other, what is said about messages that are not known, and their parts.
+    text: String,
+    /// Where in it something is said about such a message.
+    infos: Vec<Range<usize>>,
     /// The ids of the messages, when they were made, and the numbers of their rows.
     messages: Vec<(Vec<u8>, i64, i64)>,
     /// Where the rows end that belong to all messages but the last.
@@ -161,39 +148,60 @@ impl<'d> Reader<'d> {
     fn new(database: &'d Connection, session_id: &'d str, known: usize) -> Result<Self> {
         let row = sqlite::rows(database, "SELECT * FROM session WHERE id = ?1", [session_id])?.into_iter().next();
         let session = Session { info: row.map(info).unwrap_or_default(), ..Session::default() };
-        let (infos, messages, rows) = (Vec::new(), Vec::new(), Rows::default());
-        Ok(Reader { database, session_id, known, session, infos, messages, rows, last_part: i64::MAX })
+        Ok(Reader {
+            database,
+            session_id,
+            known,
+            session,
+            text: String::new(),
+            infos: Vec::new(),
+            messages: Vec::new(),
+            rows: Rows::default(),
+            last_part: i64::MAX,
+        })
     }
 
-    /// Reads the messages that a condition names; says whether they come in the order in which they were made.
-    fn read_messages(&mut self, rowid: &str, condition: &str) -> Result<bool> {
-        let query = format!("SELECT id, data, time_created, {rowid} FROM message WHERE session_id = ?1 {condition}");
-        let mut is_sorted = true;
+    /// Reads the messages behind a row; says whether that is still there, and they come in the order in which they were
+    /// made.
+    fn read_messages(&mut self, rowid: &str, behind: Option<&End>, order: &str) -> Result<bool> {
+        let condition = condition(rowid, behind);
+        let query =
+            format!("SELECT id, data, time_created, {rowid} FROM message WHERE session_id = ?1 {condition} {order}");
+        let (mut is_sorted, mut is_there) = (true, behind.is_none_or(|end| end.rowid == 0));
         sqlite::each(self.database, &query, [self.session_id], |row| {
             let (id, data, time, rowid) = (text(row, 0)?, text(row, 1)?, number(row, 2)?, number(row, 3)?);
+            if let Some(end) = behind.filter(|end| end.rowid == rowid) {
+                is_there = end.id.as_bytes() == id;
+                return Ok(());
+            }
             let (digest, summary) = look_at(id, data);
             is_sorted &= self.messages.last().is_none_or(|(last, then, _)| (*then, &**last) < (time, id));
             if self.messages.len() >= self.known {
                 let ids = [("id", id), ("sessionID", self.session_id.as_bytes())];
-                self.infos.push(with_data(&ids, data, summary.is_some()));
+                self.infos.push(add_row(&mut self.text, &ids, data, summary.is_some()));
             }
             self.session.digests.push(digest);
             self.session.summaries.extend(summary.map(|summary| (id.to_str_lossy().into_owned(), summary)));
             self.messages.push((id.to_owned(), time, rowid));
             Ok(())
         })?;
-        Ok(is_sorted)
+        Ok(is_sorted && is_there)
     }
 
-    /// Reads the parts that a condition names; says whether each is one of a message that was read.
-    fn read_parts(&mut self, rowid: &str, condition: &str) -> Result<bool> {
+    /// Reads the parts behind a row; says whether that is still there, and each is one of a message that was read.
+    fn read_parts(&mut self, rowid: &str, behind: Option<&End>) -> Result<bool> {
+        let condition = condition(rowid, behind);
         let query = format!("SELECT message_id, id, data, {rowid} FROM part WHERE session_id = ?1 {condition}");
         let ids = std::mem::take(&mut self.messages);
         let mut places = Places { messages: &ids, next: 0, all: None };
-        let mut parts: Vec<(usize, Vec<u8>, String)> = Vec::new();
-        let mut is_complete = true;
+        let mut parts: Vec<(usize, Vec<u8>, Range<usize>)> = Vec::new();
+        let (mut is_complete, mut is_there) = (true, behind.is_none_or(|end| end.rowid == 0));
         sqlite::each(self.database, &query, [self.session_id], |row| {
             let (message_id, id, data, rowid) = (text(row, 0)?, text(row, 1)?, text(row, 2)?, number(row, 3)?);
+            if let Some(end) = behind.filter(|end| end.rowid == rowid) {
+                is_there = end.id.as_bytes() == id;
+                return Ok(());
+            }
             let Some(place) = places.find(message_id) else {
                 is_complete = false;
                 return Ok(());
@@ -207,27 +215,25 @@ impl<'d> Reader<'d> {
             digests[place] = digests[place].wrapping_add(digest(id, data));
             if place >= self.known {
                 let ids = [("id", id), ("sessionID", self.session_id.as_bytes()), ("messageID", message_id)];
-                parts.push((place - self.known, id.to_owned(), with_data(&ids, data, false)));
+                parts.push((place - self.known, id.to_owned(), add_row(&mut self.text, &ids, data, false)));
             }
             Ok(())
         })?;
-        parts.sort_unstable();
+        parts.sort_unstable_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         let mut rest = parts.as_slice();
+        let lines = &mut self.session.lines;
+        lines.reserve(self.text.len() + parts.len() + self.infos.len() * 32 + AROUND_BYTES);
         for (place, info) in self.infos.drain(..).enumerate() {
             let (own, others) = rest.split_at(rest.partition_point(|(of, ..)| *of <= place));
-            let length: usize = own.iter().map(|(.., part)| part.len() + 1).sum();
-            let mut message = String::with_capacity(length + info.len() + 32);
-            message.extend(["{\"info\":", &info, ",\"parts\":["]);
+            lines.extend(["{\"info\":", &self.text[info], ",\"parts\":["]);
             for (index, (.., part)) in own.iter().enumerate() {
-                message.push_str(if index > 0 { "," } else { "" });
-                message.push_str(part);
+                lines.extend([if index > 0 { "," } else { "" }, &self.text[part.clone()]]);
             }
-            message.push_str("]}");
-            self.session.messages.push(message);
+            lines.push_str("]}\n");
             rest = others;
         }
         self.messages = ids;
-        Ok(is_complete)
+        Ok(is_complete && is_there)
     }
 
     fn finish(mut self) -> Session {
@@ -277,6 +283,12 @@ fn digest(id: &[u8], data: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(id), data)
 }
 
+/// Returns a condition for the rows behind one, and for that: numbers are given out again, that of a row that is gone, or
+/// all when the database is tidied up.
+fn condition(rowid: &str, behind: Option<&End>) -> String {
+    behind.map(|end| format!("AND {rowid} >= {}", end.rowid.max(1))).unwrap_or_default()
+}
+
 /// Returns what names the number of a row; a table can have none.
 fn rowid(database: &Connection, table: &str) -> &'static str {
     if database.prepare(&format!("SELECT {ROWID} FROM {table}")).is_ok() { ROWID } else { "NULL" }
@@ -295,8 +307,9 @@ fn number(row: &Row<'_>, column: usize) -> Result<i64> {
     Ok(row.get_ref(column).map_err(unreadable)?.as_i64().unwrap_or(0))
 }
 
-/// Returns what a row holds as JSON in one line, with the ids before it, which stand in columns of their own.
-fn with_data(ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> String {
+/// Adds what a row holds as JSON in one line, with the ids before it, which stand in columns of their own; returns where.
+fn add_row(text: &mut String, ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> Range<usize> {
+    let start = text.len();
     // Mostly it is JSON in one line already, and has no ids.
     let is_plain = |text: &str| {
         let has_none = |ids: Ids| !(ids.id.0 || ids.session.0 || ids.message.0);
@@ -305,15 +318,15 @@ fn with_data(ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> String {
         is_whole && document::is_readable(text.as_bytes()) && serde_json::from_str(text).is_ok_and(has_none)
     };
     if let Some(members) = data.to_str().ok().filter(|text| is_plain(text)).and_then(|text| text.strip_prefix("{\"")) {
-        let mut line = String::with_capacity(data.len() + 128);
         for (name, id) in ids {
-            line.extend([if line.is_empty() { "{\"" } else { ",\"" }, name, "\":"]);
+            text.extend([if text.len() == start { "{\"" } else { ",\"" }, name, "\":"]);
             match id.to_str().ok().filter(|id| outside::is_plain_id(id)) {
-                Some(id) => line.extend(["\"", id, "\""]),
-                None => line.push_str(&Value::from(id.to_str_lossy()).to_string()),
+                Some(id) => text.extend(["\"", id, "\""]),
+                None => text.push_str(&Value::from(id.to_str_lossy()).to_string()),
             }
         }
-        return line + ",\"" + members;
+        text.extend([",\"", members]);
+        return start..text.len();
     }
     let mut object: Map<String, Value> =
         ids.iter().map(|(name, id)| ((*name).to_owned(), id.to_str_lossy().into())).collect();
@@ -324,7 +337,8 @@ fn with_data(ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> String {
             object.entry(name).or_insert(value);
         }
     }
-    Value::Object(object).to_string()
+    text.push_str(&Value::Object(object).to_string());
+    start..text.len()
 }
 
 /// The ids that a row can hold, which its columns have as well.

@@ -118,9 +118,9 @@ impl Store {
     pub fn children(&self, session_id: &str) -> Vec<String> {
         let sessions: Vec<Value> = match self {
             Store::Database(path) => {
-                let query = "SELECT * FROM session WHERE parent_id = ?1 ORDER BY time_created, id";
+                let query = "SELECT id FROM session WHERE parent_id = ?1 ORDER BY time_created, id";
                 let rows = |database: sqlite::Database| sqlite::rows(&database, query, [session_id]);
-                sqlite::open(path).and_then(rows).unwrap_or_default().into_iter().map(info).collect()
+                sqlite::open(path).and_then(rows).unwrap_or_default().into_iter().map(Value::Object).collect()
             }
             Store::Files(root) => {
                 let own = format!("{session_id}.json");
@@ -159,7 +159,7 @@ impl Store {
         if left_out > 0 && !holds {
             return self.read(session_id, None, Wanted::Whole);
         }
-        if session.info.is_null() && session.messages.is_empty() && left_out == 0 {
+        if session.info.is_null() && session.lines.is_empty() && left_out == 0 {
             return Err(Error::new(Kind::Missing, format!("OpenCode has no session '{session_id}'")));
         }
         let rendered = lines_of(session_id, session, known.filter(|_| left_out > 0), (0, 0));
@@ -172,16 +172,18 @@ impl Store {
 fn lines_of(session_id: &str, session: Session, known: Option<&Anchor>, before: (usize, u64)) -> Rendered {
     // The last message may still be written, with its tool's result.
     let total = (before.0 + session.digests.len()).saturating_sub(1);
-    let check = session.check(before, total).filter(|_| total > 0 && !session.messages.is_empty());
+    let check = session.check(before, total).filter(|_| total > 0 && !session.lines.is_empty());
     let info = if session.info.is_null() { json!({ "id": session_id }) } else { session.info };
     let mut around = json!({ "info": info, "messages": [] });
     if !session.summaries.is_empty() {
         around[LATER] = json!({ "summaries": session.summaries });
     }
-    let mut lines = document::lines(&session.messages, &around, "messages", 2, "\n");
-    if known.is_some() {
-        lines.drain(..lines.find_byte(b'\n').map_or(0, |end| end + 1));
+    let mut lines = session.lines;
+    if known.is_none() {
+        lines.insert_str(0, &document::first_line_of("messages", 2, "\n"));
     }
+    lines.extend([&*around.to_string(), "\n"]);
+    let lines = lines.into_bytes();
     let of_list = without_last_line(&lines[..without_last_line(&lines)]);
     let mut rendered = Rendered::of_lines(lines, known, check.map(|check| (of_list, total as u64, check)));
     if let (Some(anchor), Some(rows)) = (&mut rendered.anchor, &session.rows) {
@@ -266,7 +268,7 @@ fn from_files(root: &Path, session_id: &str) -> Session {
         messages.push((created, id, json!({ "info": info, "parts": parts }).to_string()));
     }
     messages.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-    session.messages = messages.into_iter().map(|(_, _, message)| message).collect();
+    session.lines = messages.into_iter().map(|(_, _, message)| message + "\n").collect();
     session
 }
 
