@@ -1,5 +1,6 @@
 //! Work that is done beside, on a second processor.
 
+use std::cell::Cell;
 use std::io::Result;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -55,12 +56,16 @@ pub fn receive<T>(receiver: &Receiver<T>) -> Option<T> {
 pub struct Lender<T>(SyncSender<Arc<T>>);
 
 /// Where the other gets it.
-pub struct Borrower<T>(Receiver<Arc<T>>);
+pub struct Borrower<T> {
+    receiver: Receiver<Arc<T>>,
+    /// It, once it is there.
+    here: Cell<Option<Arc<T>>>,
+}
 
 /// Returns both ends for one thing. It is not to be had if the thread drops its end.
 pub fn lend<T>() -> (Lender<T>, Borrower<T>) {
     let (sender, receiver) = sync_channel(1);
-    (Lender(sender), Borrower(receiver))
+    (Lender(sender), Borrower { receiver, here: Cell::new(None) })
 }
 
 impl<T> Lender<T> {
@@ -75,7 +80,15 @@ impl<T> Lender<T> {
 impl<T> Borrower<T> {
     /// Waits for it; see [`receive`]. `None` if there is none, or it was had before.
     pub fn receive(&self) -> Option<Arc<T>> {
-        receive(&self.0)
+        self.here.take().or_else(|| receive(&self.receiver))
+    }
+
+    /// Says whether it is there already.
+    pub fn is_there(&self) -> bool {
+        let here = self.here.take().or_else(|| self.receiver.try_recv().ok());
+        let is_there = here.is_some();
+        self.here.set(here);
+        is_there
     }
 }
 

@@ -191,6 +191,11 @@ impl<'r> Recorder<'r> {
         progress: &Progress,
         known: Option<Known>,
     ) -> Result<(Option<Stretch<'static>>, bool)> {
+        if known.is_some() && agent.is_rendered(transcript) {
+            // While the other thread reads it, what recording it will ask for is brought near.
+            let _ = self.archive.newest(key);
+            let _ = notes::get(self.repo, &self.notes_ref, self.repo.null_id());
+        }
         let reading = Reading::open(&self.archive, agent, key, &self.redaction, progress, transcript, known)?;
         let is_granted = reading.is_granted();
         Ok((self.stretch(key.clone(), reading, progress.recorded.clone(), u64::MAX)?, is_granted))

@@ -583,6 +583,29 @@ fn a_long_transcript_reads_back_as_it_was_however_the_agent_writes_it() {
 }
 
 #[test]
+fn a_secret_is_in_no_note_however_soon_what_is_new_is_counted() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let says = |count| (0..count).for_each(|number| session.says(&format!("{number} {}", "words ".repeat(2000))));
+    session.prompt("first");
+    says(100);
+    session.edits("a.txt", "a\n");
+    session.commits("long");
+    for round in ["b", "c", "d"] {
+        let before = session.text().len();
+        session.prompt(&format!("{round}: my token is {token}"));
+        says(10);
+        session.edits(&format!("{round}.txt"), "x\n");
+        session.commits(round);
+        let note = scratch.git(["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
+        assert!(note.contains(&format!("{round}: my token is [REDACTED:github-token]")), "{note}");
+        let expected = session.text()[before..].replace(&token, "[REDACTED:github-token]");
+        assert_eq!(scratch.raw("HEAD", &[]), expected);
+    }
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn what_the_agent_writes_anew_while_a_hook_waits_is_stored_as_it_is() {
     let scratch = Scratch::set_up();

@@ -223,6 +223,11 @@ impl Known {
         }
     }
 
+    /// Says whether what follows them is redacted already.
+    pub fn is_redacted(&self) -> bool {
+        self.piece.is_there()
+    }
+
     /// Returns what follows them, once, if it is one piece; waits for it.
     pub fn piece(&self) -> Option<Ready> {
         let frame = self.frame.take()?;

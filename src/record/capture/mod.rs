@@ -1,7 +1,8 @@
 //! Capturing: what a transcript says beyond what the archive has, and putting it there.
 //!
 //! Read [`Reading::open`]. A transcript is read from its file in pieces, so that two hundred megabytes cost no more
-//! memory than eight. Each piece is redacted before anything else looks at it. A position here is one in the agent's own
+//! memory than eight. Each piece is redacted before anything else looks at it, but for a count that is thrown away if that
+//! changed something. A position here is one in the agent's own
 //! file, unless it says that it is one in the stored transcript; between the two, lines correspond one to one.
 
 mod ahead;
@@ -24,7 +25,7 @@ pub use self::ahead::{Ahead, Known};
 pub use self::piece::MAX_LINE_BYTES;
 use self::piece::{Lines, PIECE_BYTES, Piece, ReadSeek};
 use super::state::{Base, Head, Mark, Progress};
-use crate::agent::{Agent, Anchor, Rendered, Wanted};
+use crate::agent::{Agent, Anchor, Parser, Rendered, Wanted};
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::git::ObjectId;
@@ -62,6 +63,27 @@ pub struct Survey {
     pub answers: Vec<Answer>,
     /// How far it goes: a key in plain text whose end is not there yet is left for the next time.
     pub until: u64,
+}
+
+impl Survey {
+    /// Counts a piece too, which follows.
+    fn add(&mut self, piece: &Piece, parser: &mut dyn Parser) {
+        for part in in_parts(piece.redacted()) {
+            let messages = parser.parse(&piece.redacted()[part.clone()]);
+            self.tally.add(&messages);
+            for message in &messages {
+                self.answers.extend(message.parts.iter().filter_map(|each| match each {
+                    Part::ToolResult(result) => Some(Answer {
+                        call_id: result.call_id.clone(),
+                        end: piece.position(part.start + message.span.end),
+                        text: beginning(&result.text).to_owned(),
+                    }),
+                    _ => None,
+                }));
+            }
+        }
+        self.until = piece.end();
+    }
 }
 
 /// A transcript laid beside what the archive has of it.
@@ -138,10 +160,6 @@ impl<'a> Reading<'a> {
         if is_document && transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
             // It is not gone: what is archived must not pass for all of it.
             return Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
-        }
-        if is_document && known.is_some() {
-            // While the other thread reads it, what storing it will ask for is brought near.
-            let _ = archive.newest(key);
         }
         let opened = match is_document {
             true => Self::of_document(agent, key, redaction, transcript, progress, known),
@@ -337,21 +355,7 @@ impl<'a> Reading<'a> {
             if piece.is_empty() {
                 break;
             }
-            for part in in_parts(piece.redacted()) {
-                let messages = parser.parse(&piece.redacted()[part.clone()]);
-                survey.tally.add(&messages);
-                for message in &messages {
-                    survey.answers.extend(message.parts.iter().filter_map(|each| match each {
-                        Part::ToolResult(result) => Some(Answer {
-                            call_id: result.call_id.clone(),
-                            end: piece.position(part.start + message.span.end),
-                            text: beginning(&result.text).to_owned(),
-                        }),
-                        _ => None,
-                    }));
-                }
-            }
-            survey.until = piece.end();
+            survey.add(&piece, &mut *parser);
         }
         Ok(survey)
     }

@@ -45,6 +45,11 @@ impl Piece {
         self.redacted.as_deref().unwrap_or(&self.lines)
     }
 
+    /// Says whether redaction changed nothing.
+    pub fn is_as_written(&self) -> bool {
+        self.redacted.is_none()
+    }
+
     /// Says whether there is no line.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
@@ -164,6 +169,19 @@ impl Lines {
             }
             return Ok(piece);
         }
+    }
+
+    /// Returns the lines between two positions as the agent wrote them, if they are not too long for one piece.
+    ///
+    /// # Errors
+    ///
+    /// If reading fails.
+    pub fn as_written(&mut self, from: u64, to: u64) -> Result<Option<Piece>> {
+        if to.saturating_sub(from) > PIECE_BYTES as u64 {
+            return Ok(None);
+        }
+        let lines = self.lines_at(from, to, PIECE_BYTES)?;
+        Ok((lines.len() as u64 == to - from).then(|| Piece::new(from, to, lines, None)))
     }
 
     /// Reads whole lines from `from` on: about `target` bytes, more if one line is longer, never beyond `to`; none if the

@@ -6,9 +6,9 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
-use super::ahead::Known;
+use super::ahead::{Known, Ready};
 use super::piece::PIECE_BYTES;
-use super::{Reading, hex_of, parse_id};
+use super::{Reading, Survey, hex_of, parse_id};
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::record::state::{Head, Progress};
@@ -69,11 +69,26 @@ impl Reading<'_> {
     }
 
     /// Counts what most likely will be asked for, while the other thread looks at what is stored.
+    ///
+    /// What is not redacted yet is counted as it is: mostly there is nothing to redact, and what was counted holds.
     fn count_ahead(&mut self, known: &Known, from: u64, progress: &Progress) -> Result<()> {
-        self.ready = known.piece();
         let to = self.end();
-        if progress.recorded.raw >= Some(from) && from < to {
-            self.counted = Some((from, to, self.survey(from, to)?));
+        let is_wanted = progress.recorded.raw >= Some(from) && from < to;
+        let is_early = is_wanted && !known.is_redacted();
+        let early = if is_early { self.lines.as_written(from, to)? } else { None };
+        let early = early.map(|piece| {
+            let mut survey = Survey::default();
+            survey.add(&piece, &mut *self.agent.parser());
+            survey
+        });
+        self.ready = known.piece();
+        if is_wanted {
+            let is_same = |ready: &Ready| ready.piece.is(from, to) && ready.piece.is_as_written();
+            let survey = match early.filter(|_| self.ready.as_ref().is_some_and(is_same)) {
+                Some(survey) => survey,
+                None => self.survey(from, to)?,
+            };
+            self.counted = Some((from, to, survey));
         }
         Ok(())
     }
