@@ -78,7 +78,7 @@ impl<T> Lender<T> {
 }
 
 impl<T> Borrower<T> {
-    /// Waits for it; see [`receive`]. `None` if there is none, or it was had before.
+    /// Waits for it; see [`receive`]. `None` if there is none. It is had once.
     pub fn receive(&self) -> Option<Arc<T>> {
         self.here.take().or_else(|| receive(&self.receiver))
     }

@@ -219,7 +219,7 @@ impl<'d> Reader<'d> {
             }
             Ok(())
         })?;
-        parts.sort_unstable_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        parts.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         let mut rest = parts.as_slice();
         let lines = &mut self.session.lines;
         lines.reserve(self.text.len() + parts.len() + self.infos.len() * 32 + AROUND_BYTES);

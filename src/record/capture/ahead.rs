@@ -1,6 +1,6 @@
 //! What a second thread does ahead. While this one opens the repository and looks around, it finds out whether the
 //! stored part of long transcripts is still the same, makes lines of what is new in a document, and redacts what is new.
-//! What is new it compresses while this one counts it. Whether a document begins as it did it finds out last, while this
+//! This one counts it meanwhile, and that one compresses it. Whether a document begins as it did it finds out last, while this
 //! one records what is new. Only Git's hook after a commit has it: nobody waits for what agents' own hooks store.
 //!
 //! All of it is only likely to be wanted: what nobody asks for is lost, and what is not done ahead is done when needed.

@@ -1,4 +1,5 @@
-//! Reading what an agent wrote: whole lines, in pieces that are redacted before anything else looks at them.
+//! Reading what an agent wrote: whole lines, in pieces that are redacted before anything else looks at them, but for
+//! [`Lines::as_written`].
 
 use std::borrow::Cow;
 use std::io::{Read, Seek, SeekFrom};
@@ -45,9 +46,9 @@ impl Piece {
         self.redacted.as_deref().unwrap_or(&self.lines)
     }
 
-    /// Says whether redaction changed nothing.
-    pub fn is_as_written(&self) -> bool {
-        self.redacted.is_none()
+    /// Says whether this is what was asked for from `from` to `to`, and what is to be stored are just these lines.
+    pub fn is_stored_as(&self, lines: &[u8], from: u64, to: u64) -> bool {
+        self.is(from, to) && self.redacted() == lines
     }
 
     /// Says whether there is no line.
@@ -171,17 +172,14 @@ impl Lines {
         }
     }
 
-    /// Returns the lines between two positions as the agent wrote them, if they are not too long for one piece.
-    ///
-    /// # Errors
-    ///
-    /// If reading fails.
-    pub fn as_written(&mut self, from: u64, to: u64) -> Result<Option<Piece>> {
+    /// Returns the lines between two positions as the agent wrote them, to be counted and never stored; `None` if they are
+    /// too long for one piece, or cannot be read.
+    pub fn as_written(&mut self, from: u64, to: u64) -> Option<Piece> {
         if to.saturating_sub(from) > PIECE_BYTES as u64 {
-            return Ok(None);
+            return None;
         }
-        let lines = self.lines_at(from, to, PIECE_BYTES)?;
-        Ok((lines.len() as u64 == to - from).then(|| Piece::new(from, to, lines, None)))
+        let lines = self.lines_at(from, to, PIECE_BYTES).ok()?;
+        (lines.len() as u64 == to - from).then(|| Piece::new(from, to, lines, None))
     }
 
     /// Reads whole lines from `from` on: about `target` bytes, more if one line is longer, never beyond `to`; none if the

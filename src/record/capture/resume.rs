@@ -6,8 +6,8 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
-use super::ahead::{Known, Ready};
-use super::piece::PIECE_BYTES;
+use super::ahead::Known;
+use super::piece::{PIECE_BYTES, Piece};
 use super::{Reading, Survey, hex_of, parse_id};
 use crate::archive::Archive;
 use crate::error::Result;
@@ -75,17 +75,19 @@ impl Reading<'_> {
         let to = self.end();
         let is_wanted = progress.recorded.raw >= Some(from) && from < to;
         let is_early = is_wanted && !known.is_redacted();
-        let early = if is_early { self.lines.as_written(from, to)? } else { None };
+        let early = if is_early { self.lines.as_written(from, to) } else { None };
         let early = early.map(|piece| {
             let mut survey = Survey::default();
             survey.add(&piece, &mut *self.agent.parser());
-            survey
+            (piece, survey)
         });
         self.ready = known.piece();
         if is_wanted {
-            let is_same = |ready: &Ready| ready.piece.is(from, to) && ready.piece.is_as_written();
-            let survey = match early.filter(|_| self.ready.as_ref().is_some_and(is_same)) {
-                Some(survey) => survey,
+            let ready = self.ready.as_ref().map(|ready| &ready.piece);
+            // A file may have been written anew between the two.
+            let is_same = |counted: &Piece| ready.is_some_and(|ready| ready.is_stored_as(counted.lines(), from, to));
+            let survey = match early.filter(|(piece, _)| is_same(piece)) {
+                Some((_, survey)) => survey,
                 None => self.survey(from, to)?,
             };
             self.counted = Some((from, to, survey));
