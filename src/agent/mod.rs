@@ -30,13 +30,11 @@ mod vscode;
 mod windsurf;
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 pub use self::ask::Ask;
 pub use self::custom::Definition;
-pub use self::document::{Anchor, Rendered, Rest, Wanted};
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
@@ -258,27 +256,6 @@ pub trait Agent: Sync {
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
         let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
         Ok(if self.is_rendered(transcript) { self.lines(bytes) } else { bytes })
-    }
-
-    /// Does the same, but may leave out the lines that were there at `known`, if they are still the same, or taken for
-    /// that, and not the whole is wanted.
-    ///
-    /// # Errors
-    ///
-    /// As [`Agent::read`].
-    fn read_on(&self, transcript: &Path, known: Option<&Anchor>, wanted: Wanted) -> Result<Rendered> {
-        let Some(list) = self.list().filter(|_| self.is_rendered(transcript)) else {
-            return self.read(transcript).map(|lines| Rendered { lines, ..Rendered::default() });
-        };
-        let read = || document::read(File::open(transcript)?, list, known, wanted);
-        read().map_err(|error| Error::io("read", transcript, error))
-    }
-
-    /// Reads only the lines behind `known`, before it is clear that those up to there are still the same; `None` if they
-    /// are not, or it cannot be done.
-    fn read_rest(&self, transcript: &Path, known: &Anchor) -> Option<Rest<File>> {
-        let list = self.list().filter(|_| self.is_rendered(transcript))?;
-        Rest::read(File::open(transcript).ok()?, list, known).ok()?
     }
 
     /// Says whether a session that is no file may have been written after the second `seconds` (epoch). Cheap: what is

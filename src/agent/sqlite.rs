@@ -1,9 +1,6 @@
 //! Databases in which agents keep conversations. They are live: they are opened to be read, and never written.
 
-use std::ops::Deref;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use rusqlite::types::ValueRef;
@@ -19,57 +16,20 @@ const BUSY: Duration = Duration::from_secs(1);
 /// What a database file begins with.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// The database that was open last. To open one again costs more than most of what it is asked.
-static LAST: Mutex<Option<(FileId, Connection)>> = Mutex::new(None);
-
-/// Which file it is: device and number.
-type FileId = (u64, u64);
-
-/// A database that is open; kept when it is dropped, until another is or the process ends.
-pub struct Database {
-    connection: Option<Connection>,
-    /// Which it is, if it may be kept: one that is at rest is taken not to change.
-    file: Option<FileId>,
-}
-
-impl Deref for Database {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        self.connection.as_ref().expect("it is taken away only when it is dropped")
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        if let (Some(connection), Some(file)) = (self.connection.take(), self.file)
-            && connection.is_autocommit()
-            && let Ok(mut last) = LAST.lock()
-        {
-            *last = Some((file, connection));
-        }
-    }
-}
-
 /// Opens an agent's database. A connection that only reads writes no checkpoint either.
 ///
 /// # Errors
 ///
 /// If there is none, or it cannot be read.
-pub fn open(path: &Path) -> Result<Database> {
-    let file = path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
-    let last = LAST.lock().ok().and_then(|mut last| last.take_if(|(known, _)| Some(*known) == file));
-    if let Some((_, connection)) = last {
-        return Ok(Database { connection: Some(connection), file });
-    }
+pub fn open(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let (opened, file) = match at_rest(path) {
-        Some(uri) => (Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI), None),
-        None => (Connection::open_with_flags(path, flags), file),
+    let opened = match at_rest(path) {
+        Some(uri) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI),
+        None => Connection::open_with_flags(path, flags),
     };
     let connection = opened.map_err(|error| unreadable(error).about(path))?;
     connection.busy_timeout(BUSY).map_err(unreadable)?;
-    Ok(Database { connection: Some(connection), file })
+    Ok(connection)
 }
 
 /// Returns a name for a database with a write-ahead log that nothing is in, by which it is opened without making any file

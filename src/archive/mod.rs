@@ -3,6 +3,7 @@
 //! Read [`Archive::transcript`] and [`Archive::add`]. Paths in the archive's tree keep segments reachable and make
 //! sessions listable; reading goes by blob id.
 
+mod reader;
 pub mod segment;
 
 use std::collections::{HashMap, HashSet};
@@ -11,6 +12,7 @@ use std::time::Instant;
 use bstr::ByteSlice as _;
 use sha2::{Digest as _, Sha256};
 
+pub use self::reader::Transcript;
 pub use self::segment::Header;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Merged, ObjectId, Repository, Tip};
@@ -142,6 +144,16 @@ impl<'r> Archive<'r> {
         contents
     }
 
+    /// Opens the whole transcript after `through`, to be read like a file: one segment is in memory at a time.
+    ///
+    /// # Errors
+    ///
+    /// If a segment of its chain is missing or damaged. A body that is damaged shows when it is read.
+    pub fn open(&self, through: ObjectId) -> Result<Transcript<'r>> {
+        let (links, error) = self.chain(through, None);
+        error.map_or_else(|| Transcript::new(*self, &links), Err)
+    }
+
     /// Returns where the increment from `since` to `through` begins, in bytes of the transcript at `through`.
     ///
     /// That is the length at `since`, or the smallest `keep` on the way if the agent rewrote its file in between.
@@ -222,20 +234,7 @@ impl<'r> Archive<'r> {
     ///
     /// [`Kind::Storage`] when the disk is full or read-only.
     pub fn write(&self, header: &Header, body: &[u8]) -> Result<ObjectId> {
-        self.write_file(&segment::encode(header, body)?)
-    }
-
-    /// Does the same with bytes that [`segment::compress`] has dealt with.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::write`].
-    pub fn write_frame(&self, header: &Header, frame: &[u8]) -> Result<ObjectId> {
-        self.write_file(&segment::join(header, frame)?)
-    }
-
-    fn write_file(&self, file: &[u8]) -> Result<ObjectId> {
-        let segment_id = self.repo.write_blob(file)?;
+        let segment_id = self.repo.write_blob(&segment::encode(header, body)?)?;
         crate::git::fault_point("segment-written");
         Ok(segment_id)
     }
@@ -537,6 +536,13 @@ fn sequence(name: &str) -> Option<u32> {
 fn session_directory(session: &SessionKey) -> String {
     let digest = Sha256::digest(format!("{}/{}", session.agent, session.id));
     format!("{}/{}", hex(&digest[..1]), session.file_name())
+}
+
+/// Returns the bytes that hex digits stand for; `None` if they stand for none.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    rest.is_empty().then(|| pairs.iter().map(byte).collect()).flatten()
 }
 
 /// Returns bytes as lower-case hex digits.

@@ -55,23 +55,15 @@ impl Header {
     }
 }
 
-/// Returns the file of a segment.
+/// Returns the file of a segment: its header, and a frame with its bytes.
 ///
-/// # Errors
-///
-/// As [`compress`].
-pub fn encode(header: &Header, body: &[u8]) -> Result<Vec<u8>> {
-    join(header, &compress(body)?)
-}
-
-/// Returns the frame with a segment's bytes. Level 6 up to 32 KiB, 1 up to 1 MiB, 3 above: a commit waits for it. Level
-/// 9 saves a tenth of the space for eight times the time; below a megabyte level 3 saves a fortieth, and half its time
-/// goes into its larger tables.
+/// zstd level 6 up to 32 KiB, 1 up to 1 MiB, 3 above: a commit waits for it. Level 9 saves a tenth of the space for eight
+/// times the time; below a megabyte level 3 saves a fortieth, and half its time goes into its larger tables.
 ///
 /// # Errors
 ///
 /// If zstd cannot allocate its tables.
-pub fn compress(body: &[u8]) -> Result<Vec<u8>> {
+pub fn encode(header: &Header, body: &[u8]) -> Result<Vec<u8>> {
     let level = match body.len() {
         0..=0x8000 => 6,
         0x8001..=0x10_0000 => 1,
@@ -80,15 +72,7 @@ pub fn compress(body: &[u8]) -> Result<Vec<u8>> {
     let mut compressor = zstd::bulk::Compressor::new(level).map_err(fail)?;
     // Reading one increment does not read the rest, so its digest cannot be checked then; this can.
     compressor.include_checksum(true).map_err(fail)?;
-    compressor.compress(body).map_err(fail)
-}
-
-/// Returns the file of a segment whose bytes are compressed already.
-///
-/// # Errors
-///
-/// If the header cannot be written as JSON.
-pub fn join(header: &Header, frame: &[u8]) -> Result<Vec<u8>> {
+    let frame = compressor.compress(body).map_err(fail)?;
     let json = serde_json::to_vec(header).map_err(|error| fail(error.into()))?;
     let mut file = Vec::with_capacity(json.len() + frame.len() + 8);
     file.extend(SKIPPABLE_MAGIC.to_le_bytes());

@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use crate::agent::{self, Payload};
+use crate::agent::{self, Event, Payload};
 use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, locate};
 use crate::notes;
 use crate::record::remap::Scope;
 use crate::record::sync::{self, Level};
-use crate::record::{Recorder, State, agents, hook};
+use crate::record::{Leave, Recorder, State, agents, hook};
 use crate::setup;
+use crate::transcript::SessionKey;
 
 /// The most bytes of a payload that are read; tools can answer a lot.
 const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
@@ -68,10 +69,14 @@ fn notes_ref(repo: &Repository) -> String {
 }
 
 fn after_commit(here: &Path) -> Result<()> {
-    let Some(location) = locate(here).filter(|location| !hook::is_idle(location)) else { return Ok(()) };
-    let ahead = hook::look_ahead(&location);
+    if locate(here).is_none_or(|location| hook::is_idle(&location)) {
+        return Ok(());
+    }
     let repo = open(here)?;
-    let mut recorder = Recorder::with_ahead(&repo, &notes_ref(&repo), ahead);
+    if hook::leave_to_agent(&repo)? {
+        return Ok(());
+    }
+    let mut recorder = Recorder::for_hook(&repo, &notes_ref(&repo), Leave::Nothing);
     let outcome = recorder.after_commit();
     cli::tell(&repo, &recorder.finish());
     outcome
@@ -88,11 +93,12 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
             Some((ids.next()??, ids.next()??))
         })
         .collect();
+    hook::follow_rewrites(&repo, &pairs)?;
     let notes_ref = notes_ref(&repo);
     if repo.tip(&notes_ref)?.is_none() {
         return Ok(());
     }
-    let mut recorder = Recorder::new(&repo, &notes_ref);
+    let mut recorder = Recorder::for_hook(&repo, &notes_ref, Leave::Commits);
     let outcome = recorder.after_rewrite(command, &pairs);
     cli::tell(&repo, &recorder.finish());
     outcome?;
@@ -114,6 +120,9 @@ fn after_merge(here: &Path) -> Result<()> {
 /// Starts a push of ours beside the user's, which does not wait for it and does not learn how it ends.
 fn before_push(here: &Path, remote: &str) -> Result<()> {
     let repo = open(here)?;
+    if !State::new(&repo.common_dir()).is_idle() {
+        cli::tell(&repo, &Recorder::for_hook(&repo, &notes_ref(&repo), Leave::Nothing).finish());
+    }
     let level = Level::of(&repo, remote)?;
     if level == Level::None || is_dry_push() || !sync::has_news(&repo, &notes_ref(&repo), remote, level)? {
         return Ok(());
@@ -182,7 +191,11 @@ fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
     if !setup::is_set_up(&repo, agent) {
         return Ok(());
     }
-    let mut recorder = Recorder::new(&repo, &notes_ref(&repo));
+    // After a tool, the session knows which call made its commits.
+    let is_after_tool = Event::of(payload.event().unwrap_or(event)) == Event::AfterTool;
+    let session = payload.session_id().map(|id| SessionKey::new(agent.name(), id));
+    let leave = session.as_ref().filter(|_| is_after_tool).map_or(Leave::Nothing, Leave::CommitsOf);
+    let mut recorder = Recorder::for_hook(&repo, &notes_ref(&repo), leave);
     let outcome = recorder.agent_event(agent, event, &payload);
     if let Err(error) = &outcome {
         State::new(&repo.common_dir()).log(&format!("warning: {} {event}: {error}", agent.name()));

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::capture::Ahead;
 use super::link::{self, Change, Evidence};
+use super::pending::{self, Link, Pending};
 use super::process;
 use super::recorder::{Recorder, Stretch};
 use super::state::{Live, Open, State};
 use super::{Note, Record};
 use crate::agent::{self, Agent, Event, Found, Payload};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
-use crate::git::{Location, ObjectId, ReflogEntry};
+use crate::git::{Location, ObjectId, ReflogEntry, Repository};
 use crate::notes;
 use crate::transcript::SessionKey;
 
@@ -30,16 +30,8 @@ const MAX_MOVES: usize = 200;
 pub fn is_idle(location: &Location) -> bool {
     let state = State::new(&location.common_dir);
     state.is_idle()
-        && undiscovered(&state, location.worktree.as_deref(), &[], None).is_empty()
+        && undiscovered(&state, location.worktree.as_deref(), &[]).is_empty()
         && !super::agents::may_be_defined(location)
-}
-
-/// Starts to look at the transcripts of the live sessions, for [`Recorder::with_ahead`]; `None` if that takes no time.
-pub fn look_ahead(location: &Location) -> Option<Ahead> {
-    let worktree = location.worktree.clone();
-    let look_around =
-        move |agent: &dyn Agent| worktree.as_deref().map(|worktree| recent(agent, worktree)).unwrap_or_default();
-    Ahead::start(State::new(&location.common_dir).sessions(), look_around)
 }
 
 fn recent(agent: &dyn Agent, worktree: &Path) -> Vec<Found> {
@@ -48,13 +40,12 @@ fn recent(agent: &dyn Agent, worktree: &Path) -> Vec<Found> {
 
 /// Returns the sessions whose transcripts agents wrote lately in a worktree, and of which neither `known` nor what is
 /// settled has all.
-fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live], ahead: Option<&Ahead>) -> Vec<Live> {
+fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
     let Some(worktree) = worktree else { return Vec::new() };
     let mut sessions = Vec::new();
     let mut elsewhere = None;
     for agent in agent::all() {
-        let seen = ahead.and_then(|ahead| ahead.recent(agent.name()));
-        for found in seen.unwrap_or_else(|| recent(agent, worktree)) {
+        for found in recent(agent, worktree) {
             let key = SessionKey::new(agent.name(), &found.session_id);
             if known.iter().any(|live| live.key() == key) {
                 continue;
@@ -87,6 +78,61 @@ fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live], ahead: O
     sessions
 }
 
+/// Returns the commit at HEAD if it is new work, and not a merge or the result of rewriting history.
+fn new_commit(repo: &Repository) -> Result<Option<ObjectId>> {
+    let Some(commit_id) = repo.head()?.commit_id else { return Ok(None) };
+    let last_move = repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
+    let is_new_work = match &last_move {
+        Some(entry) => entry.is_new_work(),
+        None => repo.commit(commit_id)?.parent_ids.len() < 2,
+    };
+    Ok(Some(commit_id).filter(|_| is_new_work && !repo.is_mid_operation()))
+}
+
+/// Leaves the commit at HEAD to the session that made it, if a hook of that session follows at once; says whether it did.
+///
+/// That hook sees the answer of the tool call too, so the commit is recorded once. If it does not come, the next command or
+/// hook records it.
+///
+/// # Errors
+///
+/// If the repository cannot be read, or the disk is full.
+pub fn leave_to_agent(repo: &Repository) -> Result<bool> {
+    let state = State::new(&repo.common_dir());
+    let sessions = state.sessions();
+    let ran = runners(&sessions);
+    let follows = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && live.has_tool_hooks);
+    if ran.is_empty() || !ran.iter().all(follows) {
+        return Ok(false);
+    }
+    if let Some(commit_id) = new_commit(repo)? {
+        leave_commit(&state, commit_id, ends(&sessions), &ran)?;
+    }
+    Ok(true)
+}
+
+/// Returns how long each session's transcript is in bytes, by the session's name.
+fn ends(sessions: &[Live]) -> BTreeMap<String, u64> {
+    let length = |live: &Live| live.transcript.metadata().map_or(u64::MAX, |file| file.len());
+    sessions.iter().map(|live| (live.key().to_string(), length(live))).collect()
+}
+
+/// Takes note that commits were rewritten which still wait to be recorded: what they became gets the same records.
+///
+/// # Errors
+///
+/// If the disk is full.
+pub fn follow_rewrites(repo: &Repository, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
+    pending::follow_rewrites(&State::new(&repo.common_dir()), pairs)
+}
+
+/// Writes down that a commit was made by these sessions, for a later hook or command to record it.
+fn leave_commit(state: &State, commit_id: ObjectId, ends: BTreeMap<String, u64>, ran: &[SessionKey]) -> Result<()> {
+    let ran = ran.iter().map(ToString::to_string).collect();
+    let link = Link { shiftlog: 1, commit: commit_id.to_string(), rewritten: Vec::new(), ran, ends };
+    pending::keep(state, &Pending::Link(link), b"").map(drop)
+}
+
 impl Recorder<'_> {
     /// Records the live sessions that belong to the commit at HEAD, which was just made.
     ///
@@ -94,21 +140,19 @@ impl Recorder<'_> {
     ///
     /// If the repository cannot be read. A session that fails is a warning.
     pub fn after_commit(&mut self) -> Result<()> {
-        let Some(commit_id) = self.repo.head()?.commit_id else { return Ok(()) };
-        let last_move = self.repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
-        let is_new_work = match &last_move {
-            Some(entry) => entry.is_new_work(),
-            None => self.repo.commit(commit_id)?.parent_ids.len() < 2,
-        };
-        if self.repo.is_mid_operation() || !is_new_work {
-            self.state.log(&format!("left {commit_id} alone: it is old work or a merge"));
+        let Some(commit_id) = new_commit(self.repo)? else {
+            self.state.log("left the new commit alone: it is old work or a merge");
             return Ok(());
-        }
+        };
         let mut sessions = self.state.sessions();
         let before = sessions.clone();
-        sessions.extend(undiscovered(&self.state, self.repo.worktree(), &sessions, self.ahead.as_ref()));
+        sessions.extend(undiscovered(&self.state, self.repo.worktree(), &sessions));
         let ran = runners(&sessions);
-        let outcome = self.link_commit(commit_id, &mut sessions, &ran, None);
+        let ends = ends(&sessions);
+        let mut outcome = self.link_commit(&[commit_id], &mut sessions, &ran, None, None);
+        if outcome.as_ref().is_err_and(|error| error.kind() == Kind::Busy) {
+            outcome = leave_commit(&self.state, commit_id, ends, &ran);
+        }
         // Agents without hooks never say that a session begins, which is when the others are looked after.
         self.close_forgotten(&mut sessions, None);
         // What was recorded before a failure must be known next time, or it would be recorded twice.
@@ -116,7 +160,7 @@ impl Recorder<'_> {
     }
 
     /// Writes down the sessions that are not as they were, and forgets those that no commit can need any more.
-    fn save_changed(&self, before: &[Live], sessions: &[Live]) -> Result<()> {
+    pub(super) fn save_changed(&self, before: &[Live], sessions: &[Live]) -> Result<()> {
         let now = Time::now().seconds;
         for (index, live) in sessions.iter().enumerate() {
             if live.is_over && now - live.seen > KEEP_SECS {
@@ -129,13 +173,19 @@ impl Recorder<'_> {
     }
 
     /// Records the sessions that belong to a commit. `ran` are those known to have run it, in the tool call `call`.
-    fn link_commit(
+    ///
+    /// A session whose news could not be read within the deadline is [`Kind::Busy`], after the others are recorded. The first
+    /// of `commit_ids` is the commit, the others are what it became by amending or rebasing. `ends` has the length
+    /// of each session's transcript when it was made, if that was not just now.
+    pub(super) fn link_commit(
         &mut self,
-        commit_id: ObjectId,
+        commit_ids: &[ObjectId],
         sessions: &mut [Live],
         ran: &[SessionKey],
         call: Option<&str>,
+        ends: Option<&BTreeMap<String, u64>>,
     ) -> Result<()> {
+        let Some(commit_id) = commit_ids.first().copied() else { return Ok(()) };
         let commit = self.repo.commit(commit_id)?;
         let parent = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok());
         let worktree = self.repo.worktree().map(std::path::Path::to_owned);
@@ -145,9 +195,19 @@ impl Recorder<'_> {
             worktree: worktree.clone(),
         };
         let mut news = Vec::new();
+        let mut unfinished = Ok(());
         for live in sessions.iter_mut() {
-            news.push(self.catch_up(live, true, true).unwrap_or_else(|error| {
+            let limit = ends.map(|ends| ends.get(&live.key().to_string()).copied());
+            if limit == Some(None) {
+                // It began after the commit.
+                news.push(None);
+                continue;
+            }
+            news.push(self.catch_up(live, true, true, limit.flatten()).unwrap_or_else(|error| {
                 self.state.log(&format!("warning: {}: {error}", live.key()));
+                if error.kind() == Kind::Busy {
+                    unfinished = Err(error);
+                }
                 None
             }));
         }
@@ -176,7 +236,7 @@ impl Recorder<'_> {
         for (index, (live, news)) in sessions.iter_mut().zip(news).enumerate() {
             let mut has_answer = false;
             if let Some(mut stretch) = news.filter(|_| chosen.contains(&index)) {
-                stretch.commit_ids.push(commit_id);
+                stretch.commit_ids.extend(commit_ids);
                 has_answer = stretch.survey.answers.iter().any(|answer| Some(&*answer.call_id) == call);
                 self.record_stretch(&mut stretch, &mut live.progress);
                 self.record_sub_agents(Some(commit_id), live)?;
@@ -185,7 +245,7 @@ impl Recorder<'_> {
                 live.open = Some(Open { commit: commit_id.to_string(), call: call.map(str::to_owned) });
             }
         }
-        Ok(())
+        unfinished
     }
 
     /// Carries notes from rewritten commits to what became of them, as our own union.
@@ -244,6 +304,7 @@ impl Recorder<'_> {
         self.refresh(&mut sessions[position], agent, payload);
         // Not every agent says that a session is taken up again.
         sessions[position].is_over = false;
+        sessions[position].has_tool_hooks |= event == Event::AfterTool;
         if event == Event::SessionStart {
             self.close_forgotten(&mut sessions, Some(position));
             self.state.forget_settled(Time::now().seconds - KEEP_SECS);
@@ -258,14 +319,7 @@ impl Recorder<'_> {
         let live = &mut sessions[position];
         let is_turn_over = event != Event::AfterTool;
         if live.open.is_some()
-            && let Err(error) = self.catch_up(live, is_turn_over, false)
-        {
-            self.warn(error);
-        }
-        // Nobody waits when a turn is over.
-        if is_turn_over
-            && live.progress.is_granted
-            && let Err(error) = self.look_again(live)
+            && let Err(error) = self.catch_up(live, is_turn_over, false, None)
         {
             self.warn(error);
         }
@@ -322,6 +376,7 @@ impl Recorder<'_> {
         let worktree = sessions[position].worktree.clone();
         let is_alone = sessions.iter().filter(|live| live.worktree == worktree && !live.is_over).count() == 1;
         let key = sessions[position].key();
+        let links = pending::links_of(&self.state, &key);
         let mut is_rebase = self.repo.is_mid_operation();
         let mut commits = Vec::new();
         for entry in moves {
@@ -339,8 +394,18 @@ impl Recorder<'_> {
                 open.call = payload.call_id().map(str::to_owned);
                 continue;
             }
+            let link = links.iter().find(|(_, link)| link.commit == commit);
+            let is_seen = payload.response_mentions(&commit[..7]);
+            let is_its_call = is_seen || payload.may_commit();
+            match link {
+                // A call that ran at the same time; the one that committed is still to come.
+                Some(_) if !is_its_call => continue,
+                // Git's hook runs here, and knows who made this one.
+                None if !links.is_empty() && !is_seen => continue,
+                _ => {}
+            }
             // Somebody else can have committed while the tool ran.
-            let has_run_it = payload.response_mentions(&commit[..7]) || (is_alone && payload.may_commit());
+            let has_run_it = link.is_some() || is_seen || (is_alone && is_its_call);
             match notes::get(self.repo, &self.notes_ref, *commit_id)? {
                 // One result is there for all commits of the call; it goes to the last.
                 Some(note) if has_run_it && is_last => {
@@ -349,8 +414,24 @@ impl Recorder<'_> {
                 Some(_) => {}
                 None => {
                     let ran = if has_run_it { vec![key.clone()] } else { Vec::new() };
-                    self.link_commit(*commit_id, sessions, &ran, payload.call_id())?;
+                    let rewritten = link.iter().flat_map(|(_, link)| &link.rewritten);
+                    let commit_ids: Vec<ObjectId> = std::iter::once(*commit_id)
+                        .chain(rewritten.filter_map(|hex| self.repo.parse_id(hex)))
+                        .collect();
+                    let ends = link.map(|(_, link)| {
+                        let mut ends = link.ends.clone();
+                        // The answer of the call goes to the last commit that it made.
+                        ends.extend(is_last.then(|| (key.to_string(), u64::MAX)));
+                        ends
+                    });
+                    self.link_commit(&commit_ids, sessions, &ran, payload.call_id(), ends.as_ref())?;
+                    if link.is_some() && !is_last {
+                        sessions[position].open = None;
+                    }
                 }
+            }
+            if let Some((path, _)) = link {
+                std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))?;
             }
         }
         Ok(())
@@ -399,6 +480,7 @@ pub(super) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
         process: None,
         seen: Time::now().seconds,
         is_over: false,
+        has_tool_hooks: false,
         head: None,
         progress: super::state::Progress::default(),
         sub_agents: BTreeMap::new(),

@@ -4,14 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use twox_hash::XxHash3_64;
 
 use super::attribute::{Attribution, Claim, Confidence, Evidence, Past, Texts};
 use super::candidates::Candidates;
-use super::capture::{Reading, Redaction};
+use super::capture::{Reading, Redaction, Subject};
 use super::hook::{is_going_on, new_live};
 use super::recorder::{Recorder, Report};
 use super::state::{Live, Lock, Mark, Progress};
@@ -314,7 +314,7 @@ impl<'a, 'r> Loader<'a, 'r> {
             archive: Archive::new(repo),
             state: State::new(&repo.common_dir()),
             // Without it nothing can be stored; better to know before anything is read.
-            redaction: Arc::new(Ok(redaction::redactor(repo)?)),
+            redaction: Rc::new(Ok(redaction::redactor(repo)?)),
             purged,
             replaced,
             known,
@@ -406,9 +406,10 @@ impl<'a, 'r> Loader<'a, 'r> {
         Ok(Progress { stored, recorded, ..Progress::default() })
     }
 
-    fn compare(&self, agent: &dyn Agent, source: &mut Source, bytes: Vec<u8>) -> Result<()> {
-        let mut reading =
-            Reading::of_bytes(&self.archive, agent, &source.key, &self.redaction, &source.progress, bytes)?;
+    fn compare(&self, agent: &'static dyn Agent, source: &mut Source, bytes: Vec<u8>) -> Result<()> {
+        let (archive, redaction) = (&self.archive, &self.redaction);
+        let subject = Subject { archive, agent, key: &source.key, redaction, deadline: None };
+        let mut reading = Reading::of_bytes(subject, &source.progress, bytes)?;
         source.recorded = reading.position(&source.progress.recorded)?;
         let (kept, end) = (reading.kept(), reading.end());
         source.has_news = kept < end && reading.survey(kept, end)?.until > kept;

@@ -5,7 +5,6 @@
 
 pub mod agents;
 pub mod attribute;
-mod beside;
 mod branches;
 mod candidates;
 mod capture;
@@ -27,6 +26,7 @@ mod recorder;
 pub mod redaction;
 pub mod remap;
 pub mod repair;
+mod replay;
 pub mod restore;
 mod state;
 mod summary;
@@ -43,7 +43,7 @@ pub use self::branches::BranchSummary;
 pub use self::earlier::Earlier;
 pub use self::note::{Note, Unit};
 pub use self::read::{Conversation, Reader, Summary};
-pub use self::recorder::{Addition, HOOK_TIMEOUT_SECS, Recorder, Report};
+pub use self::recorder::{Addition, HOOK_TIMEOUT_SECS, Leave, Recorder, Report};
 pub use self::state::State;
 pub use self::summary::{save_summary, saved_summary};
 pub use self::walk::{Listed, Query};

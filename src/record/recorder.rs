@@ -1,17 +1,18 @@
 //! Writing: storing what a session said and recording it on a commit, or putting it aside when that fails.
 //!
-//! Read [`Recorder::record_stretch`]: every word that is kept goes through it. What hooks do is in `hook`.
+//! Read [`Recorder::record_stretch`]: every word that is kept goes through it. What hooks do is in `hook`, what was put
+//! aside is stored by `replay`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::capture::{Ahead, Known, MAX_LINE_BYTES, Reading, Redaction, Survey};
-use super::pending::{self, Capture, Elsewhere};
+use super::capture::{Extent, MAX_LINE_BYTES, Reading, Redaction, Subject, Survey};
+use super::pending::{self, Capture, Pending, Unredacted};
 use super::state::{Live, Lock, Mark, Open, Progress, stamp};
 use super::tombstone::Tombstones;
-use super::{Note, Record, State, redaction, short_prompt};
+use super::{Note, Record, State, redaction, replay, short_prompt};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -23,8 +24,22 @@ use crate::transcript::SessionKey;
 /// How long a hook may take unless `shiftlog.hookTimeout` says otherwise, in seconds.
 pub const HOOK_TIMEOUT_SECS: i64 = 5;
 
-/// How long storing what is pending may take before the caller's own work.
+/// How long a command that somebody has typed may take to store what is pending.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a hook may take to store what is pending before its own work.
 const PENDING_SHARE: Duration = Duration::from_millis(200);
+
+/// What a new recorder does not store, of what is pending.
+#[derive(Clone, Copy, Debug)]
+pub enum Leave<'k> {
+    /// It stores everything.
+    Nothing,
+    /// The commits that this session made: the caller knows of which tool call they are.
+    CommitsOf(&'k SessionKey),
+    /// All commits whose sessions have not been looked at.
+    Commits,
+}
 
 /// What a recorder did, for the caller to tell.
 #[derive(Debug, Default)]
@@ -43,10 +58,11 @@ pub struct Recorder<'r> {
     pub(super) notes_ref: String,
     pub(super) deadline: Instant,
     pub(super) report: Report,
-    redaction: Redaction,
-    pub(super) ahead: Option<Ahead>,
+    pub(super) redaction: Redaction,
     /// What was removed for good and is not stored again.
     purged: Tombstones,
+    /// Whether something that was put aside earlier could not be stored: what comes later must wait behind it.
+    is_blocked: bool,
     lock: Lock,
 }
 
@@ -67,7 +83,7 @@ pub(super) struct Stretch<'a> {
     pub reading: Reading<'a>,
     /// The agent's own file, if there is one.
     pub transcript: Option<PathBuf>,
-    /// What its file was like before it was read; see [`Progress::stamp`].
+    /// Size and time of its file before it was read; see [`Progress::stamp`].
     pub stamp: Option<(u64, u64)>,
     /// The model, where the transcript does not tell it.
     pub model: Option<String>,
@@ -82,21 +98,27 @@ pub(super) struct Stretch<'a> {
 }
 
 impl<'r> Recorder<'r> {
-    /// Makes a recorder, waits for other hooks to finish, and stores what is pending.
+    /// Makes a recorder for a command, waits for other hooks to finish, and stores what is pending.
     pub fn new(repo: &'r Repository, notes_ref: &str) -> Self {
-        Self::with_ahead(repo, notes_ref, None)
+        Self::within(repo, notes_ref, COMMAND_TIMEOUT, COMMAND_TIMEOUT, Leave::Nothing)
     }
 
-    /// Does the same; `ahead` knows something of the transcripts already.
-    pub fn with_ahead(repo: &'r Repository, notes_ref: &str, ahead: Option<Ahead>) -> Self {
-        let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
-        let deadline = Instant::now() + Duration::from_secs(seconds.unsigned_abs());
+    /// Makes a recorder for a hook, which has `shiftlog.hookTimeout` and leaves some of what is pending to the caller.
+    pub fn for_hook(repo: &'r Repository, notes_ref: &str, leave: Leave<'_>) -> Self {
+        // What was put aside must not use up the time for what is new.
+        Self::within(repo, notes_ref, hook_timeout(repo), PENDING_SHARE, leave)
+    }
+
+    fn within(
+        repo: &'r Repository,
+        notes_ref: &str,
+        time_limit: Duration,
+        pending_share: Duration,
+        leave: Leave<'_>,
+    ) -> Self {
+        let deadline = Instant::now() + time_limit;
         let state = State::new(&repo.common_dir());
         let lock = state.lock(deadline);
-        let redaction = Arc::new(redaction::redactor(repo));
-        if let Some(ahead) = &ahead {
-            ahead.redact_with(&redaction);
-        }
         let mut recorder = Recorder {
             repo,
             archive: Archive::new(repo),
@@ -104,14 +126,14 @@ impl<'r> Recorder<'r> {
             notes_ref: notes_ref.to_owned(),
             deadline,
             report: Report::default(),
-            redaction,
-            ahead,
+            redaction: Rc::new(redaction::redactor(repo)),
             purged: Tombstones::read(repo).unwrap_or_default(),
+            is_blocked: false,
             lock,
         };
-        // A lock that stays must not use up the time for what is new.
-        recorder.deadline = deadline.min(Instant::now() + PENDING_SHARE);
-        if let Err(error) = recorder.store_pending() {
+        recorder.deadline = deadline.min(Instant::now() + pending_share);
+        if let Err(error) = replay::store_pending(&mut recorder, leave) {
+            recorder.is_blocked = true;
             recorder.warn(error);
         }
         recorder.deadline = deadline;
@@ -135,26 +157,32 @@ impl<'r> Recorder<'r> {
         self.report.warnings.push(error);
     }
 
-    /// Reads what a session said since it was last recorded on a commit; `None` if that is nothing.
+    /// Reads what a session said since it was last recorded on a commit; `None` if that is nothing. What stands behind
+    /// `limit` bytes of a file of lines is left for later.
     ///
     /// # Errors
     ///
-    /// If the transcript cannot be read.
-    pub(super) fn news(&mut self, live: &mut Live) -> Result<Option<Stretch<'static>>> {
+    /// If the transcript cannot be read, or not within the deadline.
+    pub(super) fn news(&mut self, live: &mut Live, limit: Option<u64>) -> Result<Option<Stretch<'r>>> {
         // Most sessions that are known have nothing new; their files are not even opened.
         let agent = agent::named(&live.agent)?;
-        let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !agent.is_rendered(&live.transcript));
+        let is_rendered = agent.is_rendered(&live.transcript);
+        let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !is_rendered);
         if recorded.is_some_and(|recorded| live.transcript.metadata().is_ok_and(|file| file.len() == recorded)) {
             return Ok(None);
         }
-        let key = live.key();
-        // To make lines of a document costs more than to look at its file.
-        let stamp = if agent.is_rendered(&live.transcript) { stamp(&live.transcript) } else { None };
+        // Converting a document to lines costs more than looking at its file.
+        let stamp = if is_rendered { stamp(&live.transcript) } else { None };
         if stamp.is_some() && stamp == live.progress.stamp {
             return Ok(None);
         }
-        let has_hooks = live.process.is_some();
-        let news = self.unrecorded(key, agent, &live.transcript, &mut live.progress, has_hooks)?;
+        let extent = match limit.filter(|limit| !is_rendered && live.progress.stored.raw <= Some(*limit)) {
+            Some(limit) => Extent::Until(limit),
+            None if live.is_over => Extent::Over,
+            None => Extent::Complete,
+        };
+        let key = SessionKey::new(&live.agent, &live.session);
+        let news = self.unrecorded(key, agent, &live.transcript, extent, &mut live.progress)?;
         live.progress.stamp = stamp.filter(|_| news.is_none());
         Ok(news.map(|stretch| Stretch { model: live.model.clone(), stamp, ..stretch }))
     }
@@ -163,53 +191,42 @@ impl<'r> Recorder<'r> {
         &mut self,
         key: SessionKey,
         agent: &'static dyn Agent,
-        transcript: &Path,
+        path: &Path,
+        extent: Extent,
         progress: &mut Progress,
-        has_hooks: bool,
-    ) -> Result<Option<Stretch<'static>>> {
+    ) -> Result<Option<Stretch<'r>>> {
         self.recover_progress(&key, progress);
-        let ahead = self.ahead.as_ref().and_then(|ahead| ahead.take(transcript));
-        let is_ahead = ahead.is_some();
-        let (mut stretch, is_granted) = self.stretch_of(&key, agent, transcript, progress, ahead)?;
-        if stretch.is_none() && is_granted && has_hooks {
-            // The whole is looked at when its hooks tell that the turn is over.
-            progress.is_granted = true;
-        } else if stretch.is_none() && is_ahead && agent.is_rendered(transcript) {
-            // Whether nothing is new only a look at the whole document tells.
-            stretch = self.stretch_of(&key, agent, transcript, progress, None)?.0;
-        }
-        Ok(stretch.map(|stretch| Stretch { transcript: Some(transcript.to_owned()), ..stretch }))
+        let reading = self.reading(agent, &key, progress, path, extent)?;
+        let stretch = self.stretch(key, reading, progress.recorded.clone())?;
+        Ok(stretch.map(|stretch| Stretch { transcript: Some(path.to_owned()), ..stretch }))
     }
 
-    /// Returns what a transcript says beyond what is recorded, if that is something, and whether its beginning was taken for
-    /// granted.
-    fn stretch_of(
+    /// Lays an agent's transcript beside the archive, within the deadline.
+    pub(super) fn reading(
         &self,
-        key: &SessionKey,
         agent: &'static dyn Agent,
-        transcript: &Path,
+        key: &SessionKey,
         progress: &Progress,
-        known: Option<Known>,
-    ) -> Result<(Option<Stretch<'static>>, bool)> {
-        if known.is_some() && agent.is_rendered(transcript) {
-            // While the other thread reads it, what recording it will ask for is brought near.
-            let _ = self.archive.newest(key);
-            let _ = notes::get(self.repo, &self.notes_ref, self.repo.null_id());
-        }
-        let reading = Reading::open(&self.archive, agent, key, &self.redaction, progress, transcript, known)?;
-        let is_granted = reading.is_granted();
-        Ok((self.stretch(key.clone(), reading, progress.recorded.clone(), u64::MAX)?, is_granted))
+        path: &Path,
+        extent: Extent,
+    ) -> Result<Reading<'r>> {
+        let subject = Subject { deadline: Some(self.deadline), ..self.subject(agent, key) };
+        Reading::open(subject, progress, path, extent)
     }
 
-    /// Returns the stretch from a mark to the end of a transcript, or to `limit`; `None` if it is empty.
-    fn stretch<'a>(
+    /// Returns what a session's transcript is read with, without a deadline.
+    pub(super) fn subject<'s>(&'s self, agent: &'static dyn Agent, key: &'s SessionKey) -> Subject<'s, 'r> {
+        Subject { archive: &self.archive, agent, key, redaction: &self.redaction, deadline: None }
+    }
+
+    /// Returns the stretch from a mark to the end of a transcript; `None` if it is empty.
+    pub(super) fn stretch<'a>(
         &self,
         key: SessionKey,
         mut reading: Reading<'a>,
         since: Mark,
-        limit: u64,
     ) -> Result<Option<Stretch<'a>>> {
-        let (from, end) = (reading.position(&since)?, reading.end().min(limit));
+        let (from, end) = (reading.position(&since)?, reading.end());
         let survey = reading.survey(from, end)?;
         let until = survey.until;
         if end.saturating_sub(until) >= MAX_LINE_BYTES {
@@ -231,7 +248,7 @@ impl<'r> Recorder<'r> {
 
     /// Archives what a session said and no commit has, so that it survives the agent's own files.
     pub(super) fn archive_session(&mut self, live: &mut Live) -> Result<()> {
-        if let Some(mut news) = self.news(live)? {
+        if let Some(mut news) = self.news(live, None)? {
             self.record_stretch(&mut news, &mut live.progress);
         }
         self.record_sub_agents(None, live)
@@ -243,12 +260,17 @@ impl<'r> Recorder<'r> {
         for found in agent.sub_agents(&live.transcript) {
             let key = SessionKey::new(&live.agent, &found.session_id);
             let progress = live.sub_agents.entry(found.session_id).or_default();
-            match self.unrecorded(key, agent, &found.transcript, progress, false) {
+            let extent = if live.is_over { Extent::Over } else { Extent::Complete };
+            match self.unrecorded(key.clone(), agent, &found.transcript, extent, progress) {
                 Ok(Some(mut stretch)) => {
                     stretch.commit_ids.extend(commit_id);
                     self.record_stretch(&mut stretch, progress);
                 }
                 Ok(None) => {}
+                Err(error) if error.kind() == Kind::Busy && commit_id.is_some() => {
+                    let error = self.leave_unread(key, &found.transcript, progress, commit_id, error);
+                    self.warn(error);
+                }
                 Err(error) => self.warn(error),
             }
         }
@@ -259,62 +281,63 @@ impl<'r> Recorder<'r> {
     ///
     /// The archive is written before the note that names it: a crash in between leaves nothing dangling.
     pub(super) fn record_stretch(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) {
-        let before = progress.stored.clone();
-        let kept = stretch.reading.kept_bytes();
-        match self.try_record(stretch, progress) {
-            Ok(true) => {}
-            Err(error) if stretch.reading.prove() => {
-                // What was stored before the failure need not be kept a second time.
-                let from = if progress.stored == before {
-                    Mark { bytes: kept.min(before.bytes), raw: None, ..before }
-                } else {
-                    progress.stored.clone()
-                };
-                let error = self.put_aside(stretch, from, error);
-                self.warn(error);
-            }
-            Ok(false) | Err(_) => self.record_anew(stretch, progress),
+        if self.is_blocked {
+            let error = Error::new(Kind::Busy, format!("{} waits for an earlier capture", stretch.key));
+            let error = self.put_aside(stretch, progress, error);
+            return self.state.log(&format!("warning: {error}"));
+        }
+        let outcome = self.archive_stretch(stretch, progress).and_then(|record| {
+            let Some(record) = record else { return Ok(()) };
+            self.write_record(&record, &stretch.commit_ids).or_else(|error| {
+                let capture = Capture { record: Some(Box::new(record)), ..stretch.capture(progress.stored.clone()) };
+                let path = pending::keep(&self.state, &Pending::Capture(capture), b"")?;
+                self.warn(kept_at(error, &path));
+                Ok(())
+            })?;
+            self.set_recorded(stretch, progress);
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            let error = self.put_aside(stretch, progress, error);
+            self.warn(error);
         }
     }
 
-    /// Records a document that turned out to begin otherwise than it did.
-    fn record_anew(&mut self, stretch: &Stretch<'_>, progress: &mut Progress) {
-        let Some(transcript) = &stretch.transcript else { return };
-        let again = agent::named(&stretch.key.agent)
-            .and_then(|agent| self.unrecorded(stretch.key.clone(), agent, transcript, progress, false));
-        match again {
-            Ok(Some(mut again)) => {
-                again.model.clone_from(&stretch.model);
-                again.commit_ids.clone_from(&stretch.commit_ids);
-                self.record_stretch(&mut again, progress);
-            }
-            Ok(None) => {}
-            Err(error) => self.warn(error),
-        }
+    /// Archives a stretch, records it on its commits, and brings `progress` up to date with both.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be stored; `progress` then tells how much of it was.
+    pub(super) fn try_record(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<()> {
+        let Some(record) = self.archive_stretch(stretch, progress)? else { return Ok(()) };
+        self.write_record(&record, &stretch.commit_ids)?;
+        self.set_recorded(stretch, progress);
+        Ok(())
     }
 
-    /// Stores a stretch and records it; `false` if it turned out not to be what there is.
-    fn try_record(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<bool> {
+    /// Puts a stretch into the archive; returns what is to be recorded on its commits, if there are such.
+    fn archive_stretch(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<Option<Record>> {
         if self.purged.bars(&stretch.key) {
-            return Ok(true);
+            return Ok(None);
         }
         let (kept, kept_bytes) = (stretch.reading.kept(), stretch.reading.kept_bytes());
-        if !stretch.reading.store(&self.archive, progress, stretch.until, self.deadline)? {
-            return Ok(false);
-        }
+        stretch.reading.store(&self.archive, progress, stretch.until, self.deadline)?;
         // What commits have beyond that is not part of the transcript any more.
         if kept_bytes < progress.recorded.bytes {
             (progress.recorded.bytes, progress.recorded.raw) = (kept_bytes, Some(kept));
         }
         crate::git::fault_point("archived");
-        let Some(through) = progress.stored.segment.clone().filter(|_| !stretch.commit_ids.is_empty()) else {
-            return Ok(true);
-        };
-        if Some(&through) == stretch.since.segment.as_ref() {
-            return Ok(true);
+        let is_new = progress.stored.segment.is_some() && progress.stored.segment != stretch.since.segment;
+        if stretch.commit_ids.is_empty() || !is_new {
+            return Ok(None);
         }
+        self.record_of(stretch, &progress.stored).map(Some)
+    }
+
+    /// Returns the record of a stretch that ends where `stored` says.
+    pub(super) fn record_of(&self, stretch: &Stretch<'_>, stored: &Mark) -> Result<Record> {
         let tally = &stretch.survey.tally;
-        let record = Record {
+        Ok(Record {
             shiftlog: 1,
             agent: stretch.key.agent.clone(),
             session: stretch.key.id.clone(),
@@ -327,16 +350,25 @@ impl<'r> Recorder<'r> {
             messages: tally.messages,
             tokens: tally.tokens(),
             since: stretch.since.segment.clone(),
-            through,
-            bytes: progress.stored.bytes,
+            through: stored.segment.clone().unwrap_or_default(),
+            bytes: stored.bytes,
             sha256: stretch.reading.stored_sha256(&self.archive)?,
             tree: None,
             earlier: Vec::new(),
             other: serde_json::Map::new(),
-        };
-        let message = format!("shiftlog: {} on {}\n", stretch.key, stretch.commit_ids[0].to_hex_with_len(12));
+        })
+    }
+
+    /// Adds a record to the notes of commits.
+    ///
+    /// # Errors
+    ///
+    /// As [`notes::edit`].
+    pub(super) fn write_record(&mut self, record: &Record, commit_ids: &[ObjectId]) -> Result<()> {
+        let Some(first) = commit_ids.first() else { return Ok(()) };
+        let message = format!("shiftlog: {} on {}\n", record.key(), first.to_hex_with_len(12));
         notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
-            for commit_id in &stretch.commit_ids {
+            for commit_id in commit_ids {
                 let old = editor.get(*commit_id)?;
                 let mut note = Note::parse(old.as_deref().unwrap_or_default());
                 let tree = self.repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
@@ -349,13 +381,17 @@ impl<'r> Recorder<'r> {
             Ok(())
         })?;
         crate::git::fault_point("recorded");
+        for commit_id in commit_ids {
+            self.state.log(&format!("recorded {} on {commit_id}, {} bytes", record.key(), record.bytes));
+            self.report.recorded.push((*commit_id, record.key()));
+        }
+        Ok(())
+    }
+
+    /// Notes in `progress` that commits have everything that is stored.
+    fn set_recorded(&self, stretch: &Stretch<'_>, progress: &mut Progress) {
         progress.recorded = progress.stored.clone();
         progress.stamp = stretch.stamp.filter(|_| stretch.until == stretch.reading.end());
-        for commit_id in &stretch.commit_ids {
-            self.state.log(&format!("recorded {} on {commit_id}, {} bytes", stretch.key, progress.stored.bytes));
-            self.report.recorded.push((*commit_id, stretch.key.clone()));
-        }
-        Ok(true)
     }
 
     /// Stores a transcript whole, and records its parts on commits: each goes from the end of the one before to its own
@@ -374,7 +410,7 @@ impl<'r> Recorder<'r> {
         progress: &mut Progress,
     ) -> Result<()> {
         let agent = agent::named(&key.agent)?;
-        let mut reading = Reading::of_bytes(&self.archive, agent, key, &self.redaction, progress, transcript)?;
+        let mut reading = Reading::of_bytes(self.subject(agent, key), progress, transcript)?;
         let (kept, end) = (reading.kept(), reading.end());
         let mut parts: BTreeMap<u64, Vec<ObjectId>> = BTreeMap::from([(end, Vec::new())]);
         for (until, commit_id) in ends {
@@ -396,27 +432,60 @@ impl<'r> Recorder<'r> {
         Ok(())
     }
 
-    /// Keeps what could not be stored in a file, and returns what to tell the user.
-    fn put_aside(&mut self, stretch: &mut Stretch<'_>, from: Mark, error: Error) -> Error {
-        let mut capture = Capture {
+    /// Leaves a transcript for which no time was left to a later command, which records it on a commit as far as it goes now.
+    fn leave_unread(
+        &self,
+        key: SessionKey,
+        transcript: &Path,
+        progress: &Progress,
+        commit_id: Option<ObjectId>,
+        error: Error,
+    ) -> Error {
+        let until = transcript.metadata().map_or(u64::MAX, |file| file.len());
+        let capture = Capture {
             shiftlog: 1,
-            agent: stretch.key.agent.clone(),
-            session: stretch.key.id.clone(),
-            commits: stretch.commit_ids.iter().map(ToString::to_string).collect(),
-            from: from.clone(),
-            transcript: None,
+            agent: key.agent,
+            session: key.id,
+            commits: commit_id.iter().map(ToString::to_string).collect(),
+            from: progress.stored.clone(),
+            since: Some(progress.recorded.clone()),
+            transcript: Some(Unredacted { path: transcript.to_owned(), until }),
+            record: None,
         };
+        match pending::keep(&self.state, &Pending::Capture(capture), b"") {
+            Ok(path) => kept_at(error, &path),
+            Err(second) => second.because(error),
+        }
+    }
+
+    /// Keeps what could not be archived in a file, and returns what to tell the user.
+    fn put_aside(&mut self, stretch: &mut Stretch<'_>, progress: &Progress, error: Error) -> Error {
+        // What was archived before a failure need not be kept a second time.
+        let (kept, stored) = (stretch.reading.kept_bytes(), &progress.stored);
+        let from =
+            Mark { bytes: kept.min(stored.bytes), raw: stored.raw.filter(|_| kept >= stored.bytes), ..stored.clone() };
+        let mut capture = stretch.capture(from.clone());
         let bytes = match &stretch.transcript {
             // What cannot be redacted is written nowhere.
             Some(path) if self.redaction.is_err() => {
-                capture.transcript = Some(Elsewhere { path: path.clone(), until: stretch.until });
+                capture.transcript = Some(Unredacted { path: path.clone(), until: stretch.until });
                 Ok(Vec::new())
             }
-            _ => stretch.reading.position(&from).and_then(|start| stretch.reading.bytes(start, stretch.until)),
+            path => {
+                let bytes =
+                    stretch.reading.position(&from).and_then(|start| stretch.reading.bytes(start, stretch.until));
+                match (bytes, path) {
+                    // There was no time left to redact it.
+                    (Err(error), Some(path)) if error.kind() == Kind::Busy => {
+                        capture.transcript = Some(Unredacted { path: path.clone(), until: stretch.until });
+                        Ok(Vec::new())
+                    }
+                    (bytes, _) => bytes,
+                }
+            }
         };
-        match bytes.and_then(|bytes| pending::keep(&self.state, &capture, &bytes)) {
-            Ok(path) => error
-                .hint(format!("the session is kept in '{}'; the next git shiftlog command stores it", path.display())),
+        match bytes.and_then(|bytes| pending::keep(&self.state, &Pending::Capture(capture), &bytes)) {
+            Ok(path) => kept_at(error, &path),
             Err(second) => Error::other(format!(
                 "session {} is not stored: {error}; nor could it be put aside: {second}",
                 stretch.key
@@ -425,85 +494,11 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// Stores what earlier commands had to put aside, oldest first. Stops at the first that still cannot be stored.
-    ///
-    /// # Errors
-    ///
-    /// What stands in the way.
-    fn store_pending(&mut self) -> Result<()> {
-        for path in pending::list(&self.state) {
-            match self.store_one(&path) {
-                Ok(()) => self.state.log(&format!("stored '{}'", path.display())),
-                Err(error) if matches!(error.kind(), Kind::Busy | Kind::Storage) => return Err(error),
-                // What can never be stored must not keep the others waiting.
-                Err(error) => self.warn(Error::other(format!("cannot store '{}'", path.display())).because(error)),
-            }
-        }
-        Ok(())
-    }
-
-    fn store_one(&mut self, path: &Path) -> Result<()> {
-        let (capture, bytes) = pending::read(path)?;
-        let key = SessionKey::new(&capture.agent, &capture.session);
-        let agent = agent::named(&capture.agent)?;
-        // What is known of a sub-agent stands with its session.
-        let owner = key.parent_id().map_or_else(|| key.clone(), |parent| SessionKey::new(&key.agent, parent));
-        let mut live = self.state.session(&owner);
-        let mut unknown = Progress::default();
-        let progress = match &mut live {
-            Some(live) if owner == key => &mut live.progress,
-            Some(live) => live.sub_agents.entry(key.id.clone()).or_default(),
-            None => &mut unknown,
-        };
-        self.recover_progress(&key, progress);
-        if let Some(elsewhere) = &capture.transcript {
-            // Where the agent has deleted its file meanwhile, nothing is left to store.
-            if elsewhere.path.exists() {
-                let reading =
-                    Reading::open(&self.archive, agent, &key, &self.redaction, progress, &elsewhere.path, None)?;
-                let stretch = self.stretch(key, reading, progress.recorded.clone(), elsewhere.until)?;
-                self.store_stretch(stretch, &capture, progress)?;
-            } else {
-                self.state.log(&format!("warning: '{}' is gone before it could be stored", elsewhere.path.display()));
-            }
-            return self.stored(live.as_ref(), path);
-        }
-        let mut transcript = match capture.from.segment.as_deref().and_then(|hex| self.repo.parse_id(hex)) {
-            Some(segment_id) => self.archive.transcript(segment_id).bytes(),
-            None => Vec::new(),
-        };
-        transcript.truncate(usize::try_from(capture.from.bytes).unwrap_or(usize::MAX));
-        transcript.extend(bytes);
-        let reading = Reading::of_bytes(&self.archive, agent, &key, &self.redaction, progress, transcript)?;
-        let stretch = self.stretch(key, reading, progress.recorded.clone(), u64::MAX)?;
-        self.store_stretch(stretch, &capture, progress)?;
-        self.stored(live.as_ref(), path)
-    }
-
-    fn store_stretch(
-        &mut self,
-        stretch: Option<Stretch<'_>>,
-        capture: &Capture,
-        progress: &mut Progress,
-    ) -> Result<()> {
-        let Some(mut stretch) = stretch else { return Ok(()) };
-        stretch.commit_ids.extend(capture.commits.iter().filter_map(|hex| self.repo.parse_id(hex)));
-        self.try_record(&mut stretch, progress).map(drop)
-    }
-
-    /// Writes down that a pending file is stored, and removes it.
-    fn stored(&self, live: Option<&Live>, path: &Path) -> Result<()> {
-        if let Some(live) = live {
-            self.state.save(live)?;
-        }
-        std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))
-    }
-
     /// Finds out how far a session is stored and recorded when our own state does not know it.
     ///
     /// Costs one tree lookup for a session that the archive does not have, which is the usual case; otherwise every
     /// note is read.
-    fn recover_progress(&mut self, key: &SessionKey, progress: &mut Progress) {
+    pub(super) fn recover_progress(&mut self, key: &SessionKey, progress: &mut Progress) {
         if progress.stored.segment.is_some() {
             return;
         }
@@ -526,7 +521,8 @@ impl<'r> Recorder<'r> {
     /// `is_turn_over` says that the result must be there by now; then the first result counts if nothing tells which
     /// is the right one.
     ///
-    /// `has_next` says that another commit has been made meanwhile, which gets what comes behind the result.
+    /// `has_next` says that another commit has been made meanwhile, which gets what comes behind the result. `limit` is as in
+    /// [`Recorder::news`].
     ///
     /// # Errors
     ///
@@ -536,13 +532,10 @@ impl<'r> Recorder<'r> {
         live: &mut Live,
         is_turn_over: bool,
         has_next: bool,
-    ) -> Result<Option<Stretch<'static>>> {
-        let mut news = self.news(live)?;
+        limit: Option<u64>,
+    ) -> Result<Option<Stretch<'r>>> {
+        let news = self.news(live, limit)?;
         let Some(Open { commit, call }) = live.open.clone() else { return Ok(news) };
-        // Where it is to be cut only the document tells that there is.
-        if news.as_mut().is_some_and(|stretch| !stretch.reading.prove()) {
-            news = self.news(live)?;
-        }
         let short_id = commit.get(..7).unwrap_or(&commit);
         let is_the_one = |answer: &&super::capture::Answer| match &call {
             Some(call) => answer.call_id == *call,
@@ -569,16 +562,7 @@ impl<'r> Recorder<'r> {
         }
         // It continues the record that is there, and so becomes one with it.
         self.record_stretch(&mut stretch, &mut live.progress);
-        self.news(live)
-    }
-
-    /// Looks at what a commit took for granted; if it is not what it was, the next commit gets it anew.
-    pub(super) fn look_again(&mut self, live: &mut Live) -> Result<()> {
-        match self.news(live)? {
-            Some(stretch) if !stretch.reading.is_same() => live.progress.forget_beginning(),
-            _ => live.progress.is_granted = false,
-        }
-        Ok(())
+        self.news(live, limit)
     }
 
     /// Returns HEAD if it is an amended form of `commit_id`: another commit whose note ends with the same segment.
@@ -605,7 +589,7 @@ impl<'r> Recorder<'r> {
             // A file given by hand is finished; only a live one can have a line that is still being written.
             transcript.push(b'\n');
         }
-        let reading = Reading::of_bytes(&self.archive, agent, &addition.key, &self.redaction, &progress, transcript)?;
+        let reading = Reading::of_bytes(self.subject(agent, &addition.key), &progress, transcript)?;
         let since = match addition.since {
             Some(since) => {
                 let bytes = self.archive.header(since)?.total_bytes();
@@ -617,7 +601,7 @@ impl<'r> Recorder<'r> {
             return Err(Error::new(Kind::Missing, "the transcript is empty"));
         }
         let before = self.report.recorded.len();
-        if let Some(mut stretch) = self.stretch(addition.key, reading, since, u64::MAX)? {
+        if let Some(mut stretch) = self.stretch(addition.key, reading, since)? {
             stretch.commit_ids.push(commit_id);
             self.try_record(&mut stretch, &mut progress)?;
         }
@@ -627,4 +611,30 @@ impl<'r> Recorder<'r> {
         }
         Ok(self.report.recorded.len() > before)
     }
+}
+
+impl Stretch<'_> {
+    /// Returns the first line of a pending file for it, for bytes that follow `from`.
+    fn capture(&self, from: Mark) -> Capture {
+        Capture {
+            shiftlog: 1,
+            agent: self.key.agent.clone(),
+            session: self.key.id.clone(),
+            commits: self.commit_ids.iter().map(ToString::to_string).collect(),
+            from,
+            since: Some(self.since.clone()),
+            transcript: None,
+            record: None,
+        }
+    }
+}
+
+/// Returns how long a hook may take.
+fn hook_timeout(repo: &Repository) -> Duration {
+    let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
+    Duration::from_secs(seconds.unsigned_abs())
+}
+
+fn kept_at(error: Error, path: &Path) -> Error {
+    error.hint(format!("the session is kept in '{}'; the next git shiftlog command stores it", path.display()))
 }

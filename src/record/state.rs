@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::process::Process;
-use crate::agent::{self, Anchor};
+use crate::agent;
 use crate::error::{Error, Result};
 use crate::outside;
 use crate::transcript::SessionKey;
@@ -47,59 +47,29 @@ pub struct Progress {
     /// The state of SHA-256 after the stored bytes, in hex, so that they need not be hashed again.
     #[serde(default)]
     pub digest: Option<String>,
-    /// XXH3 of the agent's bytes that are stored, in hex: whether it has rewritten them since. Of a document's lines,
-    /// those behind `base`.
+    /// XXH3 of the agent's bytes that are stored, in hex: tells whether it has rewritten them since.
     #[serde(default)]
     pub check: Option<String>,
-    /// Beginnings of a document's stored lines, the shortest first: without the last one, which is about the whole and
-    /// changes with it, and without a last message that may still change.
+    /// Line ends near the end of a stored document or database, the first one first. Its last lines (about the whole, and
+    /// messages that wait for a tool's answer) change in place; a capture resumes before those that changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heads: Vec<Head>,
-    /// The stored beginning of a document of which no lines need be made again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<Base>,
-    /// What the file of a transcript that is no file of lines was like when commits had all of it: size and time.
+    /// Size and modification time (ns) of a document or database when commits last had all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<(u64, u64)>,
-    /// Whether the stored beginning was only taken for what it was; see [`Wanted::RestAtOnce`](agent::Wanted::RestAtOnce).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_granted: bool,
 }
 
-impl Progress {
-    /// Forgets what the stored beginning is known by: the next reading compares it word for word.
-    pub fn forget_beginning(&mut self) {
-        (self.check, self.digest, self.base, self.stamp) = (None, None, None, None);
-        self.heads.clear();
-        self.is_granted = false;
-    }
-
-    /// Returns the beginning of the document that need not be read to record what commits do not have.
-    pub fn continued_base(&self) -> Option<&Base> {
-        self.base.as_ref().filter(|base| self.recorded.raw >= Some(base.anchor.lines))
-    }
-}
-
-/// A beginning of a transcript that is stored.
+/// A line end of the stored transcript at which a capture can resume.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Head {
-    /// Its length, as it is stored.
+    /// The length of the stored transcript there.
     pub bytes: u64,
-    /// Its length in the agent's lines.
+    /// The length of the agent's lines there.
     pub raw: u64,
     /// As in [`Progress`].
     pub digest: String,
     /// As in [`Progress`].
     pub check: String,
-}
-
-/// A stored beginning of a document.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Base {
-    /// The length of its lines as they are stored.
-    pub bytes: u64,
-    /// Where it ends.
-    pub anchor: Anchor,
 }
 
 /// A commit whose tool call had not ended when it was recorded.
@@ -135,6 +105,9 @@ pub struct Live {
     /// Whether it is over.
     #[serde(default)]
     pub is_over: bool,
+    /// Whether a hook has run for it after a tool call: then one follows after a commit that it makes, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_tool_hooks: bool,
     /// Where HEAD of its worktree was when a hook last looked.
     #[serde(default)]
     pub head: Option<String>,
@@ -180,7 +153,11 @@ impl Live {
     pub fn has_no_news(&self) -> bool {
         let is_as_it_was = || match self.is_rendered() {
             true => self.progress.stamp.is_some_and(|before| stamp(&self.transcript) == Some(before)),
-            false => self.transcript.metadata().is_ok_and(|file| Some(file.len()) == self.progress.stored.raw),
+            // A line end was added where the last line had none.
+            false => self.transcript.metadata().is_ok_and(|file| {
+                let stored = self.progress.stored.raw;
+                stored == Some(file.len()) || self.is_over && stored == Some(file.len() + 1)
+            }),
         };
         self.open.is_none() && self.is_recorded() && is_as_it_was()
     }

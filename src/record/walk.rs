@@ -9,7 +9,7 @@ use std::sync::mpsc;
 
 use bstr::ByteSlice as _;
 
-use super::{Reader, Summary, beside};
+use super::{Reader, Summary};
 use crate::error::{Error, Result};
 use crate::git::{Commit, Met, ObjectId, Order, Pieces, Range, Repository};
 use crate::notes;
@@ -147,7 +147,8 @@ impl Reader<'_> {
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(WINDOWS_AHEAD);
             let waiting = &waiting;
-            beside::spawn_scoped(scope, move || read_ahead(git_dir, &query.range, noted, seen, &sender, waiting))
+            std::thread::Builder::new()
+                .spawn_scoped(scope, move || read_ahead(git_dir, &query.range, noted, seen, &sender, waiting))
                 .map_err(|error| Error::other("cannot start a thread").because(error))?;
             let repo = reader_of_many(git_dir)?;
             for window in receiver {

@@ -160,7 +160,7 @@ fn what_is_put_aside_holds_no_secret_either() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
     let secret = expand("ghp_{a36}");
-    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    scratch.git(["config", "shiftlog.hookTimeout", "1"]).ok();
     let lock = scratch.top.join(".git/refs/shiftlog/sessions.lock");
     fs::create_dir_all(lock.parent().unwrap()).unwrap();
     fs::write(&lock, "").unwrap();

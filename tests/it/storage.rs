@@ -88,7 +88,7 @@ fn a_crash_at_any_step_leaves_nothing_dangling_and_loses_nothing() {
 #[test]
 fn a_lock_left_behind_puts_the_capture_aside_until_it_is_gone() {
     let scratch = Scratch::set_up();
-    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    scratch.git(["config", "shiftlog.hookTimeout", "1"]).ok();
     let session = scratch.session("s1");
     session.prompt("locked out");
     session.edits("a.txt", "a\n");
@@ -121,7 +121,7 @@ fn a_lock_left_behind_puts_the_capture_aside_until_it_is_gone() {
 #[test]
 fn a_sub_agent_that_was_put_aside_does_not_overlap_afterwards() {
     let scratch = Scratch::set_up();
-    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    scratch.git(["config", "shiftlog.hookTimeout", "1"]).ok();
     let session = scratch.session("s1");
     let folder = session.transcript.with_extension("").join("subagents");
     fs::create_dir_all(&folder).unwrap();
@@ -155,13 +155,15 @@ fn one_bad_pending_file_does_not_keep_the_others_waiting() {
     let capture = json!({ "shiftlog": 1, "agent": "claude", "session": "s", "commits": [head], "from": { "segment": null, "bytes": 0 } });
     fs::write(pending.join("2-good"), format!("{capture}\n{}", line("kept"))).unwrap();
     assert_eq!(scratch.raw("HEAD", &[]), line("kept"));
-    assert!(!pending.join("2-good").exists() && pending.join("0-bad").exists());
+    assert!(!pending.join("2-good").exists() && pending.join("0-bad.told").exists());
+    let again = scratch.shiftlog("show", ["--raw"]);
+    assert!(again.stderr.is_empty(), "what cannot be stored is told of once: {again:?}");
 }
 
 #[test]
 fn only_the_notes_locked_puts_only_the_note_aside() {
     let scratch = Scratch::set_up();
-    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    scratch.git(["config", "shiftlog.hookTimeout", "1"]).ok();
     let session = scratch.session("s1");
     session.prompt("half locked");
     session.edits("a.txt", "a\n");
@@ -557,4 +559,56 @@ fn a_hook_with_nothing_to_do_does_nothing() {
     let ran = scratch.run_in(&scratch.top, "sh", [".git/hooks/post-commit"]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
     assert_eq!(fs::read_dir(scratch.state()).unwrap().count(), before, "it has not even taken its lock");
+}
+
+#[test]
+fn a_note_that_was_put_aside_keeps_its_own_end_and_follows_an_amended_commit() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    let calls = |id: &str| session.calls(id, "Bash", &json!({ "command": "git commit" }));
+    session.prompt("first");
+    session.edits("a.txt", "a\n");
+    calls("c1");
+    let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, "").unwrap();
+    let one = session.runs_commit(&["-m", "one"]);
+    let amended = session.runs_commit(&["--amend", "-m", "better"]);
+    session.answers("c1", &format!("[main {}] one", &one[..7]));
+    let said = session.text();
+    // What is said before the note can be written belongs to the next commit.
+    session.says("much later");
+    session.edits("b.txt", "b\n");
+    calls("c2");
+    let two = session.runs_commit(&["-m", "two"]);
+    fs::remove_file(&lock).unwrap();
+    assert_eq!(scratch.raw(&amended, &[]), said);
+    assert!(said.starts_with(&scratch.raw(&one, &[])), "the commit before it was amended has them, too");
+    assert_eq!(scratch.raw(&two, &[]), session.text()[said.len()..]);
+    assert_eq!(fs::read_dir(scratch.state().join("pending")).unwrap().count(), 0);
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_capture_that_was_overtaken_still_ends_where_it_ended() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    let said = line("one");
+    let capture = |commit: &str, words: &str| {
+        let capture = json!({ "shiftlog": 1, "agent": "claude", "session": "s1", "commits": [commit],
+            "from": { "segment": null, "bytes": 0 } });
+        format!("{capture}\n{words}")
+    };
+    fs::write(&session.transcript, said.clone() + &line("two")).unwrap();
+    let two = scratch.id("HEAD");
+    let pending = scratch.state().join("pending");
+    fs::create_dir_all(&pending).unwrap();
+    fs::write(pending.join("1"), capture(&two, &session.text())).unwrap();
+    assert_eq!(scratch.raw(&two, &[]), session.text());
+    // The earlier one comes later.
+    scratch.git(["commit", "-q", "--allow-empty", "-m", "other"]).ok();
+    fs::write(pending.join("0"), capture(&scratch.id("HEAD"), &said)).unwrap();
+    assert_eq!(scratch.raw("HEAD", &[]), said);
+    assert_eq!(scratch.raw(&two, &[]), session.text(), "what was recorded later stays as it was");
+    scratch.assert_sound();
 }

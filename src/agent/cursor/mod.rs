@@ -20,9 +20,7 @@ use rusqlite::Connection;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::place;
-use super::{
-    Agent, Anchor, Ask, Content, Found, Parser, Recorded, Rendered, Restoration, Wanted, ask, settings, sqlite,
-};
+use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, settings, sqlite};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -102,7 +100,7 @@ impl Agent for Cursor {
     }
 
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        let read = |database: Connection| Ok(store::read(&database, None, Wanted::Whole)?.lines);
+        let read = |database: Connection| store::read(&database);
         store::from_bytes(&native).and_then(read).unwrap_or(native)
     }
 
@@ -116,18 +114,9 @@ impl Agent for Cursor {
 
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
         if self.is_rendered(transcript) {
-            Ok(self.read_on(transcript, None, Wanted::Whole)?.lines)
+            store::read(&sqlite::open(transcript)?)
         } else {
             std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))
-        }
-    }
-
-    fn read_on(&self, transcript: &Path, known: Option<&Anchor>, wanted: Wanted) -> Result<Rendered> {
-        if self.is_rendered(transcript) {
-            let database = sqlite::open(transcript)?;
-            store::read(&database, known, wanted)
-        } else {
-            Ok(Rendered { lines: self.read(transcript)?, ..Rendered::default() })
         }
     }
 

@@ -1,6 +1,6 @@
 //! The names of blobs: their SHA-256, as such or in hex.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use indexmap::IndexSet;
@@ -10,7 +10,6 @@ pub type Id = [u8; 32];
 pub type Ids = HashSet<Id, BuildHasherDefault<FirstBytes>>;
 /// Names in an order; where one stands in it is the number of its line.
 pub type Names = IndexSet<Id, BuildHasherDefault<FirstBytes>>;
-pub type ByName<T> = HashMap<Id, T, BuildHasherDefault<FirstBytes>>;
 
 /// What a table of names is sorted by: names are digests already.
 #[derive(Default)]

@@ -10,21 +10,18 @@ use rusqlite::{Connection, OptionalExtension as _, Statement, params};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use twox_hash::XxHash3_64;
 
 use super::super::sqlite::{MAGIC, unreadable};
-use super::super::{Anchor, Rendered, Wanted, json as record, sqlite};
-use super::names::{ByName, Id, Ids, NAMED_BYTES, Names, hex, id, run, unhex};
+use super::super::{json as record, sqlite};
+use super::names::{Id, Ids, NAMED_BYTES, Names, hex, id, run, unhex};
 use super::pieces::{Form, cut, cut_text, joined};
 use crate::error::{Error, Kind, Result};
-use crate::transcript::{complete_lines, without_last_line};
+use crate::transcript::complete_lines;
 
 const TABLES: &str =
     "CREATE TABLE blobs(id text primary key,data blob);CREATE TABLE meta(key text primary key,value text);";
 /// How the last line begins.
 const STORE: &[u8] = b"{\"shiftlog\":\"store\",";
-/// What is larger is not read before it is needed.
-const MAX_MESSAGE_BYTES: i64 = 32 << 10;
 /// How deep blobs that name others are followed.
 const MAX_DEPTH: usize = 64;
 
@@ -50,13 +47,12 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Connection> {
 /// A row of the table `meta`: its key, its value as text if that is text in hex, and its value.
 type MetaRow = (String, Option<String>, String);
 
-/// Reads a chat as lines, without those of the messages that are known, unless the whole is wanted: the root must still
-/// name them first. What a blob holds never changes, since that is what its name is made of.
+/// Reads a chat as lines.
 ///
 /// # Errors
 ///
 /// If the database cannot be read.
-pub fn read(database: &Connection, known: Option<&Anchor>, wanted: Wanted) -> Result<Rendered> {
+pub fn read(database: &Connection) -> Result<Vec<u8>> {
     // One moment of it, while the agent writes.
     let change = database.unchecked_transaction().map_err(unreadable)?;
     let database: &Connection = &change;
@@ -69,61 +65,29 @@ pub fn read(database: &Connection, known: Option<&Anchor>, wanted: Wanted) -> Re
             Some((row.get("key")?.as_str()?.to_owned(), decoded, value))
         })
         .collect();
-    let root = |text: &String| id(serde_json::from_str::<Value>(text).ok()?.get("latestRootBlobId")?.as_str()?);
-    let root = meta.iter().filter_map(|(_, decoded, _)| decoded.as_ref()).find_map(root);
-    if meta.is_empty() && ids(database, "SELECT id FROM blobs LIMIT 1")?.is_empty() {
+    let names = ids(database, "SELECT id FROM blobs ORDER BY rowid")?;
+    if meta.is_empty() && names.is_empty() {
         return Err(Error::new(Kind::Missing, "the database has no chat"));
     }
-    let mut walk = Walk::new(database)?;
-    let last_row = last_row(database)?;
-    if let Some(row) = known.and_then(|known| known.more.parse().ok()).filter(|_| wanted != Wanted::Whole) {
-        walk.read_behind(row)?;
-    }
+    let root = |text: &String| id(serde_json::from_str::<Value>(text).ok()?.get("latestRootBlobId")?.as_str()?);
+    let root = meta.iter().filter_map(|(_, decoded, _)| decoded.as_ref()).find_map(root);
+    let mut walk = Walk::new(database, &names)?;
     let root = match root {
         Some(root) => walk.blob(root)?.map(|data| (root, data)),
         None => None,
     };
-    let data = root.as_ref().map_or(&[][..], |(_, data)| data);
-    let known = known.filter(|known| named_before(data, known).is_some());
-    let holds = known.is_some();
-    let known = known.filter(|_| wanted != Wanted::Whole);
-    let before = known.and_then(|known| named_before(data, known)).unwrap_or_default();
-    if before.is_empty() {
-        walk.names()?;
-    }
-    walk.messages.reserve(before.len() / NAMED_BYTES);
-    walk.messages.extend(run(before));
-    walk.passed = walk.messages.len();
-    let start = before.len();
-    let total = match root {
+    match root {
         Some((root, data)) => {
-            let children = walk.children(&data[start..])?;
+            let children = walk.children(&data);
             walk.visit_node(root, data, &children, 0)?;
-            walk.named(start)
         }
-        None => {
-            self::ids(database, "SELECT id FROM blobs ORDER BY rowid")?
-                .into_iter()
-                .try_for_each(|id| walk.visit(id, 1))?;
-            None
-        }
-    };
-    let mut rendered = lines_of(walk, meta, known, total);
-    if let Some(anchor) = &mut rendered.anchor {
-        anchor.more = last_row.map_or_else(String::new, |row| row.to_string());
+        None => names.iter().try_for_each(|id| walk.visit(*id, 1))?,
     }
-    Ok(Rendered { holds, ..rendered })
+    Ok(lines_of(walk, meta))
 }
 
-/// Returns the beginning of a root that names the messages that are known, if it is the same; they need not be looked up.
-fn named_before<'r>(root: &'r [u8], known: &Anchor) -> Option<&'r [u8]> {
-    let bytes = usize::try_from(known.text).ok().filter(|count| *count > 0)?.checked_mul(NAMED_BYTES)?;
-    root.get(..bytes).filter(|before| check(before) == known.check)
-}
-
-/// Makes lines of what a walk has found, and of the table `meta`. `total` is how many names the root has of the messages,
-/// and what those are known by.
-fn lines_of(walk: Walk<'_>, meta: Vec<MetaRow>, known: Option<&Anchor>, total: Option<(u64, String)>) -> Rendered {
+/// Makes lines of what a walk has found, and of the table `meta`.
+fn lines_of(walk: Walk<'_>, meta: Vec<MetaRow>) -> Vec<u8> {
     let Walk { messages: mut names, leaves, nodes, .. } = walk;
     names.extend(nodes.iter().map(|(id, _)| *id));
     let mut lines = Vec::with_capacity(leaves.iter().map(|(data, _)| data.len() + 1).sum());
@@ -149,18 +113,7 @@ fn lines_of(walk: Walk<'_>, meta: Vec<MetaRow>, known: Option<&Anchor>, total: O
         .collect();
     lines.extend_from_slice(STORE);
     lines.extend(format!("\"blobs\":[{}],\"meta\":{}}}\n", nodes.join(","), Value::from(meta)).bytes());
-    let total = total.map(|(count, check)| (without_last_line(&lines), count, check));
-    Rendered::of_lines(lines, known, total)
-}
-
-/// Returns the number of the last row with a blob.
-fn last_row(database: &Connection) -> Result<Option<i64>> {
-    let mut last = None;
-    sqlite::each(database, "SELECT max(rowid) FROM blobs", [], |row| {
-        last = row.get_ref(0).map_err(unreadable)?.as_i64().ok();
-        Ok(())
-    })?;
-    Ok(last)
+    lines
 }
 
 fn ids(database: &Connection, query: &str) -> Result<Vec<Id>> {
@@ -170,11 +123,6 @@ fn ids(database: &Connection, query: &str) -> Result<Vec<Id>> {
         Ok(())
     })?;
     Ok(ids)
-}
-
-/// Returns what messages are known by: of how they are named in a root.
-fn check(named: &[u8]) -> String {
-    format!("{:016x}", XxHash3_64::oneshot(named))
 }
 
 /// Returns the database that lines stand for; `None` if they stand for none.
@@ -213,17 +161,12 @@ pub fn chat_id(lines: &[u8]) -> Option<String> {
 
 /// Finds what belongs to a chat.
 struct Walk<'d> {
-    database: &'d Connection,
     select: Statement<'d>,
-    /// The names of all blobs, once they are needed.
-    names: Option<Ids>,
-    /// Blobs that were read to see whether they are there.
-    read: ByName<Vec<u8>>,
+    /// The names of all blobs.
+    names: Ids,
     /// The blobs that name no others, in the order of the chat. What is named twice is one blob, and one line.
     messages: Names,
-    /// How many of them are known, and were not read.
-    passed: usize,
-    /// The others, and whether they can be lines as they stand.
+    /// What they hold, and whether it can be a line as it stands.
     leaves: Vec<(Vec<u8>, bool)>,
     /// Those of the nodes that are visited or about to be.
     seen: Ids,
@@ -232,59 +175,19 @@ struct Walk<'d> {
 }
 
 impl<'d> Walk<'d> {
-    fn new(database: &'d Connection) -> Result<Self> {
+    fn new(database: &'d Connection, names: &[Id]) -> Result<Self> {
         Ok(Walk {
-            database,
             select: database.prepare("SELECT CAST(data AS BLOB) FROM blobs WHERE id = ?1").map_err(unreadable)?,
-            names: None,
-            read: ByName::default(),
+            names: names.iter().copied().collect(),
             messages: Names::default(),
-            passed: 0,
             leaves: Vec::new(),
             seen: Ids::default(),
             nodes: Vec::new(),
         })
     }
 
-    /// Reads the blobs in the rows behind one, which most likely are those that are wanted: one by one it takes three times
-    /// as long. The roots of long chats are left out: there is one for each step.
-    fn read_behind(&mut self, row: i64) -> Result<()> {
-        let query = "SELECT id, CAST(data AS BLOB) FROM blobs WHERE rowid > ?1 AND length(data) < ?2";
-        sqlite::each(self.database, query, [row, MAX_MESSAGE_BYTES], |row| {
-            if let (Some(id), Ok(data)) = (row.get_ref(0).map_err(unreadable)?.as_str().ok().and_then(id), row.get(1)) {
-                self.read.insert(id, data);
-            }
-            Ok(())
-        })
-    }
-
     fn blob(&mut self, id: Id) -> Result<Option<Vec<u8>>> {
-        if let Some(data) = self.read.remove(&id) {
-            return Ok(Some(data));
-        }
         self.select.query_row([hex(&id)], |row| row.get(0)).optional().map_err(unreadable)
-    }
-
-    fn names(&mut self) -> Result<&Ids> {
-        if self.names.is_none() {
-            // In no order they are in their index, which is far shorter than the table.
-            self.names = Some(ids(self.database, "SELECT id FROM blobs")?.into_iter().collect());
-        }
-        Ok(self.names.get_or_insert_default())
-    }
-
-    /// Says whether a blob has this name; what it holds is wanted next.
-    fn is_there(&mut self, id: Id) -> Result<bool> {
-        if let Some(names) = &self.names {
-            return Ok(names.contains(&id));
-        }
-        if self.is_seen(&id) || self.read.contains_key(&id) {
-            return Ok(true);
-        }
-        let data = self.blob(id)?;
-        let is_there = data.is_some();
-        self.read.extend(data.map(|data| (id, data)));
-        Ok(is_there)
     }
 
     fn is_seen(&self, id: &Id) -> bool {
@@ -297,7 +200,7 @@ impl<'d> Walk<'d> {
         }
         let Some(data) = self.blob(id)? else { return Ok(()) };
         let is_message = is_message(&data);
-        let children = if is_message { Vec::new() } else { self.children(&data)? };
+        let children = if is_message { Vec::new() } else { self.children(&data) };
         if !children.is_empty() {
             return self.visit_node(id, data, &children, depth);
         }
@@ -316,41 +219,16 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Returns how many names the root begins with, and what they are known by, if they are those of the messages, in that
-    /// order. Up to `start` they are.
-    fn named(&self, start: usize) -> Option<(u64, String)> {
-        let (_, root) = self.nodes.last()?;
-        let mut next = self.passed;
-        let is_next = |id: &Id| {
-            let place = self.messages.get_index_of(id);
-            let is_new = place == Some(next);
-            next += usize::from(is_new);
-            is_new || place.is_some_and(|place| place < next)
-        };
-        let bytes = start + run(&root[start..]).take_while(is_next).count() * NAMED_BYTES;
-        let is_all = next > 0 && next == self.messages.len();
-        is_all.then(|| ((bytes / NAMED_BYTES) as u64, check(&root[..bytes])))
-    }
-
     /// Returns the names of blobs that stand in this one.
-    fn children(&mut self, data: &[u8]) -> Result<Vec<Id>> {
-        let (mut children, mut rest) = (Vec::new(), data);
-        while let Some(id) = run(rest).next()
-            && self.is_there(id)?
-        {
-            children.push(id);
-            rest = &rest[NAMED_BYTES..];
-        }
-        if rest.len() < 32 {
-            return Ok(children);
-        }
-        let names = self.names()?;
+    fn children(&self, data: &[u8]) -> Vec<Id> {
+        let mut children: Vec<Id> = run(data).take_while(|id| self.names.contains(id)).collect();
+        let mut rest = &data[children.len() * NAMED_BYTES..];
         while let Some(id) = rest.first_chunk() {
-            let is_child = names.contains(id);
+            let is_child = self.names.contains(id);
             children.extend(is_child.then_some(*id));
             rest = &rest[if is_child { 32 } else { 1 }..];
         }
-        Ok(children)
+        children
     }
 }
 

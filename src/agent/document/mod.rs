@@ -4,7 +4,6 @@
 //! list comes last. Only whitespace between tokens changes; no number or string is spelt anew. [`from_lines`] gives the
 //! document back byte for byte; where that cannot be, it stays in one piece.
 
-mod continued;
 mod text;
 
 use std::ops::Range;
@@ -14,7 +13,6 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
-pub use self::continued::{Anchor, Rendered, Rest, Wanted, read};
 use self::text::{parts, spelt, squeezed, tokens};
 use super::json;
 use crate::transcript::without_last_line;
@@ -27,7 +25,7 @@ const HEAD: &[u8] = b"{\"shiftlog\":";
 
 /// Returns a document as lines; `list` is the member that holds its messages, or empty if the document is that list.
 pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
-    taken_apart(document, list).map_or_else(|| in_one_piece(document), |(lines, _)| lines)
+    taken_apart(document, list).unwrap_or_else(|| in_one_piece(document))
 }
 
 fn in_one_piece(document: &[u8]) -> Vec<u8> {
@@ -35,8 +33,8 @@ fn in_one_piece(document: &[u8]) -> Vec<u8> {
     [format!("{head}\n").as_bytes(), document, b"\n"].concat()
 }
 
-/// Returns the lines, and where the list's text is in the document, from its bracket to the end of its last element.
-fn taken_apart(document: &[u8], list: &str) -> Option<(Vec<u8>, Range<usize>)> {
+/// Returns the lines of a document; `None` if it would not come back from them byte for byte.
+fn taken_apart(document: &[u8], list: &str) -> Option<Vec<u8>> {
     let text = document.trim_ascii_end();
     let first_line = first_line(document, list)?;
     let outline = Outline::of(text, list)?;
@@ -51,7 +49,7 @@ fn taken_apart(document: &[u8], list: &str) -> Option<(Vec<u8>, Range<usize>)> {
     let is_cut = outline.is_squeezed && serde_json::from_slice::<IgnoredAny>(text).is_ok();
     let is_same = || put_together(&lines).is_some_and(|whole| whole == document);
     debug_assert!(!is_cut || is_same(), "{}", document.as_bstr());
-    (is_cut || is_same()).then_some((lines, outline.list.start..outline.elements_end))
+    (is_cut || is_same()).then_some(lines)
 }
 
 /// Says whether JSON is nested so little that it can be read, and written as it was.
@@ -105,8 +103,6 @@ struct Outline {
     list: Range<usize>,
     /// What its commas separate: one, which is empty, if it has nothing.
     elements: Vec<Range<usize>>,
-    /// The end of the last of them, without the whitespace behind it.
-    elements_end: usize,
     /// Whether there is no whitespace in the document, but for that in strings.
     is_squeezed: bool,
 }
@@ -134,7 +130,7 @@ impl Outline {
                 _ => {}
             }
             if is_list {
-                outline = Some(Outline { list: place..place, elements: Vec::new(), elements_end: 0, is_squeezed });
+                outline = Some(Outline { list: place..place, elements: Vec::new(), is_squeezed });
                 start = Some(place + 1);
             } else if let (Some(first), Some(outline)) = (start, &mut outline)
                 && (depth < inside || depth == inside && token == b",")
@@ -142,7 +138,7 @@ impl Outline {
                 outline.elements.push(first..place);
                 start = (depth == inside).then_some(place + 1);
                 if start.is_none() {
-                    (outline.list.end, outline.elements_end) = (place + 1, end);
+                    outline.list.end = place + 1;
                 }
             }
             end = place + token.len();

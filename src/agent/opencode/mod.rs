@@ -20,7 +20,7 @@ use self::store::Store;
 use super::hooks::{Commands, HookFile, Shape};
 use super::json::{at, field};
 use super::place;
-use super::{Agent, Anchor, Ask, Content, Found, Parser, Recorded, Rendered, Restoration, Wanted, ask, document};
+use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, document};
 use crate::error::{Error, Result};
 use crate::outside;
 
@@ -83,18 +83,11 @@ impl Agent for OpenCode {
 
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
         match Store::of(transcript) {
-            Some((store, session_id)) => Ok(store.read(&session_id, None, Wanted::Whole)?.lines),
+            Some((store, session_id)) => store.read(&session_id),
             None => {
                 let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
                 Ok(self.lines(bytes))
             }
-        }
-    }
-
-    fn read_on(&self, transcript: &Path, known: Option<&Anchor>, wanted: Wanted) -> Result<Rendered> {
-        match Store::of(transcript) {
-            Some((store, session_id)) => store.read(&session_id, known, wanted),
-            None => Ok(Rendered { lines: self.read(transcript)?, ..Rendered::default() }),
         }
     }
 

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
+use rusqlite::Connection;
 use serde_json::{Map, Value, json};
-use twox_hash::XxHash3_64;
 
-use super::super::{Anchor, Rendered, Wanted, document, json as record, place, sqlite};
+use super::super::{document, json as record, place, sqlite};
 use super::database::{self, Session};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
-use crate::transcript::without_last_line;
 
 /// The member with what was added after it was said; see [`Store::read`].
 const LATER: &str = "shiftlog";
@@ -80,7 +79,7 @@ impl Store {
             Store::Database(path) if !sqlite::is_written_since(path, seconds) => Vec::new(),
             Store::Database(path) => {
                 let query = "SELECT * FROM session WHERE time_updated >= ?1";
-                let rows = |database: sqlite::Database| sqlite::rows(&database, query, [seconds.saturating_mul(1000)]);
+                let rows = |database: Connection| sqlite::rows(&database, query, [seconds.saturating_mul(1000)]);
                 sqlite::open(path).and_then(rows).unwrap_or_default().into_iter().map(info).collect()
             }
             Store::Files(root) => files_of_sessions(root)
@@ -99,7 +98,7 @@ impl Store {
     /// prompts it, and when a part is made.
     pub fn is_written_since(&self, session_id: &str, seconds: i64) -> bool {
         let Store::Database(path) = self else { return true };
-        let is_before = |database: &sqlite::Database, query| {
+        let is_before = |database: &Connection, query| {
             let rows = sqlite::rows(database, query, [session_id]).unwrap_or_default();
             let time = rows.first().and_then(|row| row.get("time_updated")?.as_i64());
             time.is_some_and(|milliseconds| milliseconds / 1000 <= seconds)
@@ -119,7 +118,7 @@ impl Store {
         let sessions: Vec<Value> = match self {
             Store::Database(path) => {
                 let query = "SELECT id FROM session WHERE parent_id = ?1 ORDER BY time_created, id";
-                let rows = |database: sqlite::Database| sqlite::rows(&database, query, [session_id]);
+                let rows = |database: Connection| sqlite::rows(&database, query, [session_id]);
                 sqlite::open(path).and_then(rows).unwrap_or_default().into_iter().map(Value::Object).collect()
             }
             Store::Files(root) => {
@@ -133,72 +132,28 @@ impl Store {
         sessions.iter().filter_map(id_of).collect()
     }
 
-    /// Returns a session as lines: what was said first stays as it is while the session grows. In a database, what is
-    /// known and still the same, or taken for that, is left out, unless the whole is wanted.
+    /// Returns a session as lines: what was said first stays as it is while the session grows.
     ///
     /// What is added to a prompt after the answer, a summary of what came of it, goes to the end for that.
     ///
     /// # Errors
     ///
     /// [`Kind::Missing`] if it is not here; otherwise if it cannot be read.
-    pub fn read(&self, session_id: &str, known: Option<&Anchor>, wanted: Wanted) -> Result<Rendered> {
-        let count = known.map_or(0, |known| usize::try_from(known.text).unwrap_or(usize::MAX));
-        if let (Store::Database(path), Some(known), Wanted::RestAtOnce) = (self, known, wanted)
-            && let (Ok(rows), Ok(check)) = (serde_json::from_str(&known.more), u64::from_str_radix(&known.check, 16))
-            && let Some(session) = database::added(path, session_id, &rows)?
-        {
-            let rendered = lines_of(session_id, session, Some(known), (count, check));
-            return Ok(Rendered { is_granted: true, ..rendered });
-        }
-        let left_out = if wanted == Wanted::Whole { 0 } else { count };
+    pub fn read(&self, session_id: &str) -> Result<Vec<u8>> {
         let session = match self {
-            Store::Database(path) => database::session(path, session_id, left_out)?,
+            Store::Database(path) => database::session(path, session_id)?,
             Store::Files(root) => from_files(root, session_id),
         };
-        let holds = known.is_some_and(|known| session.check((0, 0), count).as_ref() == Some(&known.check));
-        if left_out > 0 && !holds {
-            return self.read(session_id, None, Wanted::Whole);
-        }
-        if session.info.is_null() && session.lines.is_empty() && left_out == 0 {
+        if session.info.is_null() && session.lines.is_empty() {
             return Err(Error::new(Kind::Missing, format!("OpenCode has no session '{session_id}'")));
         }
-        let rendered = lines_of(session_id, session, known.filter(|_| left_out > 0), (0, 0));
-        Ok(Rendered { holds, ..rendered })
-    }
-}
-
-/// Makes lines of what is behind the messages that are `known`. `before` tells how many were not looked at, and what they
-/// are known by.
-fn lines_of(session_id: &str, session: Session, known: Option<&Anchor>, before: (usize, u64)) -> Rendered {
-    // The last message may still be written, with its tool's result.
-    let total = (before.0 + session.digests.len()).saturating_sub(1);
-    let check = session.check(before, total).filter(|_| total > 0 && !session.lines.is_empty());
-    let info = if session.info.is_null() { json!({ "id": session_id }) } else { session.info };
-    let mut around = json!({ "info": info, "messages": [] });
-    if !session.summaries.is_empty() {
-        around[LATER] = json!({ "summaries": session.summaries });
-    }
-    let mut lines = session.lines;
-    if known.is_none() {
-        lines.insert_str(0, &document::first_line_of("messages", 2, "\n"));
-    }
-    lines.extend([&*around.to_string(), "\n"]);
-    let lines = lines.into_bytes();
-    let of_list = without_last_line(&lines[..without_last_line(&lines)]);
-    let mut rendered = Rendered::of_lines(lines, known, check.map(|check| (of_list, total as u64, check)));
-    if let (Some(anchor), Some(rows)) = (&mut rendered.anchor, &session.rows) {
-        anchor.more = serde_json::to_string(rows).unwrap_or_default();
-    }
-    Rendered { anchor: rendered.anchor.or_else(|| known.cloned()), ..rendered }
-}
-
-impl Session {
-    /// Returns what the first messages are known by; `None` if there are not so many. `before` says how many were not
-    /// looked at, and what those are known by.
-    fn check(&self, before: (usize, u64), count: usize) -> Option<String> {
-        let digests = self.digests.get(..count.checked_sub(before.0)?)?;
-        let chained = |check, digest: &u64| XxHash3_64::oneshot_with_seed(check, &digest.to_le_bytes());
-        Some(format!("{:016x}", digests.iter().fold(before.1, chained)))
+        let info = if session.info.is_null() { json!({ "id": session_id }) } else { session.info };
+        let mut around = json!({ "info": info, "messages": [] });
+        if !session.summaries.is_empty() {
+            around[LATER] = json!({ "summaries": session.summaries });
+        }
+        let first = document::first_line_of("messages", 2, "\n");
+        Ok([&*first, &*session.lines, &*around.to_string(), "\n"].concat().into_bytes())
     }
 }
 

@@ -1,72 +1,97 @@
-//! Capturing: what a transcript says beyond what the archive has, and putting it there.
+//! Laying a transcript beside what the archive has of it, and storing what is new.
 //!
-//! Read [`Reading::open`]. A transcript is read from its file in pieces, so that two hundred megabytes cost no more
-//! memory than eight. Each piece is redacted before anything else looks at it, but for a count that is thrown away if that
-//! changed something. A position here is one in the agent's own
-//! file, unless it says that it is one in the stored transcript; between the two, lines correspond one to one.
+//! Read [`Reading::open`]: it opens the transcript and finds out how much of it is stored (`resume`), [`Reading::survey`]
+//! counts what is new, and [`Reading::store`] puts it into the archive. A transcript is read in pieces, so that two hundred
+//! megabytes take no more memory than eight, and each piece is redacted before anything else looks at it. A *position* here
+//! is one in the agent's own file, unless it is said to be one in the stored transcript; lines correspond one to one.
 
-mod ahead;
-mod piece;
+mod lines;
 mod resume;
 mod store;
 
 use std::fs::File;
-use std::hash::Hasher as _;
 use std::io::Cursor;
 use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::rc::Rc;
+use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
-use self::ahead::Ready;
-pub use self::ahead::{Ahead, Known};
-pub use self::piece::MAX_LINE_BYTES;
-use self::piece::{Lines, PIECE_BYTES, Piece, ReadSeek};
-use super::state::{Base, Head, Mark, Progress};
-use crate::agent::{Agent, Anchor, Parser, Rendered, Wanted};
+use self::lines::{Bounded, Lines, PIECE_BYTES, Piece};
+pub use self::lines::{MAX_LINE_BYTES, Source};
+use super::state::{Head, Mark, Progress};
+use crate::agent::{Agent, Parser};
 use crate::archive::Archive;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::git::date::Time;
 use crate::redact::Redactor;
 use crate::transcript::{Part, SessionKey, Tally, complete_lines};
 
-/// How much is read at once where only a digest or a count is wanted: little enough to stay in the processor's cache.
-const STEP_BYTES: usize = 64 << 10;
-/// How much of a tool's answer is looked at.
+/// How many characters of a tool's answer are kept for finding the commit it names.
 const ANSWER_CHARS: usize = 256;
-/// The largest document that is made lines of.
+/// How much text is parsed at once: the messages of one part take as much memory as its text.
+const PARSED_BYTES: usize = 64 << 10;
+/// The largest document or database that is converted to lines.
 const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 
-/// What redacts, or why nothing can: then nothing is stored either.
-pub type Redaction = Arc<Result<Redactor>>;
+/// The redactor, or why there is none: then nothing is stored.
+pub type Redaction = Rc<Result<Redactor>>;
 
-/// Where a tool's answer stands in a transcript.
+/// The session whose transcript is read, and what it is read with.
+#[derive(Clone, Copy)]
+pub struct Subject<'s, 'a> {
+    /// Where its words are stored.
+    pub archive: &'s Archive<'a>,
+    /// Its agent.
+    pub agent: &'static dyn Agent,
+    /// Its name.
+    pub key: &'s SessionKey,
+    /// With what its words are redacted.
+    pub redaction: &'s Redaction,
+    /// When redacting is given up.
+    pub deadline: Option<Instant>,
+}
+
+/// How much of the agent's file belongs to a capture.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Extent {
+    /// All complete lines: a last line without a line end is still being written.
+    Complete,
+    /// Everything: the session is over, so a last line without a line end is complete too.
+    Over,
+    /// The complete lines before this position.
+    Until(u64),
+}
+
+/// A tool's answer in a transcript.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The tool call.
+    /// The id of the tool call.
     pub call_id: String,
-    /// The end of its line.
+    /// The position behind its line.
     pub end: u64,
-    /// The beginning of what the tool answered.
+    /// The first characters of the answer.
     pub text: String,
 }
 
-/// What a stretch of a transcript holds.
+/// Counts and answers of a stretch of a transcript.
 #[derive(Default)]
 pub struct Survey {
     /// Counts, prompts, edited paths.
     pub tally: Tally,
-    /// The answers of tools.
+    /// The answers of tools, in order.
     pub answers: Vec<Answer>,
-    /// How far it goes: a key in plain text whose end is not there yet is left for the next time.
+    /// The position behind the last line that was counted. A private key whose end is not written yet is left for the
+    /// next capture.
     pub until: u64,
 }
 
 impl Survey {
-    /// Counts a piece too, which follows.
+    /// Counts the next piece.
     fn add(&mut self, piece: &Piece, parser: &mut dyn Parser) {
         for part in in_parts(piece.redacted()) {
             let messages = parser.parse(&piece.redacted()[part.clone()]);
@@ -88,175 +113,72 @@ impl Survey {
 
 /// A transcript laid beside what the archive has of it.
 pub struct Reading<'a> {
-    agent: &'a dyn Agent,
+    agent: &'static dyn Agent,
     key: SessionKey,
-    lines: Lines,
-    /// Whether the stored part of the agent's file is byte for byte what it was, or passes for that as long as nothing is
-    /// proved: positions in it still hold then.
+    lines: Lines<'a>,
+    /// Whether the lines were made of a document or a database, which the agent changes in place.
+    is_rendered: bool,
+    /// Whether the stored part of the agent's file was found to be byte for byte what it was: positions in it still hold.
     is_same: bool,
     /// The segment that new bytes follow.
     parent: Option<ObjectId>,
     /// The length of the stored transcript at that segment.
     parent_bytes: u64,
-    /// How far the transcript is stored, and still the same.
+    /// The position up to which the transcript is stored and unchanged.
     kept: u64,
-    /// The same, in the stored transcript; less than `parent_bytes` after a rewrite.
+    /// The same in the stored transcript; less than `parent_bytes` after the agent rewrote its file.
     kept_bytes: u64,
-    /// Of the stored transcript.
+    /// SHA-256 of the stored transcript up to `kept_bytes`.
     digest: Sha256,
-    /// Of the agent's file, from `base` on.
+    /// XXH3 of the agent's file up to `kept`.
     check: XxHash3_64,
-    /// When it was captured, if that is not now.
-    time: Option<Time>,
-    /// Whether the lines were made of a document.
-    is_document: bool,
-    /// Where the lines about a document's list end, if it can be gone on with from there.
-    list_end: Option<u64>,
-    /// From where the next reading of this document can go on, once it is stored.
-    anchor: Option<Anchor>,
-    /// What still finds that out; until then the stored beginning passes for what it was.
-    proof: Option<Known>,
-    /// Whether it was found out that it is not.
-    is_disproved: bool,
-    /// Whether nobody does: the beginning was not looked at.
-    is_granted: bool,
-    /// The length of the stored lines about the list, once they are written.
-    list_bytes: Option<u64>,
-    /// The beginning of it that need not be read again, where there is one.
-    base: Option<Base>,
-    /// The length of the stored transcript where what was read begins.
-    start_bytes: u64,
-    /// The beginnings of it that are remembered; see [`Progress::heads`].
+    /// Line ends near the end of a rendered transcript; see [`Progress::heads`].
     heads: Vec<Head>,
-    /// What is known ahead.
-    known: Option<Known>,
-    /// What was redacted ahead.
-    ready: Option<Ready>,
-    /// What was counted ahead, from where and to where.
-    counted: Option<(u64, u64, Survey)>,
+    /// When the transcript was captured, if that is not now.
+    time: Option<Time>,
 }
 
 impl<'a> Reading<'a> {
     /// Opens a transcript and finds out how much of it is stored.
     ///
-    /// Normally the agent appended: the stored part is run through XXH3 once and compared with what `progress` says. Of a
-    /// document that another thread reads, what is `known`, that comes last: see [`Reading::prove`].
-    /// If it was rewritten, or `progress` was lost, the archive is read and the longest common beginning that ends
-    /// at a line end counts as stored. A file that is gone reads as what the archive has of it.
+    /// Normally the agent appended: XXH3 of the stored part equals what `progress` says. Otherwise, or if `progress` was
+    /// lost, the transcript is compared with the archive segment by segment, and the longest common beginning that ends at a
+    /// line end counts as stored. If the agent's file is gone, the stored transcript is read in its place.
     ///
     /// # Errors
     ///
-    /// If neither the file nor the archive has anything, or reading fails.
-    pub fn open(
-        archive: &Archive<'_>,
-        agent: &'a dyn Agent,
-        key: &SessionKey,
-        redaction: &Redaction,
-        progress: &Progress,
-        transcript: &Path,
-        known: Option<Known>,
-    ) -> Result<Self> {
-        let is_document = agent.is_rendered(transcript);
-        if is_document && transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
-            // It is not gone: what is archived must not pass for all of it.
-            return Err(Error::other(format!("the transcript '{}' is too large", transcript.display())));
-        }
-        let opened = match is_document {
-            true => Self::of_document(agent, key, redaction, transcript, progress, known),
-            false => Self::of_file(agent, key, redaction, transcript, known),
+    /// If neither the file nor the archive has anything, or reading fails; [`Kind::Busy`] if the deadline passes first.
+    pub fn open(subject: Subject<'_, 'a>, progress: &Progress, transcript: &Path, extent: Extent) -> Result<Self> {
+        let Subject { archive, agent, .. } = subject;
+        let is_rendered = agent.is_rendered(transcript);
+        let opened = match is_rendered {
+            true => open_rendered(agent, transcript, extent),
+            false => open_file(transcript, extent),
         };
-        let mut reading = match opened {
-            Ok(reading) => reading,
+        let source: Box<dyn Source + 'a> = match opened {
+            Ok(source) => source,
+            Err(error) if error.kind() == Kind::Unsupported => return Err(error),
             Err(error) => {
                 let stored = parse_id(progress.stored.segment.as_deref()).ok_or(error)?;
-                let bytes = archive.transcript(stored).bytes();
-                return Self::of_bytes(archive, agent, key, redaction, progress, bytes);
+                Box::new(archive.open(stored)?)
             }
         };
-        if reading.resume(progress)? {
-            return Ok(reading);
-        }
-        if reading.base.is_some() {
-            // Its beginning is needed after all.
-            reading = Self::of_document(agent, key, redaction, transcript, &Progress::default(), None)?;
-        }
-        reading.compare(archive, progress)?;
-        Ok(reading)
+        let reading = Self::of_source(subject, progress, source)?;
+        Ok(Reading { is_rendered, ..reading })
     }
 
-    fn of_file(
-        agent: &'a dyn Agent,
-        key: &SessionKey,
-        redaction: &Redaction,
-        transcript: &Path,
-        known: Option<Known>,
-    ) -> Result<Self> {
-        let source: Box<dyn ReadSeek> = match known.as_ref().and_then(Known::source) {
-            Some(source) => Box::new(source),
-            None => Box::new(open_file(transcript)?),
-        };
-        let reading = Self::of_lines(agent, key, Lines::new(source, 0, redaction)?);
-        Ok(Reading { known, ..reading })
-    }
-
-    /// Reads a document; its stored beginning only to see whether it is the same, if commits have all of that.
-    fn of_document(
-        agent: &'a dyn Agent,
-        key: &SessionKey,
-        redaction: &Redaction,
-        transcript: &Path,
-        progress: &Progress,
-        known: Option<Known>,
-    ) -> Result<Self> {
-        let continued = progress.continued_base();
-        let ahead = continued.and_then(|base| Some((base, known.as_ref()?.rest(base)?)));
-        let (source, rendered, list_end, known): (Box<dyn ReadSeek>, _, _, _) = match ahead {
-            Some((base, new)) => {
-                let (skipped, is_granted) = (base.anchor.lines, new.is_granted);
-                let rendered = Rendered { skipped, holds: true, is_granted, ..Rendered::default() };
-                (Box::new(Cursor::new(new.lines.clone())), rendered, Some(new.list_end), known)
-            }
-            None => {
-                let anchor = progress.base.as_ref().map(|base| &base.anchor);
-                let wanted = if continued.is_some() { Wanted::Rest } else { Wanted::Whole };
-                let mut rendered = agent.read_on(transcript, anchor, wanted)?;
-                let list_end = rendered.anchor.as_ref().map(|anchor| anchor.lines);
-                (Box::new(Cursor::new(std::mem::take(&mut rendered.lines))), rendered, list_end, None)
-            }
-        };
-        let base = progress.base.clone().filter(|_| rendered.holds);
-        let lines = Lines::new(source, rendered.skipped, redaction)?;
-        let reading = Self::of_lines(agent, key, lines);
-        let start_bytes = base.as_ref().filter(|_| reading.lines.start() > 0).map_or(0, |base| base.bytes);
-        let Rendered { anchor, is_granted, .. } = rendered;
-        Ok(Reading { is_document: true, list_end, anchor, is_granted, base, start_bytes, known, ..reading })
-    }
-
-    /// Does the same for a transcript in memory.
+    /// Does the same for a transcript that is not in the agent's file.
     ///
     /// # Errors
     ///
     /// As [`Reading::open`].
-    pub fn of_bytes(
-        archive: &Archive<'_>,
-        agent: &'a dyn Agent,
-        key: &SessionKey,
-        redaction: &Redaction,
-        progress: &Progress,
-        bytes: Vec<u8>,
-    ) -> Result<Self> {
-        let mut reading = Self::of_lines(agent, key, Lines::new(Box::new(Cursor::new(bytes)), 0, redaction)?);
-        if !reading.resume(progress)? {
-            reading.compare(archive, progress)?;
-        }
-        Ok(reading)
-    }
-
-    fn of_lines(agent: &'a dyn Agent, key: &SessionKey, lines: Lines) -> Self {
-        Reading {
+    pub fn of_source(subject: Subject<'_, 'a>, progress: &Progress, source: Box<dyn Source + 'a>) -> Result<Self> {
+        let Subject { archive, agent, key, redaction, deadline } = subject;
+        let mut reading = Reading {
             agent,
             key: key.clone(),
-            lines,
+            lines: Lines::new(source, redaction, deadline)?,
+            is_rendered: false,
             is_same: false,
             parent: None,
             parent_bytes: 0,
@@ -264,34 +186,27 @@ impl<'a> Reading<'a> {
             kept_bytes: 0,
             digest: Sha256::new(),
             check: XxHash3_64::new(),
-            time: None,
-            is_document: false,
-            list_end: None,
-            anchor: None,
-            proof: None,
-            is_disproved: false,
-            is_granted: false,
-            list_bytes: None,
-            base: None,
-            start_bytes: 0,
             heads: Vec::new(),
-            known: None,
-            ready: None,
-            counted: None,
+            time: None,
+        };
+        if !reading.resume(progress)? {
+            reading.compare(archive, progress)?;
         }
+        Ok(reading)
     }
 
-    /// Returns a piece; see [`Lines::piece`].
-    fn piece(&mut self, from: u64, to: u64, target: usize) -> Result<Arc<Piece>> {
-        match &self.ready {
-            Some(ready) if ready.piece.is(from, to) => Ok(Arc::clone(&ready.piece)),
-            _ => self.lines.piece(from, to, target),
-        }
-    }
-
-    /// Returns where in the agent's file a line end of the stored transcript is, if it is not beyond what is kept.
+    /// Does the same for a transcript in memory.
     ///
-    /// Costs nothing where it is known; else everything before it is redacted once more.
+    /// # Errors
+    ///
+    /// As [`Reading::open`].
+    pub fn of_bytes(subject: Subject<'_, 'a>, progress: &Progress, bytes: Vec<u8>) -> Result<Self> {
+        Self::of_source(subject, progress, Box::new(Cursor::new(bytes)))
+    }
+
+    /// Returns the position of a line end of the stored transcript that is not beyond what is kept.
+    ///
+    /// Costs nothing where it is known; otherwise everything before it is redacted once more.
     ///
     /// # Errors
     ///
@@ -303,10 +218,9 @@ impl<'a> Reading<'a> {
         if let Some(raw) = mark.raw.filter(|raw| self.is_same && *raw <= self.kept) {
             return Ok(raw);
         }
-        let is_read = self.start_bytes <= mark.bytes;
-        let (mut position, mut stored) = if is_read { (self.lines.start(), self.start_bytes) } else { (0, 0) };
+        let (mut position, mut stored) = (0, 0);
         while stored < mark.bytes {
-            let piece = self.piece(position, self.kept, PIECE_BYTES)?;
+            let piece = self.lines.piece(position, self.kept, PIECE_BYTES)?;
             let left = usize::try_from(mark.bytes - stored).unwrap_or(usize::MAX);
             if left <= piece.redacted().len() || piece.is_empty() {
                 return Ok(piece.position(left.min(piece.redacted().len())));
@@ -322,12 +236,12 @@ impl<'a> Reading<'a> {
         self.lines.end()
     }
 
-    /// Returns the segment that what is new follows.
+    /// Returns the segment that new bytes follow.
     pub fn parent(&self) -> Option<ObjectId> {
         self.parent
     }
 
-    /// Returns how far it is stored and still the same.
+    /// Returns the position up to which the transcript is stored and unchanged.
     pub fn kept(&self) -> u64 {
         self.kept
     }
@@ -343,15 +257,12 @@ impl<'a> Reading<'a> {
     ///
     /// # Errors
     ///
-    /// If reading fails.
+    /// If reading fails; [`Kind::Busy`] if the deadline passes.
     pub fn survey(&mut self, from: u64, to: u64) -> Result<Survey> {
-        if let Some((_, _, counted)) = self.counted.take().filter(|(start, end, _)| (*start, *end) == (from, to)) {
-            return Ok(counted);
-        }
         let mut survey = Survey { until: from, ..Survey::default() };
         let mut parser = self.agent.parser();
         while survey.until < to {
-            let piece = self.piece(survey.until, to, PIECE_BYTES)?;
+            let piece = self.lines.piece(survey.until, to, PIECE_BYTES)?;
             if piece.is_empty() {
                 break;
             }
@@ -360,7 +271,7 @@ impl<'a> Reading<'a> {
         Ok(survey)
     }
 
-    /// Returns what stands between two positions, as it is to be stored.
+    /// Returns what stands between two positions, as it is stored.
     ///
     /// # Errors
     ///
@@ -369,7 +280,7 @@ impl<'a> Reading<'a> {
         self.lines.can_redact()?;
         let (mut bytes, mut position) = (Vec::new(), from);
         while position < to {
-            let piece = self.piece(position, to, PIECE_BYTES)?;
+            let piece = self.lines.piece(position, to, PIECE_BYTES)?;
             if piece.is_empty() {
                 break;
             }
@@ -380,12 +291,12 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Cuts lines into parts that are parsed one after the other: the messages of one take as much memory as its text.
+/// Cuts lines into parts that are parsed one after the other.
 fn in_parts(lines: &[u8]) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut start = 0;
     while start < lines.len() {
-        let near = lines.len().min(start + STEP_BYTES);
+        let near = lines.len().min(start + PARSED_BYTES);
         let end = match complete_lines(&lines[start..near]) {
             0 => lines[near..].iter().position(|byte| *byte == b'\n').map_or(lines.len(), |rest| near + rest + 1),
             length => start + length,
@@ -405,18 +316,45 @@ fn beginning(text: &str) -> &str {
     text.char_indices().nth(ANSWER_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Opens a file of lines.
-fn open_file(transcript: &Path) -> Result<File> {
-    // A pipe that somebody put there would keep us waiting for whoever writes to it.
-    let opened = transcript.metadata().and_then(|metadata| match metadata.is_file() {
-        true => File::open(transcript),
-        false => Err(std::io::Error::other("it is not a file")),
-    });
-    opened.map_err(|error| Error::io("read the transcript", transcript, error))
+/// Opens a document or a session of a database as lines.
+///
+/// # Errors
+///
+/// If it cannot be read; [`Kind::Unsupported`] if it is too large to be converted to lines: it is not gone, so what is
+/// archived must not pass for all of it.
+fn open_rendered(agent: &dyn Agent, transcript: &Path, extent: Extent) -> Result<Box<dyn Source>> {
+    if transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
+        let message = format!("the transcript '{}' is too large", transcript.display());
+        return Err(Error::new(Kind::Unsupported, message));
+    }
+    let mut lines = agent.read(transcript)?;
+    if let Extent::Until(position) = extent {
+        lines.truncate(usize::try_from(position).unwrap_or(usize::MAX));
+    }
+    Ok(Box::new(Cursor::new(lines)))
 }
 
-fn hex_of(check: &XxHash3_64) -> String {
-    format!("{:016x}", check.finish())
+/// Opens a file of lines.
+fn open_file(transcript: &Path, extent: Extent) -> Result<Box<dyn Source>> {
+    let open = || -> std::io::Result<Box<dyn Source>> {
+        let metadata = transcript.metadata()?;
+        // A pipe that somebody put there would keep us waiting for whoever writes to it.
+        if !metadata.is_file() {
+            return Err(std::io::Error::other("it is not a file"));
+        }
+        let file = File::open(transcript)?;
+        let length = metadata.len();
+        Ok(match extent {
+            Extent::Until(position) if position < length => Box::new(Bounded::new(file, position, b"")),
+            Extent::Over if length > 0 => {
+                let mut last = [0];
+                file.read_exact_at(&mut last, length - 1)?;
+                Box::new(Bounded::new(file, length, if last == *b"\n" { b"" } else { b"\n" }))
+            }
+            _ => Box::new(file),
+        })
+    };
+    open().map_err(|error| Error::io("read the transcript", transcript, error))
 }
 
 fn parse_id(hex: Option<&str>) -> Option<ObjectId> {

@@ -8,7 +8,7 @@ mod store;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
-use std::sync::Arc;
+use std::rc::Rc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -397,7 +397,7 @@ fn free_name(repo: &Repository, ref_name: &str, commit_id: ObjectId) -> Result<O
 ///
 /// If a ref cannot be written, a document has changed meanwhile, or nothing can be redacted.
 pub fn carry_out(repo: &Repository, mut plan: Plan) -> Result<Vec<Error>> {
-    let redaction: Redaction = Arc::new(Ok(redaction::redactor(repo)?));
+    let redaction: Redaction = Rc::new(Ok(redaction::redactor(repo)?));
     for backup in &plan.backups {
         let message = format!("shiftlog: {} before migrating\n", backup.ref_name);
         if !repo.create_ref(&backup.backup_name, &message, backup.commit_id)? {

@@ -13,7 +13,7 @@ use crate::archive::{Archive, hex};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
-use crate::record::capture::{Reading, Redaction, Survey};
+use crate::record::capture::{Reading, Redaction, Subject, Survey};
 use crate::record::state::{Mark, Progress};
 use crate::record::{Note, Record, short_prompt};
 use crate::transcript::SessionKey;
@@ -98,7 +98,7 @@ pub fn store(
 
 /// Lays a document's transcript beside what is stored.
 fn read<'a>(
-    archive: &Archive<'_>,
+    archive: &Archive<'a>,
     session: &Session,
     document: &Document,
     redaction: &Redaction,
@@ -109,7 +109,8 @@ fn read<'a>(
     if transcript.last() != Some(&b'\n') {
         transcript.push(b'\n');
     }
-    let reading = Reading::of_bytes(archive, agent, &session.key, redaction, progress, transcript)?;
+    let subject = Subject { archive, agent, key: &session.key, redaction, deadline: None };
+    let reading = Reading::of_bytes(subject, progress, transcript)?;
     Ok(reading.captured_at(document.time))
 }
 

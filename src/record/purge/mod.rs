@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 
+use super::pending::{self, Pending};
 use super::state::{Mark, Progress, write_private};
 use super::tombstone::{self, Tombstones};
-use super::{Earlier, Note, Record, State, Unit, pending, sync};
+use super::{Earlier, Note, Record, State, Unit, sync};
 use crate::agent::{self, Agent};
 use crate::archive::{self, Archive, Header, hex};
 use crate::error::{Error, Result};
@@ -453,9 +454,6 @@ fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
                 let bytes = at(head.bytes);
                 (head.bytes, head.digest) = (bytes as u64, digest_of(&text[..bytes]));
             }
-            if let Some(base) = &mut progress.base {
-                base.bytes = at(base.bytes) as u64;
-            }
         }
         (progress.stored, progress.recorded) = (stored, changed(&progress.recorded));
     };
@@ -485,18 +483,16 @@ fn update_state(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
         }
     }
     for path in pending::list(&state) {
-        let Ok((capture, bytes)) = pending::read(&path) else { continue };
-        let key = SessionKey::new(&capture.agent, &capture.session);
-        let is_of = |hex: &String| repo.parse_id(hex).is_some_and(|id| plan.earlier_commits.contains(&id));
-        let clean = plan.redactor.as_ref().map(|redactor| {
-            let (clean, dealt) = redactor.redact(&bytes);
-            [&clean[..], &bytes[dealt..]].concat()
-        });
-        if plan.marks.bars(&key) || capture.commits.iter().any(is_of) {
+        let Ok((pending, bytes)) = pending::read(&path) else { continue };
+        let is_barred = match &pending {
+            Pending::Link(_) => false,
+            Pending::Capture(capture) => plan.marks.bars(&SessionKey::new(&capture.agent, &capture.session)),
+        };
+        let is_of = |hex: &str| repo.parse_id(hex).is_some_and(|id| plan.earlier_commits.contains(&id));
+        if is_barred || pending.commits().into_iter().any(is_of) {
             std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
-        } else if let Some(clean) = clean.filter(|clean| *clean != bytes) {
-            pending::keep(&state, &capture, &clean)?;
-            std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
+        } else if let Some(redactor) = &plan.redactor {
+            pending::redact(&state, &path, pending, &bytes, redactor)?;
         }
     }
     Ok(files.into_iter().collect())

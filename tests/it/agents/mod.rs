@@ -22,7 +22,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use shiftlog::agent::{self, Wanted};
+use shiftlog::agent;
 use shiftlog::transcript::{Part, Tally};
 
 use crate::fixtures::fixtures;
@@ -346,17 +346,4 @@ pub fn files_below(dir: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
-}
-
-/// Reads a transcript from where an earlier reading ended, and checks that a whole reading gives the same. Says whether
-/// what was there before was left out.
-#[track_caller]
-pub fn goes_on(agent: &dyn agent::Agent, path: &Path, before: &agent::Rendered) -> bool {
-    let whole = agent.read_on(path, None, Wanted::Whole).unwrap();
-    let rest = agent.read_on(path, before.anchor.as_ref(), Wanted::Rest).unwrap();
-    let (known, new) = whole.lines.split_at(usize::try_from(rest.skipped).unwrap());
-    assert_eq!(String::from_utf8_lossy(&rest.lines), String::from_utf8_lossy(new));
-    assert_eq!(&before.lines[..known.len()], known);
-    assert_eq!(rest.anchor, whole.anchor);
-    rest.skipped > 0
 }

@@ -1,0 +1,114 @@
+//! A stored transcript as a source that is read like a file, with one segment in memory at a time.
+
+use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom};
+
+use super::{Archive, Link};
+use crate::error;
+use crate::git::ObjectId;
+
+/// A transcript in the archive, and bytes that may follow it.
+pub struct Transcript<'r> {
+    archive: Archive<'r>,
+    parts: Vec<Part>,
+    position: u64,
+    /// The part that was read last, and its bytes.
+    loaded: Option<(usize, Vec<u8>)>,
+}
+
+/// A stretch of the transcript that stands in one place.
+struct Part {
+    /// Where it begins and ends in the transcript.
+    start: u64,
+    end: u64,
+    place: Place,
+}
+
+enum Place {
+    /// In a segment whose own bytes begin at `keep`.
+    Segment { segment_id: ObjectId, keep: u64 },
+    /// In memory.
+    Bytes(Vec<u8>),
+}
+
+impl<'r> Transcript<'r> {
+    /// Returns the transcript that ends with the newest of these segments. Only headers were read by now.
+    pub(super) fn new(archive: Archive<'r>, links: &[Link]) -> error::Result<Self> {
+        let mut parts = Vec::new();
+        let mut limit = links.first().map_or(0, |link| link.header.total_bytes());
+        for link in links {
+            let (keep, end) = (link.header.keep, link.header.total_bytes());
+            if end < limit {
+                return Err(error::Error::new(
+                    error::Kind::Corrupt,
+                    format!("segment {} is shorter than its successor says", link.segment_id),
+                ));
+            }
+            if keep < limit {
+                let place = Place::Segment { segment_id: link.segment_id, keep };
+                parts.push(Part { start: keep, end: limit, place });
+                limit = keep;
+            }
+        }
+        parts.reverse();
+        Ok(Transcript { archive, parts, position: 0, loaded: None })
+    }
+
+    /// Returns its length in bytes.
+    pub fn length(&self) -> u64 {
+        self.parts.last().map_or(0, |part| part.end)
+    }
+
+    /// Returns the first `length` bytes of it with `bytes` behind them.
+    pub fn followed_by(mut self, length: u64, bytes: Vec<u8>) -> Self {
+        self.parts.retain(|part| part.start < length);
+        if let Some(last) = self.parts.last_mut() {
+            last.end = last.end.min(length);
+        }
+        let start = self.length();
+        self.parts.push(Part { start, end: start + bytes.len() as u64, place: Place::Bytes(bytes) });
+        self
+    }
+
+    /// Returns the bytes of a part, from its start on.
+    fn load(&mut self, index: usize) -> Result<&[u8]> {
+        let part = &self.parts[index];
+        let length = (part.end - part.start) as usize;
+        let (segment_id, skipped) = match &part.place {
+            Place::Bytes(bytes) => return Ok(&bytes[..length]),
+            Place::Segment { segment_id, keep } => (*segment_id, (part.start - keep) as usize),
+        };
+        if self.loaded.as_ref().is_none_or(|(loaded, _)| *loaded != index) {
+            self.loaded = None;
+            let (_, body) = self.archive.read(segment_id).map_err(|error| Error::other(error.to_string()))?;
+            self.loaded = Some((index, body));
+        }
+        let bytes = self.loaded.as_ref().and_then(|(_, body)| body.get(skipped..skipped + length));
+        bytes.ok_or_else(|| Error::new(ErrorKind::InvalidData, "a segment is shorter than its header says"))
+    }
+}
+
+impl Read for Transcript<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let position = self.position;
+        let index = self.parts.partition_point(|part| part.end <= position);
+        let Some(part) = self.parts.get(index) else { return Ok(0) };
+        let offset = (position - part.start) as usize;
+        let bytes = &self.load(index)?[offset..];
+        let length = bytes.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&bytes[..length]);
+        self.position += length as u64;
+        Ok(length)
+    }
+}
+
+impl Seek for Transcript<'_> {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(offset) => self.length().checked_add_signed(offset),
+            SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
+        };
+        self.position = position.ok_or(ErrorKind::InvalidInput)?;
+        Ok(self.position)
+    }
+}
