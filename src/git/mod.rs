@@ -14,6 +14,7 @@ mod locate;
 mod loose;
 mod names;
 mod pack;
+pub mod private;
 mod refs;
 mod remote;
 pub mod sign;
