@@ -11,6 +11,7 @@ mod fixtures;
 mod hostile;
 mod importing;
 mod integrity;
+mod kills;
 mod mcp;
 mod migrating;
 mod model;
