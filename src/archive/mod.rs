@@ -404,14 +404,18 @@ impl<'r> Archive<'r> {
         Ok(entries)
     }
 
-    /// Returns the newest segment of a session, or `None` if the archive has none.
+    /// Returns the newest segment of a session, or `None` if the archive has none, or is damaged: then nothing can be
+    /// stored either, and what is put aside meanwhile must not build on it.
     ///
     /// # Errors
     ///
-    /// If the archive's tree cannot be read.
+    /// If the archive's tree cannot be read now.
     pub fn newest(&self, session: &SessionKey) -> Result<Option<ObjectId>> {
-        let entries = self.entries(self.repo.tip(REF)?, &session_directory(session))?;
-        Ok(entries.last().map(|(_, id)| *id))
+        let entries = self.repo.tip(REF).and_then(|tip| self.entries(tip, &session_directory(session)));
+        match entries {
+            Err(error) if matches!(error.kind(), Kind::Missing | Kind::Corrupt) => Ok(None),
+            entries => Ok(entries?.last().map(|(_, id)| *id)),
+        }
     }
 
     /// Returns the ids of all segments that the archive's ref reaches, session by session, each session's oldest first.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::agent::{self, Agent};
+use crate::archive;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
@@ -103,11 +104,15 @@ fn session_id(options: &Options, agent: &dyn Agent, transcript: &[u8]) -> Result
     })
 }
 
-/// Stores what earlier commands had to put aside, before something is read. Says so if it still cannot be stored.
+/// Stores what earlier commands had to put aside, and joins what a rewrite took from our refs, before something is read.
+/// Says so if it still cannot be stored.
 pub(super) fn store_pending(repo: &Repository) {
     let pending = State::new(&repo.common_dir()).pending_dir();
-    if std::fs::read_dir(pending).is_ok_and(|mut entries| entries.next().is_some()) {
-        let notes_ref = cli::configured_notes_ref(repo).unwrap_or_else(|| notes::DEFAULT_REF.into());
-        cli::tell(repo, &Recorder::new(repo, &notes::expand_ref(&notes_ref)).finish());
+    let notes_ref = cli::configured_notes_ref(repo).unwrap_or_else(|| notes::DEFAULT_REF.into());
+    let notes_ref = notes::expand_ref(&notes_ref);
+    let is_lost =
+        || [archive::REF, &notes_ref].iter().any(|name| repo.lost_tree(name).is_ok_and(|tree| tree.is_some()));
+    if std::fs::read_dir(pending).is_ok_and(|mut entries| entries.next().is_some()) || is_lost() {
+        cli::tell(repo, &Recorder::new(repo, &notes_ref).finish());
     }
 }

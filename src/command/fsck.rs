@@ -1,6 +1,7 @@
 //! `git shiftlog fsck`: whether everything that is recorded is there and says what it should.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use serde_json::{Value, json};
@@ -11,7 +12,10 @@ use crate::git::Repository;
 use crate::outside;
 use crate::pretty;
 use crate::record::fsck::{Checked, Problem, check};
-use crate::record::{Recorder, repair};
+use crate::record::{Recorder, State, kept, repair};
+
+/// How long other commands and hooks are waited for.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Check that all that is recorded is there
 #[derive(Debug, Parser)]
@@ -49,11 +53,17 @@ pub fn run() -> ExitCode {
             let recorder = Recorder::new(&repo, &notes_ref);
             cli::tell(&repo, &recorder.finish());
         }
+        // Hooks must not store more of a session that is stored anew.
+        let deadline = Instant::now() + LOCK_TIMEOUT;
+        let _lock = options.repair.then(|| State::new(&repo.common_dir()).lock(deadline)).transpose()?;
         let mut checked = check(&repo, &notes_ref)?;
         let mut done = Vec::new();
         if options.repair && !checked.problems.is_empty() {
             done = repair::repair(&repo, &notes_ref, &checked)?;
             checked = check(&repo, &notes_ref)?;
+        }
+        if options.repair && checked.problems.is_empty() {
+            kept::keep(&repo, &notes_ref, deadline)?;
         }
         let text = if options.json { objects(&checked, &done) } else { lines(&repo, &options, &checked, &done) };
         cli::print(&text)?;

@@ -21,6 +21,9 @@ use crate::transcript::SessionKey;
 /// The most bytes of a payload that are read; tools can answer a lot.
 const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
 
+/// How long a hook waits for locks, all together; what it cannot store then waits for the next command.
+const LOCK_WAIT: Duration = Duration::from_millis(300);
+
 /// How long an agent may take to hand its payload over.
 const PAYLOAD_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -61,6 +64,7 @@ pub fn run() -> ExitCode {
 fn open(directory: &Path) -> Result<Repository> {
     let repo = Repository::open(directory)?;
     agents::define(&repo);
+    repo.limit_lock_waits(LOCK_WAIT);
     Ok(repo)
 }
 

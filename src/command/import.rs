@@ -68,7 +68,7 @@ pub fn run() -> ExitCode {
             Least::Low => Confidence::Low,
         };
         let mut tell_waiting = || cli::warning("waiting for another 'git shiftlog import' to end");
-        let _lock = (!options.dry_run).then(|| lock(&repo, &mut tell_waiting));
+        let _lock = (!options.dry_run).then(|| lock(&repo, &mut tell_waiting)).transpose()?;
         let mut progress = Progress::new("Reading sessions", !options.quiet);
         let request = Request { agents: &agents, since, least };
         let plan = plan(&repo, &notes_ref, &request, &mut |done, total| progress.tell(done, total))?;

@@ -1,13 +1,18 @@
 //! `git shiftlog init`: sets up recording in a repository.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 
 use crate::agent;
 use crate::cli::{self, Outcome};
 use crate::error::Result;
+use crate::record::kept;
 use crate::setup::{self, Share, Wanted};
+
+/// How long one write may wait for other processes.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Set up recording in this repository
 #[derive(Debug, Parser)]
@@ -69,6 +74,10 @@ pub fn run() -> ExitCode {
         }
         if !options.dry_run {
             plan.carry_out(&repo)?;
+            // What an earlier version recorded is not safe from a rewrite of history yet.
+            let notes_ref = cli::full_notes_ref(&repo, None);
+            kept::keep(&repo, &notes_ref, Instant::now() + TIMEOUT)
+                .unwrap_or_else(|error| cli::warning(&error.to_string()));
         }
         report(&steps, options.quiet && !options.dry_run)
     })

@@ -41,6 +41,7 @@ pub fn run() -> ExitCode {
         let _lock = (!options.dry_run).then(|| {
             migrate::lock(&repo, || cli::warning("waiting for another 'git shiftlog migrate' in this repository"))
         });
+        let _lock = _lock.transpose()?;
         let mut plan = migrate::plan(&repo, &notes_ref, &others)?;
         let set_up = setup::remove_earlier(&repo)?;
         let mut lines = describe(&plan, &notes_ref);

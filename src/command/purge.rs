@@ -94,7 +94,7 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
         return Ok(Outcome::No);
     }
     // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
-    let _lock = State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT);
+    let _lock = State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT)?;
     let plan = crate::record::purge::plan(repo, &notes_ref, target(repo, options, &named)?)?;
     let purged = carry_out(repo, &notes_ref, &plan)?;
     report(repo, options, &plan, &purged)?;

@@ -10,17 +10,23 @@ mod config;
 pub mod date;
 mod drop;
 mod head;
+mod kept;
 mod locate;
+mod lock;
 mod loose;
 mod names;
 mod pack;
+pub mod private;
 mod refs;
 mod remote;
 pub mod sign;
 mod walk;
+mod whole;
 mod worktrees;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gix::bstr::ByteSlice as _;
 pub use gix::{ObjectId, hash::Kind as HashKind};
@@ -29,6 +35,7 @@ pub use self::change::{PathChange, Version};
 pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
 pub use self::head::{Head, ReflogEntry};
+pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
 pub use self::names::Names;
 pub use self::refs::{Branch, Merged, Tip, backoff, fault_point, has_fault, is_ref_name};
@@ -48,6 +55,8 @@ const MAX_OBJECT_BYTES: u64 = 512 * 1024 * 1024;
 pub struct Repository {
     inner: gix::Repository,
     user_config: config::Identity,
+    /// How much longer this process may wait for locks; `None` for as long as each write may.
+    lock_wait: Cell<Option<Duration>>,
 }
 
 /// Many pieces of bytes in one place: a thread that hands them to another pays for one allocation.
@@ -116,7 +125,7 @@ impl Repository {
         // A walk reads each commit, and what is printed of it is read again.
         inner.object_cache_size_if_unset(16 * 1024 * 1024);
         inner.objects.enable_object_memory();
-        let repository = Repository { user_config: config::Identity::of(&inner), inner };
+        let repository = Repository { user_config: config::Identity::of(&inner), inner, lock_wait: Cell::new(None) };
         if repository.config_string("extensions.refStorage").is_some_and(|format| format != "files") {
             return Err(Error::new(
                 Kind::Unsupported,

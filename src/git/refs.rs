@@ -5,10 +5,15 @@
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
-use gix::refs::transaction::{PreviousValue, RefEdit};
+use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
+use super::kept::{Keep, kept_name};
+use super::lock::Waiting;
 use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
+
+/// So often an object can be missing because 'git gc' runs; then it is missing.
+const MAX_MISSING: u32 = 8;
 
 /// Where one of our refs points before an edit.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +64,7 @@ pub fn has_fault(name: &str) -> bool {
 }
 
 /// Returns text as the full name of a ref, by Git's rules for those.
-fn full_name(text: &str) -> Result<gix::refs::FullName> {
+pub(super) fn full_name(text: &str) -> Result<gix::refs::FullName> {
     gix::refs::FullName::try_from(text)
         .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a valid ref name")))
 }
@@ -74,9 +79,9 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// If the ref is broken or names something without a tree.
+    /// [`Kind::Corrupt`] if the ref is broken, or names something that is no commit or is not here.
     pub fn tip(&self, ref_name: &str) -> Result<Option<Tip>> {
-        let fail = |error: gix::Error| gix_error(format!("cannot read '{ref_name}'"), &error);
+        let fail = |error: gix::Error| damaged(ref_name, gix_error(format!("cannot read '{ref_name}'"), &error));
         let Some(mut reference) = self.gix().try_find_reference(ref_name).map_err(fail)? else { return Ok(None) };
         let commit = reference.peel_to_commit().map_err(fail)?;
         let tree_id = commit.tree_id().map_err(fail)?.detach();
@@ -126,7 +131,7 @@ impl Repository {
             }
             let parents: Vec<ObjectId> = tip.iter().map(|tip| tip.commit_id).collect();
             let commit_id = self.commit_tree(message, tree_id, &parents, deadline)?;
-            self.swap(ref_name, message, tip, commit_id)?;
+            self.swap(ref_name, message, tip, Tip { commit_id, tree_id }, Keep::IfFollowed)?;
             Ok(true)
         })
     }
@@ -160,7 +165,7 @@ impl Repository {
             let merged = merge(ours, theirs, base.map(|base| self.tip_of(base)).transpose()?)?;
             let is_behind = base == ours.map(|ours| ours.commit_id);
             if merged.joins_theirs && merged.tree_id == theirs.tree_id && (is_behind || !merged.joins_ours) {
-                self.swap(ref_name, message, ours, theirs.commit_id)?;
+                self.swap(ref_name, message, ours, theirs, Keep::IfFollowed)?;
                 return Ok(true);
             }
             let mut parents = Vec::new();
@@ -172,7 +177,8 @@ impl Repository {
                 return Ok(false);
             }
             let commit_id = self.commit_tree(message, merged.tree_id, &parents, deadline)?;
-            self.swap(ref_name, message, ours, commit_id)?;
+            let new = Tip { commit_id, tree_id: merged.tree_id };
+            self.swap(ref_name, message, ours, new, Keep::IfFollowed)?;
             Ok(true)
         })
     }
@@ -195,7 +201,8 @@ impl Repository {
             }
             let text = commit.message.to_str_lossy();
             let signed = self.commit_tree(&text, commit.tree_id, &commit.parent_ids, deadline)?;
-            self.swap(ref_name, &text, Some(tip), signed)?;
+            let new = Tip { commit_id: signed, ..tip };
+            self.swap(ref_name, &text, Some(tip), new, Keep::IfFollowed)?;
             Ok(true)
         })
     }
@@ -217,7 +224,7 @@ impl Repository {
             let Some(tip) = tip else { return Ok(false) };
             let Some(tree_id) = edit(tip)? else { return Ok(false) };
             let commit_id = self.commit_tree(message, tree_id, &[], deadline)?;
-            self.swap(ref_name, message, Some(tip), commit_id)?;
+            self.swap(ref_name, message, Some(tip), Tip { commit_id, tree_id }, Keep::IfThere)?;
             Ok(true)
         })
     }
@@ -240,7 +247,7 @@ impl Repository {
         if self.tip(ref_name)?.is_some() {
             return Ok(false);
         }
-        match self.swap(ref_name, message, None, commit_id) {
+        match self.swap(ref_name, message, None, self.tip_of(commit_id)?, Keep::IfThere) {
             // Somebody was faster.
             Err(_) if self.tip(ref_name)?.is_some() => Ok(false),
             outcome => outcome.map(|()| true),
@@ -265,13 +272,16 @@ impl Repository {
         base.map(|base| base.map(|id| id.detach())).map_err(|error| gix_error("cannot find a merge base", &error))
     }
 
-    /// Runs `edit` on the tip of a ref until it succeeds, fails for good, or `deadline` has passed.
-    fn attempt(
+    /// Runs `edit` on the tip of a ref until it succeeds, fails for good, or `deadline` has passed. A lock is waited for as
+    /// long as Git would.
+    pub(super) fn attempt(
         &self,
         ref_name: &str,
         deadline: Instant,
         mut edit: impl FnMut(Option<Tip>) -> Result<bool>,
     ) -> Result<bool> {
+        let names: Vec<String> = [ref_name.to_owned()].into_iter().chain(kept_name(ref_name)).collect();
+        let mut waiting = Waiting::default();
         let mut attempt = 0;
         loop {
             self.discard_objects();
@@ -283,19 +293,25 @@ impl Repository {
                 Err(error) => return Err(error),
             };
             attempt += 1;
-            if Instant::now() >= deadline || (error.kind() == Kind::Missing && attempt > 8) {
-                return Err(Error::new(
-                    Kind::Busy,
-                    format!("cannot update '{ref_name}': another process kept changing it"),
-                )
-                .because(error));
+            if error.kind() == Kind::Missing && attempt > MAX_MISSING {
+                return Err(damaged(ref_name, error));
             }
-            std::thread::sleep(backoff(attempt));
+            let is_over = Instant::now() >= deadline;
+            let cannot = || Error::new(Kind::Busy, format!("cannot update '{ref_name}'"));
+            if let Some(held) = waiting.look(self, &names, is_over) {
+                let hints = held.hints().to_vec();
+                return Err(hints.into_iter().fold(cannot().because(held.to_string()), Error::hint));
+            }
+            if is_over {
+                let message = format!("cannot update '{ref_name}': another process kept changing it");
+                return Err(Error::new(Kind::Busy, message).because(error));
+            }
+            waiting.pause(self, attempt);
         }
     }
 
     /// Makes a commit of our own and writes it with everything it names. It is signed if the configuration says so.
-    fn commit_tree(
+    pub(super) fn commit_tree(
         &self,
         message: &str,
         tree_id: ObjectId,
@@ -317,25 +333,47 @@ impl Repository {
         Ok(commit.id)
     }
 
-    /// Moves a ref to a commit, if it still is where `tip` says.
-    fn swap(&self, ref_name: &str, message: &str, tip: Option<Tip>, commit_id: ObjectId) -> Result<()> {
-        let fail = |error: gix::Error| gix_error(format!("cannot update '{ref_name}'"), &error);
-        let (name, email) = self.committer();
-        let time = now();
-        let signature = gix::actor::SignatureRef { name: name.as_bstr(), email: email.as_bstr(), time: &time };
+    /// Moves a ref to a commit, if it still is where `tip` says, and the second ref with it; see [`Keep`].
+    pub(super) fn swap(&self, ref_name: &str, message: &str, tip: Option<Tip>, new: Tip, keep: Keep) -> Result<()> {
         let expected = match tip {
             Some(tip) => PreviousValue::MustExistAndMatch(tip.commit_id.into()),
             None => PreviousValue::MustNotExist,
         };
-        let edit = RefEdit::update(full_name(ref_name)?, commit_id, expected, message);
+        // A line break would leave an empty line in the reflog.
+        let message = message.trim_end();
+        // Without a reflog there is no way back from a tip that a power cut has damaged.
+        let log = LogChange {
+            message: message.into(),
+            force_create_reflog: kept_name(ref_name).is_some(),
+            ..Default::default()
+        };
+        let edit = RefEdit::update_with_log(full_name(ref_name)?, new.commit_id, expected, log);
+        let kept = self.kept_edit(ref_name, message, tip, new.tree_id, keep)?;
         fault_point("commit-written");
-        self.gix().edit_references_as(Some(edit), Some(signature)).map_err(|error| {
-            let error = fail(error);
-            // Losing the race and meeting a lock look alike to the caller: somebody else is writing.
-            if error.kind() == Kind::Other { Error::new(Kind::Busy, error.to_string()) } else { error }
-        })?;
+        self.move_refs([edit].into_iter().chain(kept))?;
         fault_point("ref-moved");
         Ok(())
+    }
+
+    /// Changes refs, all or none. Locks are not waited for here.
+    pub(super) fn move_refs(&self, edits: impl IntoIterator<Item = RefEdit>) -> Result<()> {
+        let edits: Vec<RefEdit> = edits.into_iter().collect();
+        let Some(first) = edits.first() else { return Ok(()) };
+        let action = format!("cannot update '{}'", first.name.as_bstr());
+        let (name, email) = self.committer();
+        let time = now();
+        let signature = gix::actor::SignatureRef { name: name.as_bstr(), email: email.as_bstr(), time: &time };
+        let at_once = gix::lock::acquire::Fail::Immediately;
+        let transaction = self.gix().refs.transaction().prepare(edits, at_once, at_once);
+        let moved = transaction.and_then(|transaction| transaction.commit(Some(signature)));
+        moved.map(drop).map_err(|error| {
+            let is_permanent = error.iter_errors().any(|source| {
+                source.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() != std::io::ErrorKind::AlreadyExists)
+            });
+            let error = gix_error(action, &error);
+            // Losing the race and meeting a lock look alike to the caller: somebody else is writing.
+            if error.kind() == Kind::Other && !is_permanent { Error::new(Kind::Busy, error.to_string()) } else { error }
+        })
     }
 
     /// Returns the local branches, the remote-tracking ones, or both, sorted by ref name. Symbolic refs
@@ -362,6 +400,16 @@ impl Repository {
         }
         Ok(branches)
     }
+}
+
+/// Makes an error about a ref of ours that cannot be read to its end.
+fn damaged(ref_name: &str, error: Error) -> Error {
+    if !matches!(error.kind(), Kind::Missing | Kind::Corrupt | Kind::Other) {
+        return error;
+    }
+    Error::new(Kind::Corrupt, format!("'{ref_name}' is damaged"))
+        .because(error.to_string())
+        .hint("git shiftlog fsck --repair")
 }
 
 /// Returns the present moment as a commit header has it.

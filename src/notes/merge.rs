@@ -82,6 +82,37 @@ pub fn merge(
     })
 }
 
+/// Joins to the notes of `ref_name` those that were lost with it; see [`Repository::lost_tree`]. Returns whether the ref
+/// moved.
+///
+/// `join` gets our note of an object, if there is one, and the lost one, and returns the note to have; empty for none.
+///
+/// # Errors
+///
+/// As [`Repository::rejoin_ref`].
+pub fn rejoin(
+    repo: &Repository,
+    ref_name: &str,
+    deadline: Instant,
+    join: impl Fn(Option<&[u8]>, &[u8]) -> Vec<u8>,
+) -> Result<bool> {
+    let fail = |error: gix::Error| crate::git::gix_error(format!("cannot edit '{ref_name}'"), &error);
+    repo.rejoin_ref(ref_name, "shiftlog: join what was lost\n", deadline, |tip, lost| {
+        let root = tip.map_or(repo.empty_tree_id(), |tip| tip.tree_id);
+        let state = gix::note::plumbing::State::new(root, repo.gix()).map_err(fail)?;
+        let mut editor = Editor { repo, base: Some(root), state };
+        for annotated_id in changed(repo, root, lost)? {
+            let Some(kept) = get_at(repo, lost, annotated_id)? else { continue };
+            let ours = get_at(repo, root, annotated_id)?;
+            let note = join(ours.as_deref(), &kept);
+            if !note.is_empty() && ours.as_deref() != Some(&note[..]) {
+                editor.replace(annotated_id, &note)?;
+            }
+        }
+        editor.state.write(repo.gix()).map_err(fail)
+    })
+}
+
 /// Returns the objects whose notes differ between two notes trees, sorted. Subtrees that are the same are not read.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bstr::ByteSlice as _;
 
-pub use self::merge::{Resolved, Versions, changed, merge};
+pub use self::merge::{Resolved, Versions, changed, merge, rejoin};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Pieces, Repository, Tip};
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Note, Record, Unit};
+use super::{Note, Record, Unit, damage, tombstone};
 use crate::archive::{self, Archive, hex};
 use crate::error::{Kind, Result};
 use crate::git::{ObjectId, Order, Range, Repository};
@@ -16,6 +16,10 @@ use crate::transcript::SessionKey;
 /// What is wrong.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Flaw {
+    /// A ref of ours, or what it names, cannot be read. Nothing else was checked then.
+    DamagedRef,
+    /// A ref of ours was replaced or deleted by something that did not have what it had.
+    LostRef,
     /// A segment that a record or another segment needs is not there.
     MissingSegment,
     /// A segment cannot be read, or its transcript has another digest than it says.
@@ -74,6 +78,8 @@ impl Flaw {
     /// Returns its name, as `git shiftlog fsck` prints it.
     pub fn name(self) -> &'static str {
         match self {
+            Flaw::DamagedRef => "damaged-ref",
+            Flaw::LostRef => "lost-ref",
             Flaw::MissingSegment => "missing-segment",
             Flaw::DamagedSegment => "damaged-segment",
             Flaw::UnarchivedSegment => "unarchived-segment",
@@ -104,6 +110,17 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
         reported: HashSet::new(),
         has_remotes: !repo.remotes().is_empty(),
     };
+    for (name, detail) in damage::find(repo, notes_ref) {
+        checker.add(Flaw::DamagedRef, name, None, None, detail);
+    }
+    if !checker.checked.problems.is_empty() {
+        return Ok(checker.checked);
+    }
+    for name in [tombstone::REF, archive::REF, notes_ref] {
+        if repo.lost_tree(name)?.is_some() {
+            checker.add(Flaw::LostRef, name.to_owned(), None, None, "it was replaced or deleted".to_owned());
+        }
+    }
     let mut by_session: BTreeMap<String, Vec<(String, ObjectId)>> = BTreeMap::new();
     for (path, segment_id) in checker.archive.listing(archive::REF)? {
         let directory = path.rsplit_once('/').map(|(directory, _)| directory.to_owned()).unwrap_or_default();
@@ -334,7 +351,14 @@ impl Checker<'_> {
     /// Looks for records that stock Git lost: two processes that write at once both start from the same tree, and the
     /// later commit takes back what the earlier one wrote about other commits.
     fn history(&mut self, notes_ref: &str) -> Result<()> {
-        for (commit_id, lines) in lost_records(self.repo, notes_ref)? {
+        let lost = match lost_records(self.repo, notes_ref) {
+            Err(error) if matches!(error.kind(), Kind::Missing | Kind::Corrupt) => {
+                self.add(Flaw::DamagedRef, notes_ref.to_owned(), None, None, format!("its history: {error}"));
+                return Ok(());
+            }
+            lost => lost?,
+        };
+        for (commit_id, lines) in lost {
             let detail = format!("{} of them", lines.len());
             self.add(Flaw::LostRecord, commit_id.to_string(), Some(commit_id), None, detail);
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::link::{self, Change, Evidence};
 use super::pending::{self, Link, Pending};
 use super::process;
-use super::recorder::{Recorder, Stretch};
+use super::recorder::{Recorder, Stretch, kept_at};
 use super::state::{Live, Open, State};
 use super::{Note, Record};
 use crate::agent::{self, Agent, Event, Found, Payload};
@@ -40,7 +40,7 @@ fn recent(agent: &dyn Agent, worktree: &Path) -> Vec<Found> {
 
 /// Returns the sessions whose transcripts agents wrote lately in a worktree, and of which neither `known` nor what is
 /// settled has all.
-fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
+pub(super) fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
     let Some(worktree) = worktree else { return Vec::new() };
     let mut sessions = Vec::new();
     let mut elsewhere = None;
@@ -126,11 +126,16 @@ pub fn follow_rewrites(repo: &Repository, pairs: &[(ObjectId, ObjectId)]) -> Res
     pending::follow_rewrites(&State::new(&repo.common_dir()), pairs)
 }
 
-/// Writes down that a commit was made by these sessions, for a later hook or command to record it.
-fn leave_commit(state: &State, commit_id: ObjectId, ends: BTreeMap<String, u64>, ran: &[SessionKey]) -> Result<()> {
+/// Writes down that a commit was made by these sessions, for a later hook or command to record it; returns the file.
+fn leave_commit(
+    state: &State,
+    commit_id: ObjectId,
+    ends: BTreeMap<String, u64>,
+    ran: &[SessionKey],
+) -> Result<PathBuf> {
     let ran = ran.iter().map(ToString::to_string).collect();
     let link = Link { shiftlog: 1, commit: commit_id.to_string(), rewritten: Vec::new(), ran, ends };
-    pending::keep(state, &Pending::Link(link), b"").map(drop)
+    pending::keep(state, &Pending::Link(link), b"")
 }
 
 impl Recorder<'_> {
@@ -148,10 +153,15 @@ impl Recorder<'_> {
         let before = sessions.clone();
         sessions.extend(undiscovered(&self.state, self.repo.worktree(), &sessions));
         let ran = runners(&sessions);
+        if let Some(error) = self.hindrance() {
+            let path = leave_commit(&self.state, commit_id, ends(&sessions), &ran)?;
+            self.warn(kept_at(error, &path));
+            return Ok(());
+        }
         let ends = ends(&sessions);
         let mut outcome = self.link_commit(&[commit_id], &mut sessions, &ran, None, None);
         if outcome.as_ref().is_err_and(|error| error.kind() == Kind::Busy) {
-            outcome = leave_commit(&self.state, commit_id, ends, &ran);
+            outcome = leave_commit(&self.state, commit_id, ends, &ran).map(drop);
         }
         // Agents without hooks never say that a session begins, which is when the others are looked after.
         self.close_forgotten(&mut sessions, None);
@@ -161,6 +171,10 @@ impl Recorder<'_> {
 
     /// Writes down the sessions that are not as they were, and forgets those that no commit can need any more.
     pub(super) fn save_changed(&self, before: &[Live], sessions: &[Live]) -> Result<()> {
+        // Without our lock, another process may have changed it since it was read.
+        if self.hindrance().is_some() {
+            return Ok(());
+        }
         let now = Time::now().seconds;
         for (index, live) in sessions.iter().enumerate() {
             if live.is_over && now - live.seen > KEEP_SECS {
@@ -293,6 +307,10 @@ impl Recorder<'_> {
             self.state.log(&format!("{} {name}: the payload names no session", agent.name()));
             return Ok(());
         };
+        // Another process has our lock. The next hook of the session finds out what this one would have.
+        if self.hindrance().is_some() {
+            return Ok(());
+        }
         let key = SessionKey::new(agent.name(), session_id);
         let event = Event::of(payload.event().unwrap_or(name));
         let mut sessions = self.state.sessions();

@@ -20,7 +20,7 @@ use super::trace::Trace;
 use super::{Note, Reader, State, redaction};
 use crate::agent::{Agent, Found};
 use crate::archive::Archive;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository, Worktree};
 use crate::notes;
@@ -133,14 +133,17 @@ pub struct Done {
 ///
 /// A plan is only as good as what it was made from, so this is held from before [`plan`] until after [`carry_out`].
 /// `tell` is called once if it takes long.
-pub fn lock(repo: &Repository, tell: &mut dyn FnMut()) -> Lock {
+///
+/// # Errors
+///
+/// If there can be no lock.
+pub fn lock(repo: &Repository, tell: &mut dyn FnMut()) -> Result<Lock> {
     let state = State::new(&repo.common_dir());
     let mut has_told = false;
     loop {
-        let deadline = Instant::now() + PATIENCE;
-        let lock = state.lock_file("import.lock", deadline);
-        if Instant::now() < deadline {
-            return lock;
+        match state.lock_file("import.lock", Instant::now() + PATIENCE) {
+            Err(error) if error.kind() == Kind::Busy => {}
+            outcome => return outcome,
         }
         if !has_told {
             tell();
@@ -517,7 +520,7 @@ impl Recorder<'_> {
     /// Stores one session, and brings our own state up to date.
     fn import(&mut self, planned: &Planned) -> Result<Outcome> {
         // From the second look on, no hook comes in between.
-        let _lock = self.state.lock(Instant::now() + LOCK_TIMEOUT);
+        let _lock = self.state.lock(Instant::now() + LOCK_TIMEOUT)?;
         let before = self.state.session(&planned.key);
         if before != planned.live || self.has_changed(planned)? {
             return Ok(Outcome::Changed);

@@ -12,7 +12,7 @@ use super::capture::{Extent, MAX_LINE_BYTES, Reading, Redaction, Subject, Survey
 use super::pending::{self, Capture, Pending, Unredacted};
 use super::state::{Live, Lock, Mark, Open, Progress, stamp};
 use super::tombstone::Tombstones;
-use super::{Note, Record, State, redaction, replay, short_prompt};
+use super::{Note, Record, State, kept, redaction, replay, short_prompt};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -63,7 +63,9 @@ pub struct Recorder<'r> {
     purged: Tombstones,
     /// Whether something that was put aside earlier could not be stored: what comes later must wait behind it.
     is_blocked: bool,
-    lock: Lock,
+    lock: Option<Lock>,
+    /// Why there is no lock: then nothing is stored and our state is not changed.
+    hindrance: Option<Error>,
 }
 
 /// What to attach to a commit by hand.
@@ -118,7 +120,10 @@ impl<'r> Recorder<'r> {
     ) -> Self {
         let deadline = Instant::now() + time_limit;
         let state = State::new(&repo.common_dir());
-        let lock = state.lock(deadline);
+        let (lock, hindrance) = match repo.within_lock_wait(deadline, |until| state.lock(until)) {
+            Ok(lock) => (Some(lock), None),
+            Err(error) => (None, Some(error)),
+        };
         let mut recorder = Recorder {
             repo,
             archive: Archive::new(repo),
@@ -130,7 +135,17 @@ impl<'r> Recorder<'r> {
             purged: Tombstones::read(repo).unwrap_or_default(),
             is_blocked: false,
             lock,
+            hindrance,
         };
+        if let Some(error) = recorder.hindrance() {
+            // Who has something to store is told when that fails.
+            recorder.state.log(&format!("warning: {error}"));
+            return recorder;
+        }
+        match kept::rejoin(repo, notes_ref, deadline) {
+            Ok(joined) => joined.iter().for_each(|name| recorder.state.log(&format!("joined again what '{name}' had"))),
+            Err(error) => recorder.state.log(&format!("warning: {error}")),
+        }
         recorder.deadline = deadline.min(Instant::now() + pending_share);
         if let Err(error) = replay::store_pending(&mut recorder, leave) {
             recorder.is_blocked = true;
@@ -147,8 +162,13 @@ impl<'r> Recorder<'r> {
 
     /// Lets other hooks go on while long work is done; each write may take until `deadline`.
     pub(super) fn let_others_in(&mut self, deadline: Instant) {
-        self.lock = Lock::default();
+        (self.lock, self.hindrance) = (None, None);
         self.deadline = deadline;
+    }
+
+    /// Returns why nothing can be stored now, if our lock could not be had.
+    pub(super) fn hindrance(&self) -> Option<Error> {
+        self.hindrance.as_ref().map(|error| Error::new(error.kind(), error.to_string()))
     }
 
     /// Notes a failure in the log and in the report.
@@ -317,6 +337,9 @@ impl<'r> Recorder<'r> {
 
     /// Puts a stretch into the archive; returns what is to be recorded on its commits, if there are such.
     fn archive_stretch(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<Option<Record>> {
+        if let Some(error) = self.hindrance() {
+            return Err(error);
+        }
         if self.purged.bars(&stretch.key) {
             return Ok(None);
         }
@@ -635,6 +658,6 @@ fn hook_timeout(repo: &Repository) -> Duration {
     Duration::from_secs(seconds.unsigned_abs())
 }
 
-fn kept_at(error: Error, path: &Path) -> Error {
+pub(super) fn kept_at(error: Error, path: &Path) -> Error {
     error.hint(format!("the session is kept in '{}'; the next git shiftlog command stores it", path.display()))
 }

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
-use super::fsck::{Checked, Flaw, lost_records};
+use super::fsck::{Checked, Flaw, check, lost_records};
 use super::sync::{Level, Plan, Syncer};
 use super::tombstone::Tombstones;
-use super::{Note, Reader, Record, redaction};
+use super::{Note, Reader, Record, damage, redaction};
 use crate::agent;
 use crate::archive::{Archive, Header, hex};
 use crate::error::Result;
@@ -29,6 +29,21 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 ///
 /// If a ref cannot be written. A remote that cannot be reached is told as what was done.
 pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<Vec<String>> {
+    let damaged: Vec<&str> = checked
+        .problems
+        .iter()
+        .filter(|problem| problem.flaw == Flaw::DamagedRef)
+        .map(|problem| problem.subject.as_str())
+        .collect();
+    if !damaged.is_empty() {
+        let mut done = damage::mend(repo, notes_ref, &damaged, deadline())?;
+        // Until then nothing else could be checked.
+        let checked = check(repo, notes_ref)?;
+        if !checked.problems.iter().any(|problem| problem.flaw == Flaw::DamagedRef) {
+            done.extend(repair(repo, notes_ref, &checked)?);
+        }
+        return Ok(done);
+    }
     let mut done = Vec::new();
     let archive = Archive::new(repo);
     // What was removed for good stays away.

@@ -4,6 +4,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use super::capture::{Extent, Reading, Source};
+use super::hook::undiscovered;
 use super::pending::{self, Capture, Link, Pending};
 use super::recorder::{Leave, Recorder, Stretch};
 use super::state::{Live, Progress};
@@ -80,6 +81,7 @@ pub fn store_link(recorder: &mut Recorder<'_>, link: &Link, call: Option<&str>) 
     }
     let mut sessions = recorder.state.sessions();
     let before = sessions.clone();
+    sessions.extend(undiscovered(&recorder.state, recorder.repo.worktree(), &sessions));
     let ran: Vec<SessionKey> =
         sessions.iter().map(Live::key).filter(|key| link.ran.contains(&key.to_string())).collect();
     let outcome = recorder.link_commit(&commit_ids, &mut sessions, &ran, call, Some(&link.ends));

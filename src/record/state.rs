@@ -3,7 +3,6 @@
 //! All of it lives in `$GIT_COMMON_DIR/shiftlog`. Losing it costs duplicates that readers drop, never words.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -13,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::process::Process;
 use crate::agent;
 use crate::error::{Error, Result};
+use crate::git::private::{self, is_shared};
+pub use crate::git::private::{Lock, write as write_private};
 use crate::outside;
 use crate::transcript::SessionKey;
 
@@ -20,6 +21,8 @@ use crate::transcript::SessionKey;
 const MAX_LOG_BYTES: u64 = 1 << 20;
 /// So many sessions are remembered to have run elsewhere.
 const MAX_ELSEWHERE: usize = 1000;
+/// What a process has not finished writing by then, it never will.
+const UNFINISHED: Duration = Duration::from_secs(60 * 60);
 /// As long a system may take to tell one moment from the next.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
 
@@ -211,12 +214,6 @@ pub struct State {
     root: PathBuf,
 }
 
-/// Keeps other hooks of this repository out while it is held; the system releases it with the process.
-#[derive(Default)]
-pub struct Lock {
-    _file: Option<File>,
-}
-
 impl State {
     /// Returns the state of the repository with this common directory; nothing is created yet.
     pub fn new(common_dir: &Path) -> Self {
@@ -235,38 +232,35 @@ impl State {
 
     /// Says whether there is neither a live session nor anything pending. Costs two `readdir`s at most.
     pub fn is_idle(&self) -> bool {
-        let is_empty = |dir: PathBuf| std::fs::read_dir(dir).map_or(true, |mut entries| entries.next().is_none());
+        let is_whole = |entry: std::io::Result<std::fs::DirEntry>| entry.is_ok_and(|entry| !is_unfinished(&entry));
+        let is_empty = |dir: PathBuf| std::fs::read_dir(dir).map_or(true, |mut entries| !entries.any(is_whole));
         is_empty(self.root.join("live")) && is_empty(self.pending_dir())
     }
 
-    /// Waits for other hooks to finish, at most until `deadline`.
+    /// Waits for other processes that change our state, at most until `deadline`.
     ///
-    /// Two hooks at once are only wasteful, never wrong: refs move by compare-and-swap. So a lock that cannot be had
-    /// stops nobody.
-    pub fn lock(&self, deadline: Instant) -> Lock {
+    /// Refs move by compare-and-swap and need no lock. What is known of a session and what the archive has of it must
+    /// change together, so whoever does not get the lock changes neither.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Busy`](crate::error::Kind::Busy) when the deadline passes, another kind if there can be no lock; the message names the file.
+    pub fn lock(&self, deadline: Instant) -> Result<Lock> {
         self.lock_file("lock", deadline)
     }
 
     /// Does the same with a lock of another name, for what hooks need not wait for.
-    pub(super) fn lock_file(&self, name: &str, deadline: Instant) -> Lock {
-        let opened = create_dir(&self.root)
-            .and_then(|()| private().create(true).truncate(false).open(self.root.join(name)).map_err(Error::other_io));
-        let Ok(file) = opened else { return Lock { _file: None } };
-        while let Err(error) = file.try_lock() {
-            let is_held = matches!(error, std::fs::TryLockError::WouldBlock);
-            if !is_held || Instant::now() >= deadline {
-                return Lock { _file: None };
-            }
-            std::thread::sleep(Duration::from_millis(3));
-        }
-        Lock { _file: Some(file) }
+    ///
+    /// # Errors
+    ///
+    /// As [`State::lock`].
+    pub fn lock_file(&self, name: &str, deadline: Instant) -> Result<Lock> {
+        private::lock(&self.root.join(name), deadline)
     }
 
     /// Returns all sessions that are live, or over with words that no commit has; files that cannot be read are skipped.
     pub fn sessions(&self) -> Vec<Live> {
-        let entries = std::fs::read_dir(self.root.join("live")).into_iter().flatten().flatten();
-        let mut sessions: Vec<Live> =
-            entries.filter_map(|entry| serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()).collect();
+        let mut sessions = self.sessions_in("live");
         sessions.sort_by(|a, b| (&a.agent, &a.session).cmp(&(&b.agent, &b.session)));
         sessions
     }
@@ -274,13 +268,33 @@ impl State {
     /// Returns all sessions that are known, settled and imported ones too.
     pub fn all_sessions(&self) -> Vec<Live> {
         let mut sessions = self.sessions();
-        let entries =
-            ["settled", "imported"].into_iter().filter_map(|name| std::fs::read_dir(self.root.join(name)).ok());
-        let entries = entries.flatten().flatten();
-        sessions.extend(
-            entries.filter_map(|entry| serde_json::from_slice::<Live>(&std::fs::read(entry.path()).ok()?).ok()),
-        );
+        sessions.extend(["settled", "imported"].into_iter().flat_map(|name| self.sessions_in(name)));
         sessions
+    }
+
+    fn sessions_in(&self, directory: &str) -> Vec<Live> {
+        let entries = std::fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
+        // A process that was killed while it wrote leaves what looks like a second session.
+        let whole = entries.filter(|entry| !is_unfinished(entry));
+        whole.filter_map(|entry| serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()).collect()
+    }
+
+    /// Removes what processes left that were killed while they wrote, and closes our directory to others.
+    pub fn sweep(&self) {
+        for directory in ["", "live", "settled", "imported", "purged", "pending"] {
+            for entry in std::fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten() {
+                let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+                let age = written.and_then(|written| SystemTime::now().duration_since(written).ok());
+                if is_unfinished(&entry) && age.is_some_and(|age| age > UNFINISHED) {
+                    let _ = std::fs::remove_file(entry.path());
+                }
+            }
+        }
+        #[cfg(unix)]
+        if !is_shared(&self.root) {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+            let _ = std::fs::set_permissions(&self.root, mode);
+        }
     }
 
     /// Returns the sessions that are known to have run elsewhere than in a worktree.
@@ -354,8 +368,9 @@ impl State {
         let _ = std::fs::remove_file(self.file("live", key));
     }
 
-    /// Forgets the settled sessions that were written down before `seconds` (epoch).
+    /// Forgets the settled sessions that were written down before `seconds` (epoch), and sweeps.
     pub fn forget_settled(&self, seconds: i64) {
+        self.sweep();
         for entry in std::fs::read_dir(self.root.join("settled")).into_iter().flatten().flatten() {
             let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
             let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
@@ -376,44 +391,16 @@ impl State {
             let _ = std::fs::rename(&path, self.root.join("log.old"));
         }
         let line = format!("{} {}\n", crate::git::date::Time::now().to_rfc3339(), outside::line(line));
-        let _ = create_dir(&self.root);
-        let _ = private().create(true).append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
+        let _ = private::create_dir(&self.root);
+        let is_shared = is_shared(&self.root);
+        if let Ok(mut file) = private::options(is_shared).create(true).append(true).open(path) {
+            private::share(&file, is_shared);
+            let _ = file.write_all(line.as_bytes());
+        }
     }
 }
 
-impl Error {
-    fn other_io(error: std::io::Error) -> Self {
-        Error::new(crate::error::kind_of_io(&error), "cannot open the lock").because(error)
-    }
-}
-
-/// Returns options that create files for their owner alone: they repeat what was said.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-fn create_dir(path: &Path) -> Result<()> {
-    std::fs::create_dir_all(path).map_err(|error| Error::io("create", path, error))
-}
-
-/// Writes a file in one step: readers see the old one or the new one, never a part.
-///
-/// # Errors
-///
-/// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
-pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    create_dir(directory)?;
-    // tempfile makes files with mode 0600.
-    let mut file = tempfile::Builder::new()
-        .prefix(".tmp-")
-        .tempfile_in(directory)
-        .map_err(|error| Error::io("write", path, error))?;
-    file.write_all(bytes).map_err(|error| Error::io("write", path, error))?;
-    file.persist(path).map_err(|error| Error::io("write", path, error.error))?;
-    Ok(())
+/// Says whether a file is the beginning of another, which [`write_private`] had not finished.
+fn is_unfinished(entry: &std::fs::DirEntry) -> bool {
+    entry.file_name().to_string_lossy().starts_with('.')
 }

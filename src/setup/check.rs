@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{GIT_HOOKS, HOOK_PROGRAM, hook, hooks_dir, uses_config_hooks};
 use crate::agent::{self, HookFile, Shape};
+use crate::archive;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::notes;
@@ -87,8 +88,31 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
         let fix = "git config notes.rewriteMode concatenate";
         findings.push(Finding::new("notes.rewriteMode", Some(("'overwrite' loses notes on amend", fix))));
     }
+    findings.extend(forced_fetches(repo));
     findings.extend(leftovers(repo));
     Ok(findings)
+}
+
+/// Looks for refspecs by which a plain `git fetch` replaces our notes with a remote's.
+fn forced_fetches(repo: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for remote in repo.remotes() {
+        let key = format!("remote.{remote}.fetch");
+        for refspec in repo.config_strings(&key) {
+            let target =
+                refspec.strip_prefix('+').and_then(|refspec| refspec.split_once(':')).map(|(_, target)| target);
+            let replaces = |ref_name: &str| match target.and_then(|target| target.split_once('*')) {
+                Some((head, tail)) => ref_name.starts_with(head) && ref_name.ends_with(tail),
+                None => target == Some(ref_name),
+            };
+            if replaces(notes::DEFAULT_REF) || replaces(archive::REF) {
+                let fix = format!("git config --unset --fixed-value {key} '{refspec}'");
+                let subject = format!("{key} {refspec}");
+                findings.push(Finding::new(subject, Some(("a fetch replaces our notes or transcripts", &fix))));
+            }
+        }
+    }
+    findings
 }
 
 /// Says whether nothing is left to do for `init`.
@@ -122,7 +146,9 @@ fn leftovers(repo: &Repository) -> Vec<Finding> {
             .ok()
             .map(|time| SystemTime::now().duration_since(time).unwrap_or_default())
     };
-    for name in ["refs/notes/shiftlog.lock", "refs/shiftlog/sessions.lock", "packed-refs.lock"] {
+    let kept = ["refs/shiftlog/kept/notes/shiftlog.lock", "refs/shiftlog/kept/sessions.lock"];
+    for name in ["refs/notes/shiftlog.lock", "refs/shiftlog/sessions.lock", "packed-refs.lock"].into_iter().chain(kept)
+    {
         let path = common.join(name);
         if age(&path).is_some_and(|age| age > STALE_LOCK) {
             let fix = format!("rm '{}'", path.display());

@@ -85,32 +85,60 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 /// Writes a file in one step, through symbolic links, with the mode it had (or, for a new one, executable or not).
-/// Returns the directories that had to be made, outermost first.
+///
+/// Only one process at a time may do this to a file: the unfinished file has a name that [`sweep`] knows.
 ///
 /// # Errors
 ///
 /// If it cannot be written.
-pub fn write(path: &Path, bytes: &[u8], is_executable: bool) -> Result<Vec<PathBuf>> {
-    // A link may lead to where nothing is yet.
-    let linked = || Some(path.parent()?.join(fs::read_link(path).ok()?));
-    let target = path.canonicalize().ok().or_else(linked).unwrap_or_else(|| path.to_owned());
+pub fn write(path: &Path, bytes: &[u8], is_executable: bool) -> Result<()> {
+    let target = target(path);
     let fail = |error| Error::io("write", path, error);
-    let directory = target.parent().unwrap_or(Path::new("/"));
-    let mut made: Vec<PathBuf> = directory.ancestors().take_while(|dir| !dir.exists()).map(Path::to_owned).collect();
-    made.reverse();
-    fs::create_dir_all(directory).map_err(fail)?;
+    fs::create_dir_all(target.parent().unwrap_or(Path::new("/"))).map_err(fail)?;
     let permissions = match fs::metadata(&target) {
         Ok(metadata) => Some(metadata.permissions()),
         Err(_) => new_permissions(is_executable),
     };
-    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(fail)?;
-    file.write_all(bytes).map_err(fail)?;
-    file.as_file().sync_all().map_err(fail)?;
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions).map_err(fail)?;
+    sweep(path);
+    let unfinished = unfinished(&target);
+    let written = fs::OpenOptions::new().write(true).create_new(true).open(&unfinished).and_then(|mut file| {
+        file.write_all(bytes)?;
+        crate::git::fault_point("init-half-written");
+        file.sync_all()?;
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
+        fs::rename(&unfinished, &target)
+    });
+    if written.is_err() {
+        sweep(path);
     }
-    file.persist(&target).map_err(|error| fail(error.error))?;
-    Ok(made)
+    written.map_err(fail)
+}
+
+/// Removes what a process that was killed had written of a file.
+pub fn sweep(path: &Path) {
+    let _ = fs::remove_file(unfinished(&target(path)));
+}
+
+/// Returns the directories that must be made before a file can be written, outermost first.
+pub fn missing_directories(path: &Path) -> Vec<PathBuf> {
+    let target = target(path);
+    let above = target.ancestors().skip(1);
+    let mut missing: Vec<PathBuf> = above.take_while(|dir| !dir.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    missing
+}
+
+/// Returns the file that is written for `path`: where a symbolic link leads, even if nothing is there yet.
+fn target(path: &Path) -> PathBuf {
+    let linked = || Some(path.parent()?.join(fs::read_link(path).ok()?));
+    path.canonicalize().ok().or_else(linked).unwrap_or_else(|| path.to_owned())
+}
+
+fn unfinished(target: &Path) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    target.with_file_name(format!(".{name}.shiftlog-new"))
 }
 
 /// Returns the mode of a new file: what the umask leaves.

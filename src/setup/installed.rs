@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{self, Splice};
 use crate::error::{Error, Result};
+use crate::git::private;
 
 /// The file `$GIT_COMMON_DIR/shiftlog/installed`.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -71,7 +72,28 @@ impl Installed {
         }
         let mut bytes = serde_json::to_vec_pretty(self).map_err(|error| Error::other("cannot write").because(error))?;
         bytes.push(b'\n');
-        file::write(&path, &bytes, false).map(drop)
+        private::write(&path, &bytes)
+    }
+
+    /// Adds what is about to be done to a file. What was known of it stays until [`Installed::keep_newest`]: either can be
+    /// true after a crash.
+    pub fn add_file(&mut self, file: EditedFile) {
+        for directory in file::missing_directories(&file.path) {
+            if !self.directories.contains(&directory) {
+                self.directories.push(directory);
+            }
+        }
+        self.files.push(file);
+    }
+
+    /// Forgets what was known of a file before it was edited last.
+    pub fn keep_newest(&mut self, path: &Path) {
+        let newest = self.files.iter().rposition(|file| file.path == path);
+        let mut index = 0;
+        self.files.retain(|file| {
+            index += 1;
+            file.path != path || Some(index - 1) == newest
+        });
     }
 
     /// Returns what is known of a file.
@@ -81,7 +103,8 @@ impl Installed {
 
     /// Returns what a file was before we edited it, if nobody has edited it since.
     pub fn original(&self, path: &Path, current: &[u8]) -> Option<Original> {
-        let known = self.file(path).filter(|known| known.after == file::digest(current))?;
+        let digest = file::digest(current);
+        let known = self.files.iter().find(|file| file.path == path && file.after == digest)?;
         if known.is_new {
             return Some(Original::Absent);
         }

@@ -1,12 +1,16 @@
 //! Steps to take, which can be shown before they are taken.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::installed::{EditedFile, Installed, Original};
 use super::{client, file, hook, toml};
 use crate::agent;
-use crate::error::{Error, Result};
-use crate::git::Repository;
+use crate::error::{Error, Kind, Result};
+use crate::git::{Repository, fault_point, private};
+
+/// How long another process that changes the set-up is waited for.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a file is, and so how our part is taken out of it after the user has edited it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -271,14 +275,20 @@ impl Plan {
         self.steps.extend(ours.into_iter().map(|(key, value)| Step::RemoveConfig { key, value }));
     }
 
-    /// Takes the steps, and writes down each one that can be taken back.
+    /// Takes the steps. Each one that can be taken back is written down before it is taken, so that a process that is killed
+    /// leaves nothing that is not known.
     ///
     /// # Errors
     ///
-    /// If a step fails; those before it are done and written down.
+    /// If a step fails; those before it are done and written down. [`Kind::Busy`] if another process changes the set-up.
     pub fn carry_out(mut self, repo: &Repository) -> Result<()> {
+        let _lock = private::lock(&self.common_dir.join("shiftlog/init.lock"), Instant::now() + LOCK_TIMEOUT)?;
+        if Installed::read(&self.common_dir)? != self.installed {
+            return Err(Error::new(Kind::Busy, "another process has changed the set-up meanwhile"));
+        }
+        self.installed.files.iter().for_each(|edited| file::sweep(&edited.path));
         let steps = std::mem::take(&mut self.steps);
-        let outcome = steps.iter().try_for_each(|step| self.take(repo, step));
+        let outcome = steps.iter().enumerate().try_for_each(|(number, step)| self.take(repo, number, step));
         if self.is_removal && outcome.is_ok() {
             for directory in self.installed.directories.drain(..).rev() {
                 // Only if it is empty: what the user put there since stays.
@@ -290,44 +300,51 @@ impl Plan {
         outcome
     }
 
-    fn take(&mut self, repo: &Repository, step: &Step) -> Result<()> {
+    fn take(&mut self, repo: &Repository, number: usize, step: &Step) -> Result<()> {
+        self.write_down(step)?;
+        fault_point(&format!("init-{number}-planned"));
         match step {
-            Step::Write { path, before, after, kind, is_restore } => {
+            Step::Write { path, after, kind, .. } => {
                 let is_executable = matches!(kind, FileKind::Hook | FileKind::Own { is_executable: true });
-                let made = file::write(path, after, is_executable)?;
-                if *is_restore {
-                    self.installed.files.retain(|file| file.path != *path);
-                    return Ok(());
-                }
-                self.installed.directories.extend(made);
+                file::write(path, after, is_executable)?;
+            }
+            Step::Clean { path, after } => file::write(path, after, false)?,
+            Step::Remove { path } => std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))?,
+            Step::AddConfig { key, value } => repo.config_add(key, value)?,
+            // Somebody may have removed it by hand; then there is nothing left to do.
+            Step::RemoveConfig { key, value } => drop(repo.config_remove(key, value)),
+        }
+        fault_point(&format!("init-{number}-done"));
+        match step {
+            Step::Write { path, is_restore: true, .. } | Step::Remove { path } => {
+                self.installed.files.retain(|file| file.path != *path);
+            }
+            Step::Write { path, .. } => self.installed.keep_newest(path),
+            Step::RemoveConfig { key, value } => self.installed.config.retain(|(k, v)| k != key || v != value),
+            Step::Clean { .. } | Step::AddConfig { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Writes down what a step is about to add.
+    fn write_down(&mut self, step: &Step) -> Result<()> {
+        match step {
+            Step::Write { path, before, after, is_restore: false, .. } => {
                 let (is_new, splices) = match before {
                     Original::Absent => (true, Vec::new()),
                     Original::Bytes(before) => (false, file::splices(before, after)),
                 };
-                self.installed.files.retain(|file| file.path != *path);
-                self.installed.files.push(EditedFile {
-                    path: path.clone(),
-                    is_new,
-                    after: file::digest(after),
-                    splices,
-                });
-            }
-            Step::Clean { path, after } => drop(file::write(path, after, false)?),
-            Step::Remove { path } => {
-                std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))?;
-                self.installed.files.retain(|file| file.path != *path);
+                self.installed.add_file(EditedFile { path: path.clone(), is_new, after: file::digest(after), splices });
             }
             Step::AddConfig { key, value } => {
-                repo.config_add(key, value)?;
-                self.installed.config.push((key.clone(), value.clone()));
+                let added = (key.clone(), value.clone());
+                if !self.installed.config.contains(&added) {
+                    self.installed.config.push(added);
+                }
             }
-            Step::RemoveConfig { key, value } => {
-                // Somebody may have removed it by hand; then there is nothing left to do.
-                let _ = repo.config_remove(key, value);
-                self.installed.config.retain(|(k, v)| k != key || v != value);
-            }
+            _ => {}
         }
-        Ok(())
+        self.installed.write(&self.common_dir)
     }
 }
 

@@ -20,10 +20,10 @@ fn moment(minute: u32) -> String {
 }
 
 /// A session that ran before anything was set up, in the agent's own store.
-struct Past<'s>(Session<'s>);
+pub struct Past<'s>(Session<'s>);
 
 impl<'s> Past<'s> {
-    fn new(scratch: &'s Scratch, id: &str) -> Self {
+    pub fn new(scratch: &'s Scratch, id: &str) -> Self {
         Self::in_directory(scratch, id, &scratch.top)
     }
 
@@ -34,7 +34,7 @@ impl<'s> Past<'s> {
     }
 
     /// Lets something happen at a minute of the day.
-    fn at(&self, minute: u32, act: impl FnOnce(&Session<'_>)) -> &Self {
+    pub fn at(&self, minute: u32, act: impl FnOnce(&Session<'_>)) -> &Self {
         let before = fs::read(&self.0.transcript).unwrap_or_default();
         act(&self.0);
         let after = fs::read_to_string(&self.0.transcript).unwrap();
@@ -44,7 +44,7 @@ impl<'s> Past<'s> {
     }
 
     /// The agent commits everything, and Git tells it the id.
-    fn commits(&self, minute: u32, message: &str) -> String {
+    pub fn commits(&self, minute: u32, message: &str) -> String {
         self.commits_as(minute, message, &["-m", message], None)
     }
 
@@ -60,7 +60,7 @@ impl<'s> Past<'s> {
         commit
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.0.text()
     }
 }

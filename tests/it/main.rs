@@ -4,12 +4,14 @@
 
 mod agents;
 mod commands;
+mod damage;
 mod documents;
 mod earlier;
 mod fixtures;
 mod hostile;
 mod importing;
 mod integrity;
+mod kills;
 mod mcp;
 mod migrating;
 mod model;

@@ -35,7 +35,7 @@ fn migrate(scratch: &Scratch, options: &[&str]) -> Ran {
 }
 
 /// Makes commits, and for each a document of the whole session so far. Returns them with the transcripts.
-fn one_session(scratch: &Scratch, notes_ref: &str, commits: usize) -> Vec<(String, String)> {
+pub fn one_session(scratch: &Scratch, notes_ref: &str, commits: usize) -> Vec<(String, String)> {
     let mut made = Vec::new();
     for number in 1..=commits {
         let commit = scratch.commit("a.txt", &format!("{number}\n"), &format!("change {number}"));
@@ -258,6 +258,7 @@ fn a_backup_is_never_overwritten() {
     assert_eq!(scratch.id("refs/shiftlog/backup/notes/shiftlog-2"), old);
     // One that names the same commit is good as it is.
     scratch.git(["update-ref", "refs/notes/shiftlog", &old]).ok();
+    scratch.git(["update-ref", "-d", "refs/shiftlog/kept/notes/shiftlog"]).ok();
     migrate(&scratch, &[]).ok();
     assert_eq!(scratch.git(["for-each-ref", "--format=%(refname)", "refs/shiftlog/backup"]).ok().lines().count(), 2);
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::{Scratch, bin_dir};
 
 /// Every file of a tree that setting up could touch, with its bytes and mode.
-fn files(scratch: &Scratch) -> BTreeMap<String, (Vec<u8>, u32)> {
+pub fn files(scratch: &Scratch) -> BTreeMap<String, (Vec<u8>, u32)> {
     fn walk(dir: &Path, top: &Path, found: &mut BTreeMap<String, (Vec<u8>, u32)>) {
         for entry in fs::read_dir(dir).unwrap().flatten() {
             let path = entry.path();
@@ -88,6 +88,64 @@ fn what_was_there_comes_back_byte_for_byte() {
             "{settings:?}"
         );
         assert_eq!(restored, before);
+    }
+}
+
+#[test]
+fn deinit_undoes_exactly_what_a_killed_init_has_done() {
+    // A repository with files of the user's own, set up once already for another agent or not at all.
+    for is_set_up in [false, true] {
+        let mut killed = 0;
+        for number in 0.. {
+            let mut was_killed = false;
+            for point in ["planned", "done"] {
+                let scratch = Scratch::new();
+                scratch.write(".claude/settings.local.json", SETTINGS);
+                scratch.git(["config", "notes.rewriteRef", "refs/notes/commits"]).ok();
+                executable(&scratch.top.join(".git/hooks/post-commit"), "#!/bin/bash\necho mine >>ran\nexit 0");
+                let before = files(&scratch);
+                if is_set_up {
+                    scratch.shiftlog("init", ["--agent=gemini", "-q"]).ok();
+                }
+                let mut init = scratch.command("git", &scratch.top);
+                init.env("SHIFTLOG_FAULT", format!("init-{number}-{point}"));
+                init.args(["shiftlog", "init", "--agent=claude", "--agent=cursor", "--mcp", "-q"]);
+                if init.output().unwrap().status.success() {
+                    continue;
+                }
+                was_killed = true;
+                killed += 1;
+                let after_kill = files(&scratch);
+                scratch.shiftlog("deinit", ["-q"]).ok();
+                assert_eq!(files(&scratch), before, "{number}-{point}");
+                assert_eq!(scratch.shiftlog("deinit", [""; 0]).ok(), "nothing to do\n", "{number}-{point}");
+                drop(after_kill);
+            }
+            if !was_killed {
+                break;
+            }
+        }
+        assert!(killed >= 8, "init has more steps than were tried: {killed}");
+    }
+}
+
+#[test]
+fn a_killed_init_or_deinit_is_finished_by_the_next() {
+    for number in 0..6 {
+        let scratch = Scratch::new();
+        scratch.write(".claude/settings.local.json", SETTINGS);
+        let before = files(&scratch);
+        for command in ["init", "deinit"] {
+            for point in [format!("init-{number}-done"), "init-half-written".to_owned()] {
+                let mut program = scratch.command("git", &scratch.top);
+                program.env("SHIFTLOG_FAULT", &point).args(["shiftlog", command, "-q"]);
+                assert!(!program.output().unwrap().status.success() || command == "deinit", "{point}");
+            }
+            scratch.shiftlog(command, ["-q"]).ok();
+            let left: Vec<String> = files(&scratch).into_keys().filter(|name| name.contains("shiftlog-new")).collect();
+            assert_eq!(left, [""; 0], "{command}: {number}");
+        }
+        assert_eq!(files(&scratch), before, "{number}");
     }
 }
 

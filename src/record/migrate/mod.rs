@@ -118,7 +118,11 @@ impl Plan {
 
 /// Waits until no other process of this repository migrates, and keeps others out while it is held. Calls `tell` if that
 /// takes more than a second.
-pub fn lock(repo: &Repository, tell: impl FnOnce() + Send) -> Lock {
+///
+/// # Errors
+///
+/// If there can be no lock, or another process does not give it back.
+pub fn lock(repo: &Repository, tell: impl FnOnce() + Send) -> Result<Lock> {
     let state = State::new(&repo.common_dir());
     std::thread::scope(|scope| {
         let (held, waiting) = std::sync::mpsc::channel::<()>();

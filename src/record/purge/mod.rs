@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::pending::{self, Pending};
 use super::state::{Mark, Progress, write_private};
 use super::tombstone::{self, Tombstones};
-use super::{Earlier, Note, Record, State, Unit, sync};
+use super::{Earlier, Note, Record, State, Unit, kept, sync};
 use crate::agent::{self, Agent};
 use crate::archive::{self, Archive, Header, hex};
 use crate::error::{Error, Result};
@@ -257,6 +257,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<Purg
     plan.marks.write(repo, deadline())?;
     crate::git::fault_point("purge-marked");
     rewrite_refs(repo, notes_ref, plan)?;
+    kept::forget(repo, notes_ref, deadline())?;
     for name in repo.ref_names("refs/shiftlog/remotes/") {
         if let Some(remote) =
             name.split('/').nth(3).filter(|remote| !purged.remotes.iter().any(|known| known == remote))

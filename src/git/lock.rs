@@ -1,0 +1,95 @@
+//! Waiting for the locks of refs, as long as Git would wait, and in a hook only briefly.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::Repository;
+use crate::error::{Error, Kind};
+
+/// How long Git waits for the lock of one ref unless `core.filesRefLockTimeout` says otherwise.
+const REF_TIMEOUT_MILLIS: i64 = 100;
+/// How long Git waits for `packed-refs.lock` unless `core.packedRefsTimeout` says otherwise.
+const PACKED_REFS_TIMEOUT_MILLIS: i64 = 1000;
+
+/// A lock file that is there. Another process that takes the same lock makes another file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Held {
+    path: PathBuf,
+    made: Option<SystemTime>,
+    /// How long to wait for it; `None` for as long as the caller may.
+    timeout: Option<Duration>,
+}
+
+/// A wait for locks, one after the other.
+#[derive(Default)]
+pub(super) struct Waiting {
+    held: Option<(Held, Instant)>,
+}
+
+impl Waiting {
+    /// Looks at the locks of `ref_names` after an attempt that failed. Returns the error to give up with if one of them
+    /// has been there for too long.
+    pub fn look(&mut self, repo: &Repository, ref_names: &[String], is_over: bool) -> Option<Error> {
+        let held = repo.held_lock(ref_names)?;
+        let since = match self.held.take() {
+            Some((known, since)) if known == held => since,
+            _ => Instant::now(),
+        };
+        let has_waited = held.timeout.is_some_and(|timeout| since.elapsed() >= timeout);
+        let is_spent = repo.lock_wait.get().is_some_and(|left| left.is_zero());
+        let error = (is_over || has_waited || is_spent).then(|| held.error());
+        self.held = Some((held, since));
+        error
+    }
+
+    /// Sleeps before the next attempt.
+    pub fn pause(&self, repo: &Repository, attempt: u32) {
+        match self.held {
+            // A lock is held for about a millisecond.
+            Some(_) => repo.within_lock_wait(Instant::now() + super::backoff(attempt.min(3)), |until| {
+                std::thread::sleep(until.saturating_duration_since(Instant::now()));
+            }),
+            None => std::thread::sleep(super::backoff(attempt)),
+        }
+    }
+}
+
+impl Held {
+    fn error(&self) -> Error {
+        let path = self.path.display();
+        Error::new(Kind::Busy, format!("the lock '{path}' is there"))
+            .hint(format!("if no git process is running, remove it: rm '{path}'"))
+    }
+}
+
+impl Repository {
+    /// Limits how long all waits for locks together may take, in this process.
+    pub fn limit_lock_waits(&self, total: Duration) {
+        self.lock_wait.set(Some(total));
+    }
+
+    /// Runs `wait`, which waits for a lock at most until the moment it gets: `deadline`, or earlier where the time for
+    /// waits is limited.
+    pub fn within_lock_wait<T>(&self, deadline: Instant, wait: impl FnOnce(Instant) -> T) -> T {
+        let Some(left) = self.lock_wait.get() else { return wait(deadline) };
+        let started = Instant::now();
+        let outcome = wait(deadline.min(started + left));
+        self.lock_wait.set(Some(left.saturating_sub(started.elapsed())));
+        outcome
+    }
+
+    /// Returns the lock that stands in the way of a change of these refs, if there is one.
+    fn held_lock(&self, ref_names: &[String]) -> Option<Held> {
+        let timeout = |key: &str, default: i64| {
+            // Git waits for ever if it is negative.
+            u64::try_from(self.config_integer(key).unwrap_or(default)).ok().map(Duration::from_millis)
+        };
+        let held = |name: &str, key: &str, default: i64| {
+            let path = self.common_dir().join(format!("{name}.lock"));
+            let metadata = path.symlink_metadata().ok()?;
+            Some(Held { path, made: metadata.modified().ok(), timeout: timeout(key, default) })
+        };
+        let of_refs = ref_names.iter().find_map(|name| held(name, "core.filesRefLockTimeout", REF_TIMEOUT_MILLIS));
+        of_refs.or_else(|| held("packed-refs", "core.packedRefsTimeout", PACKED_REFS_TIMEOUT_MILLIS))
+    }
+}

@@ -1,0 +1,115 @@
+//! Files of our own in the repository's directory: for their owner alone, or for the group that shares the repository.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Kind, Result};
+
+/// Keeps other processes of ours out while it is held; the system releases it with the process.
+pub struct Lock {
+    _file: File,
+}
+
+/// Takes the lock that is the file `path`, which is made if it is not there. Waits at most until `deadline`.
+///
+/// # Errors
+///
+/// [`Kind::Busy`] when the deadline passes, another kind if there can be no lock; the message names the file.
+pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    create_dir(directory)?;
+    let is_shared = is_shared(directory);
+    let opened = options(is_shared).create(true).truncate(false).open(path);
+    let file = opened.map_err(|error| Error::io("open", path, error))?;
+    share(&file, is_shared);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Lock { _file: file }),
+            Err(std::fs::TryLockError::Error(error)) => return Err(Error::io("lock", path, error)),
+            Err(std::fs::TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                return Err(Error::new(Kind::Busy, format!("another process holds the lock '{}'", path.display())));
+            }
+            Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(3)),
+        }
+    }
+}
+
+/// Says whether a directory belongs to a group that shares the repository: `git init --shared` makes new files in it
+/// belong to the group, and lets the group write.
+pub fn is_shared(directory: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        directory.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o2020 == 0o2020)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = directory;
+        false
+    }
+}
+
+/// Returns options that create files for their owner alone, or for those who share the repository: they repeat what was
+/// said.
+pub fn options(is_shared: bool) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, if is_shared { 0o660 } else { 0o600 });
+    options
+}
+
+/// Lets the group write a file of a shared repository, whatever the umask says. Only its owner can.
+pub fn share(file: &File, is_shared: bool) {
+    #[cfg(unix)]
+    if is_shared {
+        let _ = file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o660));
+    }
+    #[cfg(not(unix))]
+    let _ = (file, is_shared);
+}
+
+/// Makes a directory, with those above it, that is as open to the group as the one above it, and to nobody else.
+///
+/// # Errors
+///
+/// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
+pub fn create_dir(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let fail = |error| Error::io("create", path, error);
+    let above = path.parent().unwrap_or(Path::new("/"));
+    create_dir(above)?;
+    match std::fs::create_dir(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => return Ok(()),
+        made => made.map_err(fail)?,
+    }
+    #[cfg(unix)]
+    {
+        let mode = if is_shared(above) { 0o2770 } else { 0o700 };
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// Writes a file in one step: readers see the old one or the new one, never a part.
+///
+/// # Errors
+///
+/// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    create_dir(directory)?;
+    // tempfile makes files with mode 0600.
+    let mut file = tempfile::Builder::new()
+        .prefix(".tmp-")
+        .tempfile_in(directory)
+        .map_err(|error| Error::io("write", path, error))?;
+    share(file.as_file(), is_shared(directory));
+    file.write_all(bytes).map_err(|error| Error::io("write", path, error))?;
+    file.persist(path).map_err(|error| Error::io("write", path, error.error))?;
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! Whether what a ref names is all there, and going back to what is.
+
+use std::collections::HashSet;
+
+use bstr::ByteSlice as _;
+
+use super::{ObjectId, Order, Range, Repository, git, gix_error};
+use crate::error::{Error, Kind, Result};
+
+impl Repository {
+    /// Checks that a commit, its trees and the commits of its history can be read. Blobs, and trees of the history, are
+    /// not looked at.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be read.
+    pub fn check_whole(&self, commit_id: ObjectId) -> Result<()> {
+        self.check_trees(self.commit(commit_id)?.tree_id)?;
+        let range = Range { tips: vec![commit_id], hidden: Vec::new() };
+        for step in self.walk(&range, Order::AsFound)? {
+            step?;
+        }
+        Ok(())
+    }
+
+    /// Checks that a tree and the trees below it can be read.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be read.
+    pub fn check_trees(&self, tree_id: ObjectId) -> Result<()> {
+        let (mut trees, mut seen) = (vec![tree_id], HashSet::new());
+        while let Some(tree_id) = trees.pop() {
+            if !seen.insert(tree_id) {
+                continue;
+            }
+            let action = || format!("cannot read tree '{tree_id}'");
+            let tree = self.gix().find_tree(tree_id).map_err(|error| gix_error(action(), &error))?;
+            for entry in gix::objs::TreeRefIter::from_bytes(&tree.data, tree_id.kind()) {
+                let entry = entry.map_err(|_| Error::new(Kind::Corrupt, action()))?;
+                trees.extend(entry.mode.is_tree().then(|| entry.oid.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns where a ref has been, newest first, though it may be damaged.
+    pub fn former_tips(&self, ref_name: &str) -> Vec<ObjectId> {
+        let log = std::fs::read(self.common_dir().join("logs").join(ref_name)).unwrap_or_default();
+        let ids = |line: &[u8]| {
+            let mut ids = line.fields().map(|field| self.parse_id(&field.to_str_lossy()));
+            let (old, new) = (ids.next().flatten(), ids.next().flatten());
+            [new, old].into_iter().flatten().filter(|id| !id.is_null()).collect::<Vec<ObjectId>>()
+        };
+        let lines: Vec<&[u8]> = log.lines().collect();
+        let mut tips: Vec<ObjectId> = lines.into_iter().rev().flat_map(ids).collect();
+        // A tip whose tree is gone still names its parents.
+        let mut next = self.ref_targets(ref_name).into_iter().find(|(name, _)| name == ref_name).map(|(_, id)| id);
+        while let Some(commit) = next.and_then(|id| self.commit(id).ok()) {
+            next = commit.parent_ids.first().copied();
+            tips.extend(&commit.parent_ids);
+        }
+        tips
+    }
+
+    /// Points a damaged ref at a commit, or removes it.
+    ///
+    /// # Errors
+    ///
+    /// What Git says.
+    pub fn reset_ref(&self, ref_name: &str, commit_id: Option<ObjectId>) -> Result<()> {
+        let reset = || match commit_id {
+            Some(id) => git(["update-ref", "-m", "shiftlog: back to the last whole state", ref_name, &id.to_string()])
+                .repository(self)
+                .capture(),
+            None => git(["update-ref", "-d", ref_name]).repository(self).capture(),
+        };
+        if reset().is_ok() && self.ref_targets(ref_name).first().map(|(_, id)| *id) == commit_id {
+            return Ok(());
+        }
+        // Git changes no ref whose file has no id in it: a power cut leaves an empty one.
+        let file = self.common_dir().join(ref_name);
+        std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
+        match commit_id {
+            Some(_) => reset().map(drop),
+            None => Ok(()),
+        }
+    }
+}

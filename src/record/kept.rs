@@ -1,0 +1,85 @@
+//! Joining again what a rewrite of history or a forced fetch has taken from our refs.
+//!
+//! Read [`rejoin`]. That something is lost is told by `git`, which keeps a second ref for each of ours.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use super::Note;
+use super::tombstone::{self, Tombstones};
+use crate::archive::{self, Archive};
+use crate::error::Result;
+use crate::git::{KEPT_PREFIX, ObjectId, Repository};
+use crate::notes;
+
+/// Joins to our refs what they had after our last write and were not meant to lose. Returns the refs that moved.
+///
+/// What was removed for good stays away. Costs a look at six refs where nothing was lost.
+///
+/// # Errors
+///
+/// If a ref is damaged or cannot be written.
+pub fn rejoin(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<Vec<String>> {
+    let mut joined = Vec::new();
+    // The marks first: they bar what the others may have.
+    for name in [tombstone::REF, archive::REF, notes_ref] {
+        if repo.lost_tree(name)?.is_none() {
+            continue;
+        }
+        let purged = Tombstones::read(repo)?;
+        let has_moved = if name == notes_ref {
+            notes::rejoin(repo, name, deadline, |ours, kept| {
+                let mut kept = Note::parse(kept);
+                purged.apply(repo, &mut kept);
+                let mut note = Note::parse(ours.unwrap_or_default());
+                note.merge(&kept);
+                note.to_bytes()
+            })?
+        } else {
+            rejoin_paths(repo, name, deadline, &purged)?
+        };
+        joined.extend(has_moved.then(|| name.to_owned()));
+    }
+    Ok(joined)
+}
+
+/// Joins the paths of the lost tree of a ref: segments, or marks.
+fn rejoin_paths(repo: &Repository, ref_name: &str, deadline: Instant, purged: &Tombstones) -> Result<bool> {
+    let archive = Archive::new(repo);
+    let is_barred = |path: &str, id: ObjectId| {
+        let is_session_barred = || archive::session_of_path(path).is_some_and(|session| purged.bars(&session));
+        ref_name == archive::REF && (purged.segments.contains_key(&id) || is_session_barred())
+    };
+    repo.rejoin_ref(ref_name, "shiftlog: join what was lost\n", deadline, |tip, lost| {
+        let root = tip.map_or(repo.empty_tree_id(), |tip| tip.tree_id);
+        let there: HashSet<String> = archive.listing_of(root)?.into_iter().map(|(path, _)| path).collect();
+        let mut new = archive.listing_of(lost)?;
+        new.retain(|(path, id)| !there.contains(path) && !is_barred(path, *id));
+        archive.edited(root, new, &[])
+    })
+}
+
+/// Keeps what our refs have now, where nothing is kept yet: repositories of earlier versions.
+///
+/// # Errors
+///
+/// If a ref is damaged or cannot be written.
+pub fn keep(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<()> {
+    let is_new = |name: &&str| !repo.is_kept(name);
+    [tombstone::REF, archive::REF, notes_ref]
+        .iter()
+        .filter(|name| is_new(name))
+        .try_for_each(|name| repo.keep_ref(name, deadline))
+}
+
+/// Keeps what our refs have now and nothing else: what was removed for good must not stay reachable.
+///
+/// # Errors
+///
+/// If a ref cannot be written.
+pub(super) fn forget(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<()> {
+    for name in repo.ref_names(KEPT_PREFIX) {
+        repo.delete_ref(&name)?;
+    }
+    keep(repo, notes_ref, deadline)
+}
