@@ -26,17 +26,23 @@ pub struct ReflogEntry {
 }
 
 impl ReflogEntry {
+    /// Returns what Git did, such as `commit (amend)`: the message up to the commit's subject, which may be empty.
+    fn action(&self) -> &[u8] {
+        // Of a message without a subject Git leaves the colon, and not the space behind it.
+        let action = self.message.split_str(": ").next().unwrap_or_default();
+        action.strip_suffix(b":").unwrap_or(action)
+    }
+
     /// Says whether a plain `git commit` made this entry: a new commit or an amended one, but no merge, cherry-pick,
     /// revert or rebase step.
     pub fn is_new_work(&self) -> bool {
-        [&b"commit: "[..], b"commit (initial): ", b"commit (amend): "].iter().any(|head| self.message.starts_with(head))
+        [&b"commit"[..], b"commit (initial)", b"commit (amend)"].contains(&self.action())
     }
 
     /// Says whether this entry is of a commit that was made from older ones: a step of a rebase, a cherry-pick, a revert,
     /// a mailed patch. What only moved HEAD to a commit that was there says nothing about it.
     pub fn is_old_work(&self) -> bool {
-        // What comes before the colon is Git's; the subject behind it can say anything.
-        let action = self.message.split_str(": ").next().unwrap_or_default();
+        let action = self.action();
         let steps = [&b"pick)"[..], b"(reword)", b"(squash)", b"(fixup)", b"(edit)", b"(continue)", b"(merge)"];
         let is_step = steps.iter().any(|step| action.ends_with(step));
         let others = [&b"rebase"[..], b"cherry-pick", b"revert", b"am", b"commit (cherry-pick)", b"commit (merge)"];
@@ -80,5 +86,29 @@ impl Repository {
     /// Says whether a rebase, cherry-pick, revert, merge, `am` or bisect is under way in this worktree.
     pub fn is_mid_operation(&self) -> bool {
         self.gix().state().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(message: &str) -> ReflogEntry {
+        let null = ObjectId::null(gix::hash::Kind::Sha1);
+        ReflogEntry { old_id: null, new_id: null, message: message.into() }
+    }
+
+    #[test]
+    fn a_commit_without_a_subject_is_what_it_would_be_with_one() {
+        for action in ["commit", "commit (initial)", "commit (amend)"] {
+            for message in [format!("{action}:"), format!("{action}: rebase (pick): x")] {
+                assert!(entry(&message).is_new_work() && !entry(&message).is_old_work(), "{message}");
+            }
+        }
+        for action in ["cherry-pick", "revert", "am", "commit (merge)", "rebase (pick)", "pull --rebase x:8 (pick)"] {
+            for message in [format!("{action}:"), format!("{action}: commit: x")] {
+                assert!(!entry(&message).is_new_work() && entry(&message).is_old_work(), "{message}");
+            }
+        }
     }
 }
