@@ -32,7 +32,8 @@ pub struct Change {
 /// Returns the positions of the sessions to record on the commit.
 ///
 /// Those that ran the commit, and those that edited a path which it changes. If there is none, the only session with
-/// a prompt since the parent commit in this worktree; if there are several, nobody can tell and none is recorded.
+/// a prompt since the parent commit in this worktree, unless its edits say that it worked on something else; if there
+/// are several with such a prompt, nobody can tell and none is recorded.
 pub fn choose(change: &Change, sessions: &[Evidence<'_>]) -> Vec<usize> {
     let changed: HashSet<&Path> = change.paths.iter().filter_map(|path| path.to_path().ok()).collect();
     let qualifies = |session: &Evidence<'_>| session.has_run_it || edits_a_changed_path(change, &changed, session);
@@ -45,7 +46,11 @@ pub fn choose(change: &Change, sessions: &[Evidence<'_>]) -> Vec<usize> {
         session.is_in_worktree && session.tally.turns > 0 && is_recent
     };
     let prompted: Vec<usize> = sessions.iter().enumerate().filter(|(_, s)| is_prompted(s)).map(|(i, _)| i).collect();
-    if prompted.len() == 1 { prompted } else { Vec::new() }
+    // The edits of a session that is here are of files that the commit leaves alone: its own commit is still to come.
+    match prompted[..] {
+        [only] if sessions[only].tally.edited_paths.is_empty() => prompted,
+        _ => Vec::new(),
+    }
 }
 
 fn edits_a_changed_path(change: &Change, changed: &HashSet<&Path>, session: &Evidence<'_>) -> bool {
@@ -121,5 +126,14 @@ mod tests {
         assert_eq!(chosen(&[bystander.clone(), (false, false, tally(&[], Some(200)))]), [0]);
         assert_eq!(chosen(&[bystander.clone(), bystander]), Vec::<usize>::new(), "nobody can tell");
         assert_eq!(chosen(&[(false, true, tally(&[], Some(50)))]), Vec::<usize>::new(), "before the parent commit");
+    }
+
+    #[test]
+    fn a_session_that_edited_other_files_does_not_count_for_want_of_a_better_one() {
+        for path in ["/repo/src/c.rs", "src/c.rs", "/elsewhere/b"] {
+            assert_eq!(chosen(&[(false, true, tally(&[path], Some(200)))]), Vec::<usize>::new(), "{path}");
+        }
+        let (worker, talker) = ((false, true, tally(&["c"], Some(200))), (false, true, tally(&[], Some(200))));
+        assert_eq!(chosen(&[worker, talker]), Vec::<usize>::new(), "two were asked for something: nobody can tell");
     }
 }

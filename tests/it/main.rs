@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod agents;
+mod belonging;
 mod commands;
 mod documents;
 mod earlier;
