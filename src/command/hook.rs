@@ -95,15 +95,17 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
         .collect();
     hook::follow_rewrites(&repo, &pairs)?;
     let notes_ref = notes_ref(&repo);
-    if repo.tip(&notes_ref)?.is_none() {
+    // The first note of all may still be pending.
+    if repo.tip(&notes_ref)?.is_none() && State::new(&repo.common_dir()).is_idle() {
         return Ok(());
     }
     let mut recorder = Recorder::for_hook(&repo, &notes_ref, Leave::Commits);
     let outcome = recorder.after_rewrite(command, &pairs);
-    cli::tell(&repo, &recorder.finish());
+    let report = recorder.finish();
+    cli::tell(&repo, &report);
     outcome?;
     // 'git pull --rebase' brings commits of others, and runs no other hook.
-    if command == "rebase" { after_merge(here) } else { Ok(()) }
+    if command == "rebase" && report.warnings.is_empty() { after_merge(here) } else { Ok(()) }
 }
 
 /// Carries records to commits that came with a merge or a pull and make the change of one that has them.

@@ -248,41 +248,6 @@ impl Recorder<'_> {
         unfinished
     }
 
-    /// Carries notes from rewritten commits to what became of them, as our own union.
-    ///
-    /// Git's own copy (`notes.rewriteRef`) may have run before; doing it again changes nothing. `command` is `amend`
-    /// or `rebase`; `notes.rewrite.<command>=false` is honoured.
-    ///
-    /// # Errors
-    ///
-    /// As [`notes::edit`].
-    pub fn after_rewrite(&mut self, command: &str, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
-        if self.repo.config_bool(&format!("notes.rewrite.{command}")) == Some(false) || pairs.is_empty() {
-            return Ok(());
-        }
-        // Git's own copy has no signature.
-        self.repo.sign_tip(&self.notes_ref, "Notes added by 'git ", self.deadline)?;
-        let message = format!("shiftlog: notes carried over by {command}\n");
-        notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
-            let mut merged: BTreeMap<ObjectId, Note> = BTreeMap::new();
-            for (old, new) in pairs {
-                let Some(note) = editor.get(*old)? else { continue };
-                merged.entry(*new).or_default().merge(&Note::parse(&note));
-            }
-            for (new, mut note) in merged {
-                let there = editor.get(new)?;
-                note.merge(&Note::parse(there.as_deref().unwrap_or_default()));
-                let bytes = note.to_bytes();
-                if there.as_deref() != Some(&bytes[..]) {
-                    editor.replace(new, &bytes)?;
-                }
-            }
-            Ok(())
-        })?;
-        self.state.log(&format!("carried notes over {} rewritten commits ({command})", pairs.len()));
-        Ok(())
-    }
-
     /// Takes in what a hook of an agent reports.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ pub mod remap;
 pub mod repair;
 mod replay;
 pub mod restore;
+mod rewritten;
 mod state;
 mod summary;
 pub mod sync;

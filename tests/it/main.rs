@@ -4,6 +4,7 @@
 
 mod agents;
 mod belonging;
+mod carrying;
 mod commands;
 mod documents;
 mod earlier;
