@@ -1,8 +1,10 @@
 //! Where HEAD is, how it got there, and whether Git is in the middle of something.
 
-use bstr::{BString, ByteSlice as _};
+use std::io::{Read as _, Seek as _, SeekFrom};
 
-use super::{ObjectId, Repository, gix_error};
+use bstr::{BStr, BString, ByteSlice as _};
+
+use super::{Location, ObjectId, Repository, gix_error};
 use crate::error::Result;
 
 /// What HEAD names.
@@ -25,12 +27,53 @@ pub struct ReflogEntry {
     pub message: BString,
 }
 
+/// The longest end of a reflog that is read for its last message.
+const MAX_MESSAGE_BYTES: u64 = 4096;
+
+/// Returns what a message of a reflog says that Git did, such as `commit (amend)`: it ends before the commit's subject,
+/// which may be empty.
+fn action(message: &BStr) -> &[u8] {
+    // Of a message without a subject Git leaves the colon, and not the space behind it.
+    let action = message.split_str(": ").next().unwrap_or_default();
+    action.strip_suffix(b":").unwrap_or(action)
+}
+
+/// Returns the message of the last movement of HEAD without opening the repository; empty if there is no reflog.
+pub fn last_message(location: &Location) -> BString {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(location.git_dir.join("logs/HEAD"))?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(MAX_MESSAGE_BYTES)))?;
+        let mut end = Vec::new();
+        file.read_to_end(&mut end)?;
+        Ok(end)
+    };
+    let end = read().unwrap_or_default();
+    let line = end.lines().next_back().unwrap_or_default();
+    line.split_once_str("\t").map(|(_, message)| message.into()).unwrap_or_default()
+}
+
 impl ReflogEntry {
-    /// Returns what Git did, such as `commit (amend)`: the message up to the commit's subject, which may be empty.
     fn action(&self) -> &[u8] {
-        // Of a message without a subject Git leaves the colon, and not the space behind it.
-        let action = self.message.split_str(": ").next().unwrap_or_default();
-        action.strip_suffix(b":").unwrap_or(action)
+        action(self.message.as_bstr())
+    }
+
+    /// Says whether `git cherry-pick` made this entry, or the commit that ended one with conflicts.
+    pub fn is_pick(&self) -> bool {
+        Self::is_pick_message(self.message.as_bstr())
+    }
+
+    /// Does the same for a message alone.
+    pub fn is_pick_message(message: &BStr) -> bool {
+        [&b"cherry-pick"[..], b"commit (cherry-pick)"].contains(&action(message))
+    }
+
+    /// Says whether a merge made a commit here: `git merge` or `git pull` alone, or the commit that ended one with
+    /// conflicts. What only moved HEAD forward to somebody else's merge made none.
+    pub fn is_merge(&self) -> bool {
+        let is_clean =
+            self.message.contains_str(": Merge made by the '") || self.message.ends_with(b": In-index merge");
+        self.action() == b"commit (merge)" || (is_clean && !self.is_new_work() && !self.is_old_work())
     }
 
     /// Says whether a plain `git commit` made this entry: a new commit or an amended one, but no merge, cherry-pick,

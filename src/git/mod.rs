@@ -29,7 +29,7 @@ pub use gix::{ObjectId, hash::Kind as HashKind};
 pub use self::change::{PathChange, Version};
 pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
-pub use self::head::{Head, ReflogEntry};
+pub use self::head::{Head, ReflogEntry, last_message};
 pub use self::locate::{Location, locate};
 pub use self::names::Names;
 pub use self::rebase::{Rebase, Step as RebaseStep};

@@ -8,6 +8,7 @@ pub mod attribute;
 mod branches;
 mod candidates;
 mod capture;
+pub mod carry;
 mod changes;
 mod earlier;
 mod evidence;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recorder::Recorder;
 use super::state::write_private;
-use super::{Note, State};
+use super::{Note, Reader, State, carry};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, Range, RebaseStep, Repository};
 use crate::notes;
@@ -28,9 +28,11 @@ type Pair = (ObjectId, ObjectId);
 
 /// What a rewriting of history did.
 #[derive(Debug, Default)]
-struct Rewritten {
-    /// `amend` or `rebase`.
+pub(super) struct Rewritten {
+    /// `amend`, `rebase`, `cherry-pick` or `merge --squash`.
     command: String,
+    /// Whether the old commits stay, so that only the records go to the new ones, from whichever ref has them.
+    is_copy: bool,
     /// The old and the new commits.
     pairs: Vec<Pair>,
     /// Pairs that Git named although the change of the old commit was left out of the new one.
@@ -42,6 +44,8 @@ struct Rewritten {
 struct Kept {
     shiftlog: u32,
     command: String,
+    #[serde(default, rename = "copied", skip_serializing_if = "std::ops::Not::not")]
+    is_copy: bool,
     pairs: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<(String, String)>,
@@ -53,6 +57,12 @@ pub(super) fn is_ours(path: &Path) -> bool {
 }
 
 impl Rewritten {
+    /// Makes one for a commit that `command` made of others, which stay.
+    pub(super) fn copied(command: &str, sources: &[ObjectId], new: ObjectId) -> Self {
+        let pairs = sources.iter().map(|source| (*source, new)).collect();
+        Rewritten { command: command.to_owned(), is_copy: true, pairs, skipped: Vec::new() }
+    }
+
     /// Sorts out the pairs that Git names.
     ///
     /// For a commit that `git rebase` left out (`--skip`, or its change was there already) Git names the commit that HEAD
@@ -85,8 +95,13 @@ impl Rewritten {
     /// Writes the pairs into a file of the pending directory and returns its path.
     fn keep(&self, state: &State) -> Result<PathBuf> {
         let hex = |pairs: &[Pair]| pairs.iter().map(|(old, new)| (old.to_string(), new.to_string())).collect();
-        let kept =
-            Kept { shiftlog: 1, command: self.command.clone(), pairs: hex(&self.pairs), skipped: hex(&self.skipped) };
+        let kept = Kept {
+            shiftlog: 1,
+            command: self.command.clone(),
+            is_copy: self.is_copy,
+            pairs: hex(&self.pairs),
+            skipped: hex(&self.skipped),
+        };
         let text = serde_json::to_vec(&kept).map_err(|error| Error::other("cannot keep a rewriting").because(error))?;
         let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
         let path = state.pending_dir().join(format!("{PREFIX}{nanos}-{}", std::process::id()));
@@ -102,7 +117,7 @@ impl Rewritten {
             pairs.iter().map(|(old, new)| Some((repo.parse_id(old)?, repo.parse_id(new)?))).collect()
         };
         let (pairs, skipped) = (ids(kept.pairs).ok_or_else(corrupt)?, ids(kept.skipped).ok_or_else(corrupt)?);
-        Ok(Rewritten { command: kept.command, pairs, skipped })
+        Ok(Rewritten { command: kept.command, is_copy: kept.is_copy, pairs, skipped })
     }
 }
 
@@ -125,7 +140,12 @@ impl Recorder<'_> {
         if rewritten.pairs.is_empty() && rewritten.skipped.is_empty() {
             return Ok(());
         }
-        let Err(error) = self.carry_rewritten(&rewritten) else { return Ok(()) };
+        self.carry_or_keep(&rewritten)
+    }
+
+    /// Carries notes, or keeps the pairs for the next command.
+    pub(super) fn carry_or_keep(&mut self, rewritten: &Rewritten) -> Result<()> {
+        let Err(error) = self.carry_rewritten(rewritten) else { return Ok(()) };
         let path = rewritten.keep(&self.state)?;
         self.warn(error.hint(format!(
             "the rewritten commits are kept in '{}'; the next git shiftlog command carries their notes",
@@ -163,12 +183,19 @@ impl Recorder<'_> {
                 undone.insert(*new, copied);
             }
         }
+        let own = (self.notes_ref != notes::DEFAULT_REF).then_some(self.notes_ref.as_str());
+        let reader = rewritten.is_copy.then(|| Reader::new(self.repo, own));
         let message = format!("shiftlog: notes carried over by {}\n", rewritten.command);
         notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
             let mut merged: BTreeMap<ObjectId, Note> = undone.keys().map(|new| (*new, Note::default())).collect();
             for (old, new) in &rewritten.pairs {
-                let Some(note) = editor.get(*old)? else { continue };
-                merged.entry(*new).or_default().merge(&Note::parse(&note));
+                let note = match &reader {
+                    Some(reader) => reader.note(*old)?.map(carry::records_of),
+                    None => editor.get(*old)?.map(|note| Note::parse(&note)),
+                };
+                if let Some(note) = note {
+                    merged.entry(*new).or_default().merge(&note);
+                }
             }
             for (new, mut note) in merged {
                 let there = editor.get(new)?;
@@ -187,7 +214,7 @@ impl Recorder<'_> {
             Ok(())
         })?;
         let (count, command) = (rewritten.pairs.len(), &rewritten.command);
-        self.state.log(&format!("carried notes over {count} rewritten commits ({command})"));
+        self.state.log(&format!("carried notes from {count} commits ({command})"));
         if !undone.is_empty() {
             self.state.log(&format!("took notes of skipped commits back from {} commits", undone.len()));
         }

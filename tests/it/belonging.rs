@@ -59,3 +59,67 @@ fn a_commit_with_an_empty_message_is_new_work() {
     session.hook_for("PostToolUse", "c1");
     assert_eq!(scratch.record(&commit)["prompt"], "once more");
 }
+
+/// Makes a branch `side` that differs from `main` in another file, or in the same one.
+fn diverged(scratch: &Scratch, path: &str) {
+    scratch.git(["switch", "-q", "-c", "side"]).ok();
+    scratch.commit(path, "side\n", "on the side");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.commit("main.txt", "main\n", "on main");
+}
+
+#[test]
+fn a_merge_belongs_to_the_agent_that_made_it() {
+    for (path, has_hook) in [("side.txt", true), ("main.txt", true), ("side.txt", false), ("main.txt", false)] {
+        let scratch = Scratch::set_up();
+        diverged(&scratch, path);
+        if !has_hook {
+            fs::remove_file(scratch.top.join(".git/hooks/post-commit")).unwrap();
+            fs::remove_file(scratch.top.join(".git/hooks/post-merge")).unwrap();
+        }
+        let session = scratch.session("s1");
+        session.prompt("merge the side branch");
+        session.calls("c1", "Bash", &json!({ "command": "git merge side" }));
+        let merge = |args: &[&str]| {
+            let mut command = scratch.command("git", &scratch.top);
+            command.env("CLAUDE_CODE_SESSION_ID", "s1").args(args);
+            command.output().unwrap()
+        };
+        if !merge(&["merge", "--no-edit", "side"]).status.success() {
+            scratch.write("main.txt", "both\n");
+            assert!(merge(&["commit", "-q", "-a", "--no-edit"]).status.success());
+        }
+        let merged = scratch.id("HEAD");
+        session.answers("c1", "Merge made by the 'ort' strategy.");
+        session.hook_for("PostToolUse", "c1");
+        let expected = session.text();
+        session.says("Merged.");
+        session.hook("Stop");
+        assert_eq!(scratch.git(["rev-list", "--count", "--merges", "HEAD^!"]).ok(), "1\n");
+        assert_eq!(scratch.record(&merged)["prompt"], "merge the side branch", "{path}, hook: {has_hook}");
+        assert_eq!(scratch.raw(&merged, &[]), expected);
+        session.prompt("now something else");
+        session.edits("next.txt", "x\n");
+        session.commits("the next commit");
+        assert_eq!(scratch.record("HEAD")["prompt"], "now something else");
+    }
+}
+
+#[test]
+fn a_merge_by_hand_and_a_merge_that_was_fetched_get_no_session() {
+    let scratch = Scratch::set_up();
+    diverged(&scratch, "side.txt");
+    scratch.git(["switch", "-q", "-c", "merged"]).ok();
+    scratch.git(["merge", "-q", "--no-edit", "side"]).ok();
+    scratch.git(["switch", "-q", "main"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("I only watch");
+    scratch.git(["merge", "-q", "--no-edit", "side"]).ok();
+    assert_eq!(scratch.records("HEAD").len(), 0, "a person merged");
+    scratch.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+    let mut command = scratch.command("git", &scratch.top);
+    command.env("CLAUDE_CODE_SESSION_ID", "s1").args(["merge", "-q", "--ff-only", "merged"]);
+    assert!(command.output().unwrap().status.success());
+    session.hook_for("PostToolUse", "c1");
+    assert_eq!(scratch.records("HEAD").len(), 0, "the merge was there");
+}

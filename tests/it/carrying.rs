@@ -159,3 +159,195 @@ fn a_rebase_under_a_lock_is_made_up_for_by_the_next_command() {
     assert_eq!(sessions(&scratch, "main"), ["upstream"]);
     assert!(!kept.exists());
 }
+
+/// On `topic` three commits, of which the first and the last were talked about; `main` has moved on.
+fn branched(scratch: &Scratch) {
+    scratch.commit("shared", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "shared");
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    talked_about(scratch, "first", "shared", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+    scratch.commit("silent", "x\n", "nobody talked about it");
+    talked_about(scratch, "last", "own", "own\n");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.commit("shared", "one\n2\n3\n4\n5\n6\n7\n8\n9\n", "main moves on");
+}
+
+#[test]
+fn a_pick_has_its_conversation_at_once_and_nobody_elses() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    let bystander = scratch.session("bystander");
+    bystander.prompt("I only watch");
+    scratch.git(["cherry-pick", "topic~2", "topic~1", "topic"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD~2"), ["first"]);
+    assert_eq!(sessions(&scratch, "HEAD~1"), NOBODY);
+    assert_eq!(scratch.records("HEAD"), scratch.records("topic"), "the very record");
+    assert_eq!(scratch.shiftlog("remap", [""; 0]).ok(), "", "nothing is left to do");
+    scratch.git(["-c", "core.logAllRefUpdates=false", "switch", "-q", "-c", "again", "main~3"]).ok();
+    fs::remove_file(scratch.top.join(".git/logs/HEAD")).unwrap();
+    scratch.git(["-c", "core.logAllRefUpdates=false", "cherry-pick", "topic"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["last"], "without a reflog too");
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_pick_needs_no_live_session_to_carry() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    fs::remove_dir_all(scratch.state().join("live")).unwrap();
+    fs::remove_dir_all(scratch.state().join("settled")).unwrap();
+    scratch.git(["cherry-pick", "topic"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["last"]);
+}
+
+/// Picks a commit whose change is in conflict with `main`, and ends the pick as `end` says.
+fn pick_with_conflict(scratch: &Scratch, pick: &[&str], end: &[&str]) {
+    scratch.commit("shared", "1\n2\n3\n4\n5\n6\n7\n8\nIX\n", "a conflict");
+    assert_eq!(scratch.git([&["cherry-pick"], pick].concat()).code, 1, "there is a conflict");
+    scratch.write("shared", "one\n2\n3\n4\n5\n6\n7\n8\nnine (IX)\n");
+    scratch.git(["add", "shared"]).ok();
+    scratch.git(end).ok();
+}
+
+#[test]
+fn a_pick_that_needed_work_has_its_conversation_at_once() {
+    let ways: [(&[&str], &[&str]); 3] = [
+        (&["topic~2"], &["cherry-pick", "--continue"]),
+        (&["topic~2"], &["commit", "-q", "-m", "in other words"]),
+        (&["-x", "topic~2"], &["commit", "-q", "--no-edit"]),
+    ];
+    for (pick, end) in ways {
+        let scratch = Scratch::set_up();
+        branched(&scratch);
+        // Each commit of the harness has the same author and time; real ones differ.
+        scratch.git(["switch", "-q", "topic"]).ok();
+        let dates = "GIT_AUTHOR_DATE=\"2026-01-05T00:00:$(printf %02d $(git rev-list --count $GIT_COMMIT))Z\"; export GIT_AUTHOR_DATE";
+        let filter =
+            ["-c", &format!("git -c core.hooksPath=/dev/null filter-branch -f --env-filter '{dates}' main~1..topic")];
+        scratch.run_in(&scratch.top, "sh", filter).ok();
+        scratch.shiftlog("remap", ["-q"]).ok();
+        scratch.git(["switch", "-q", "main"]).ok();
+        assert_eq!(sessions(&scratch, "topic~2"), ["first"], "the history is made");
+        pick_with_conflict(&scratch, pick, end);
+        assert_eq!(sessions(&scratch, "HEAD"), ["first"], "{pick:?} {end:?}: {}", scratch.log());
+    }
+}
+
+#[test]
+fn a_pick_that_may_be_of_several_commits_gets_none() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    // The harness gives all commits the same author and time, and these two the same subject.
+    scratch.git(["switch", "-q", "topic"]).ok();
+    talked_about(&scratch, "first", "shared", "1\n2\n3\n4\n5\n6\n7\n8\nnine!\n");
+    scratch.git(["switch", "-q", "main"]).ok();
+    pick_with_conflict(&scratch, &["topic~3"], &["cherry-pick", "--continue"]);
+    assert_eq!(sessions(&scratch, "HEAD"), NOBODY, "no guess");
+}
+
+#[test]
+fn a_part_of_a_pick_without_a_commit_is_not_the_pick() {
+    let scratch = Scratch::set_up();
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("both");
+    session.edits("a", "a\n");
+    session.edits("b", "b\n");
+    session.commits("both");
+    session.hook("SessionEnd");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["cherry-pick", "-n", "topic"]).ok();
+    scratch.git(["rm", "-q", "-f", "b"]).ok();
+    scratch.git(["commit", "-q", "-m", "a alone"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), NOBODY);
+}
+
+#[test]
+fn a_squash_has_all_conversations_of_its_commits_at_once() {
+    for message in [&["--no-edit"][..], &["-m", "all of topic"]] {
+        for is_behind in [false, true] {
+            let scratch = Scratch::set_up();
+            branched(&scratch);
+            if is_behind {
+                scratch.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+            }
+            let bystander = scratch.session("bystander");
+            bystander.prompt("I only watch");
+            scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+            scratch.git([&["commit", "-q"], message].concat()).ok();
+            assert_eq!(sessions(&scratch, "HEAD"), ["first", "last"], "{message:?}, behind: {is_behind}");
+            assert_eq!(scratch.raw("HEAD", &["--session=last"]), scratch.raw("topic", &[]));
+            scratch.commit("later", "x\n", "something else");
+            assert_eq!(sessions(&scratch, "HEAD"), ["bystander"], "a squash is over once it is committed");
+        }
+    }
+}
+
+#[test]
+fn a_squash_with_a_conflict_has_its_conversations_at_once() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    scratch.commit("shared", "1\n2\n3\n4\n5\n6\n7\n8\nIX\n", "a conflict");
+    assert_eq!(scratch.git(["merge", "-q", "--squash", "topic~2"]).code, 1, "there is a conflict");
+    scratch.write("shared", "one\n2\n3\n4\n5\n6\n7\n8\nnine (IX)\n");
+    scratch.git(["commit", "-q", "-a", "-m", "one of topic"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["first"]);
+}
+
+#[test]
+fn a_squash_in_two_commits_gives_each_its_part() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+    scratch.git(["reset", "-q", "--", "own"]).ok();
+    scratch.git(["commit", "-q", "-m", "a part"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["first"]);
+    scratch.git(["add", "own"]).ok();
+    scratch.git(["commit", "-q", "-m", "the rest"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["last"]);
+}
+
+#[test]
+fn a_squash_that_was_given_up_gives_nothing_to_the_next_commit() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+    scratch.git(["reset", "-q", "--hard"]).ok();
+    scratch.write("shared", "mine\n");
+    scratch.write("silent", "mine\n");
+    scratch.write("own", "mine\n");
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "the same files, other words"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), NOBODY);
+    scratch.git(["merge", "-q", "--squash", "topic~2"]);
+    scratch.git(["reset", "-q", "--hard"]).ok();
+    scratch.commit("unrelated", "x\n", "other files");
+    assert_eq!(sessions(&scratch, "HEAD"), NOBODY);
+}
+
+#[test]
+fn a_squash_in_a_linked_worktree_is_its_own() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", "-b", "there", other.to_str().unwrap()]).ok();
+    scratch.git_in(&other, ["merge", "-q", "--squash", "topic"]).ok();
+    scratch.commit("unrelated", "x\n", "in the other worktree");
+    assert_eq!(sessions(&scratch, "HEAD"), NOBODY);
+    scratch.git_in(&other, ["commit", "-q", "-m", "squashed there"]).ok();
+    assert_eq!(sessions(&scratch, "there"), ["first", "last"]);
+}
+
+#[test]
+fn a_pick_under_a_lock_is_made_up_for_by_the_next_command() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
+    fs::write(&lock, "").unwrap();
+    let ran = scratch.git(["cherry-pick", "topic"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stderr.contains("the rewritten commits are kept in '"), "{ran:?}");
+    fs::remove_file(&lock).unwrap();
+    assert!(scratch.shiftlog("show", ["HEAD"]).ok().contains("write own"));
+    assert_eq!(sessions(&scratch, "HEAD"), ["last"]);
+}
