@@ -19,6 +19,7 @@ mod link;
 mod mapper;
 pub mod migrate;
 mod note;
+mod paths;
 mod pending;
 mod process;
 pub mod purge;

@@ -74,6 +74,7 @@ pub struct Capture {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Unredacted {
     /// The agent's file.
+    #[serde(with = "super::paths")]
     pub path: PathBuf,
     /// The position in it at which the stretch ends.
     pub until: u64,

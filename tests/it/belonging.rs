@@ -123,3 +123,35 @@ fn a_merge_by_hand_and_a_merge_that_was_fetched_get_no_session() {
     session.hook_for("PostToolUse", "c1");
     assert_eq!(scratch.records("HEAD").len(), 0, "the merge was there");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_worktree_whose_path_is_no_text_records() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let scratch = Scratch::set_up();
+    let name = std::ffi::OsStr::from_bytes(b"w\xff\xfe");
+    let other = scratch.root().join(name);
+    let mut command = scratch.command("git", &scratch.top);
+    assert!(command.args(["worktree", "add", "-q", "-b", "other"]).arg(&other).output().unwrap().status.success());
+    let session = scratch.session_in("s1", &other);
+    assert_eq!(scratch.log(), "", "nothing failed");
+    for number in 1..=2 {
+        session.prompt(&format!("step {number}"));
+        let path = other.join("a.txt");
+        session.calls("w", "Write", &json!({ "file_path": path.to_string_lossy(), "content": "a" }));
+        fs::write(&path, format!("{number}\n")).unwrap();
+        let commit = session.commits(&format!("step {number}"));
+        assert_eq!(scratch.record(&commit)["prompt"], format!("step {number}"), "{}", scratch.log());
+    }
+    assert_eq!(scratch.raw("other~1", &[]) + &scratch.raw("other", &[]), session.text());
+    // A person's commit there belongs to the session that worked there, and to no worktree beside it.
+    session.prompt("talk");
+    scratch.commit("main.txt", "main\n", "in the main worktree");
+    assert_eq!(scratch.records("main").len(), 0);
+    fs::write(other.join("b.txt"), "b\n").unwrap();
+    scratch.git_in(&other, ["add", "b.txt"]).ok();
+    scratch.git_in(&other, ["commit", "-q", "-m", "by hand"]).ok();
+    assert_eq!(sessions(&scratch, "other"), ["s1"]);
+    assert!(!scratch.log().contains("warning"), "{}", scratch.log());
+}
