@@ -26,11 +26,12 @@ const RECENT_SECS: i64 = 12 * 60 * 60;
 /// How many movements of HEAD one tool call may make.
 const MAX_MOVES: usize = 200;
 
-/// Says, without opening the repository, whether a commit has no session to look at.
+/// Says, without opening the repository, whether a commit has nothing to record.
 pub fn is_idle(location: &Location) -> bool {
     let state = State::new(&location.common_dir);
     state.is_idle()
         && !carry::may_have_sources(location)
+        && !agent::all().any(|agent| agent.session_of_environment().is_some())
         && undiscovered(&state, location.worktree.as_deref(), &[]).is_empty()
         && !super::agents::may_be_defined(location)
 }
@@ -181,6 +182,7 @@ impl Recorder<'_> {
         let mut sessions = self.state.sessions();
         let before = sessions.clone();
         sessions.extend(undiscovered(&self.state, self.repo.worktree(), &sessions));
+        sessions.extend(started_outside(&self.state, self.repo.worktree(), &sessions));
         let ran = runners(&sessions);
         let ends = ends(&sessions);
         let mut outcome = self.link_commit(&[commit_id], making, &mut sessions, &ran, None, None);
@@ -506,6 +508,30 @@ pub(super) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
 /// Returns the session of an agent that the environment of this process names.
 fn runner(agent: &dyn Agent) -> Option<SessionKey> {
     Some(SessionKey::new(agent.name(), agent.session_of_environment()?))
+}
+
+/// Returns the sessions that the environment of this process names and that are not known here: their agent was started
+/// above this repository or in another one, so that its hooks report elsewhere.
+///
+/// If one of those that are known is named too, the others are taken for agents that started its agent.
+fn started_outside(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
+    let named: Vec<_> = agent::all().filter_map(|agent| Some((agent, runner(agent)?))).collect();
+    if named.iter().any(|(_, key)| known.iter().any(|live| live.key() == *key)) {
+        return Vec::new();
+    }
+    // The variable stays behind in a terminal that an agent once opened.
+    let oldest = Time::now().seconds - RECENT_SECS;
+    let is_recent = |live: &Live| {
+        let written = live.transcript.metadata().and_then(|file| file.modified()).ok();
+        let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        age.is_none_or(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written >= oldest))
+    };
+    let find = |(agent, key): (&'static dyn Agent, SessionKey)| {
+        let directory = worktree.unwrap_or(Path::new("."));
+        let found = || Some(new_live(&key, agent.transcript(&key.id, directory)?));
+        state.session(&key).or_else(found)
+    };
+    named.into_iter().filter_map(find).filter(is_recent).collect()
 }
 
 /// Returns the sessions that must have run the commit whose hook this process is: the agent says so in the

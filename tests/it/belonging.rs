@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::Scratch;
+use crate::resume::place;
+use crate::support::{Scratch, Session};
 
 /// Returns the sessions that are recorded on a revision, sorted.
 fn sessions(scratch: &Scratch, revision: &str) -> Vec<String> {
@@ -154,4 +155,113 @@ fn a_worktree_whose_path_is_no_text_records() {
     scratch.git_in(&other, ["commit", "-q", "-m", "by hand"]).ok();
     assert_eq!(sessions(&scratch, "other"), ["s1"]);
     assert!(!scratch.log().contains("warning"), "{}", scratch.log());
+}
+
+/// Lets a session of Claude Code that was started in `dir`, where none of our hooks runs, say something.
+fn started_in<'s>(scratch: &'s Scratch, id: &str, dir: &std::path::Path) -> Session<'s> {
+    let transcript = place(scratch, dir, id);
+    fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+    let cwd = json!({ "type": "summary", "cwd": dir });
+    fs::write(&transcript, format!("{cwd}\n")).unwrap();
+    Session { scratch, id: id.to_owned(), dir: dir.to_owned(), transcript }
+}
+
+/// Lets such a session commit everything in a repository.
+fn commits_in(session: &Session<'_>, repository: &std::path::Path, message: &str) -> String {
+    let scratch = session.scratch;
+    session.calls(message, "Bash", &json!({ "command": format!("cd {}; git commit", repository.display()) }));
+    let there =
+        Session { scratch, id: session.id.clone(), dir: repository.into(), transcript: session.transcript.clone() };
+    let commit = there.runs_commit(&["--allow-empty", "-m", message]);
+    session.answers(message, &format!("[main {}] {message}", &commit[..7]));
+    commit
+}
+
+#[test]
+fn an_agent_that_was_started_above_the_repository_is_found_by_its_environment() {
+    let scratch = Scratch::set_up();
+    let session = started_in(&scratch, "s1", &scratch.root());
+    session.append(b"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"from above\"}}\n");
+    session.edits("repo/a.txt", "a\n");
+    let first = commits_in(&session, &scratch.top, "first");
+    let through_result = session.text();
+    session.append(b"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"go on\"}}\n");
+    let second = commits_in(&session, &scratch.top, "second");
+    assert_eq!(scratch.record(&first)["prompt"], "from above");
+    assert_eq!(scratch.raw(&first, &[]), through_result, "with the result of the call, as for any other");
+    assert_eq!(scratch.record(&second)["prompt"], "go on");
+    let by_hand = scratch.commit("b.txt", "b\n", "a human's");
+    assert_eq!(scratch.records(&by_hand).len(), 0);
+}
+
+#[test]
+fn an_agent_that_works_in_another_repository_is_found_by_its_environment() {
+    let scratch = Scratch::set_up();
+    let inner = scratch.top.join("inner");
+    scratch.git(["init", "-q", "-b", "main", "inner"]).ok();
+    let initialised = scratch.shiftlog_in(&inner, "init", ["--agent=claude", "-q"]);
+    assert_eq!(initialised.code, 0, "{initialised:?}");
+    scratch.git_in(&inner, ["commit", "-q", "--allow-empty", "-m", "start"]).ok();
+    // It runs in the outer repository, as in a superproject, and its hooks report there.
+    let session = scratch.session("s1");
+    let transcript = place(&scratch, &scratch.top, "s1");
+    fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+    let session = Session {
+        scratch: &scratch,
+        id: "s1".into(),
+        dir: scratch.top.clone(),
+        transcript: {
+            drop(session);
+            transcript
+        },
+    };
+    session.prompt("change the inner one");
+    session.edits("inner/a.txt", "a\n");
+    let commit = commits_in(&session, &inner, "inner");
+    session.hook_for("PostToolUse", "inner");
+    let note = scratch.git_in(&inner, ["notes", "--ref=shiftlog", "show", &commit]).ok();
+    assert!(note.contains("change the inner one"), "{note}");
+}
+
+#[test]
+fn an_agent_that_another_one_started_is_recorded_alone() {
+    let scratch = Scratch::set_up();
+    let id = "0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000";
+    let folder = scratch.home().join(".codex/sessions/2026/01/02");
+    fs::create_dir_all(&folder).unwrap();
+    let meta = json!({ "timestamp": "2026-01-02T03:04:05Z", "type": "session_meta",
+        "payload": { "id": id, "cwd": scratch.root() } });
+    let said = json!({ "timestamp": "2026-01-02T03:04:06Z", "type": "event_msg",
+        "payload": { "type": "user_message", "message": "let another one do it" } });
+    fs::write(folder.join(format!("rollout-2026-01-02T03-04-05-{id}.jsonl")), format!("{meta}\n{said}\n")).unwrap();
+    let commits = |session: &str| {
+        let mut command = scratch.command("git", &scratch.top);
+        command.env("CLAUDE_CODE_SESSION_ID", session).env("CODEX_THREAD_ID", id);
+        command.args(["commit", "-q", "--allow-empty", "-m", "done"]);
+        assert!(command.output().unwrap().status.success());
+    };
+    let inner = scratch.session("inner");
+    inner.prompt("do it");
+    commits("inner");
+    assert_eq!(sessions(&scratch, "HEAD"), ["inner"], "the one that is known here");
+    commits("nobody");
+    assert_eq!(sessions(&scratch, "HEAD"), [id], "it can be found, if it is the only one");
+}
+
+#[test]
+fn a_variable_that_an_agent_left_behind_long_ago_names_nobody() {
+    let scratch = Scratch::set_up();
+    let session = started_in(&scratch, "s1", &scratch.root());
+    session.says("That was yesterday.");
+    let yesterday = std::time::SystemTime::now() - std::time::Duration::from_secs(24 * 60 * 60);
+    fs::File::options().write(true).open(&session.transcript).unwrap().set_modified(yesterday).unwrap();
+    scratch.write("a.txt", "a\n");
+    let here = Session {
+        scratch: &scratch,
+        id: "s1".into(),
+        dir: scratch.top.clone(),
+        transcript: session.transcript.clone(),
+    };
+    let commit = here.runs_commit(&["-m", "by hand, in that terminal"]);
+    assert_eq!(sessions(&scratch, &commit), Vec::<String>::new());
 }
