@@ -13,7 +13,7 @@ use super::recorder::Recorder;
 use super::state::write_private;
 use super::{Note, Reader, State, carry};
 use crate::error::{Error, Kind, Result};
-use crate::git::{ObjectId, Order, Range, RebaseStep, Repository};
+use crate::git::{Commit, ObjectId, Order, Range, Rebase, RebaseStep, Repository};
 use crate::notes;
 
 /// What the names of our files in the pending directory begin with.
@@ -89,7 +89,30 @@ impl Rewritten {
                 if is_in_it && made_by_rebase.contains(&new) { &mut rewritten.pairs } else { &mut rewritten.skipped };
             list.push((old, new));
         }
+        rewritten.add_parts(repo, &rebase, &made_by_rebase);
         rewritten
+    }
+
+    /// Adds the first parts of commits that were split where the rebase stopped for them: Git names the last one alone.
+    fn add_parts(&mut self, repo: &Repository, rebase: &Rebase, made_by_rebase: &HashSet<ObjectId>) {
+        let named: HashSet<ObjectId> = self.pairs.iter().map(|(_, new)| *new).collect();
+        let paths =
+            |commit: &Commit| -> BTreeSet<_> { repo.changed_paths(commit).unwrap_or_default().into_iter().collect() };
+        let mut parts = Vec::new();
+        for (old, new) in self.pairs.iter().filter(|(old, _)| rebase.step(*old) == Some(RebaseStep::Edit)) {
+            let (Ok(whole), Ok(last)) = (repo.commit(*old), repo.commit(*new)) else { continue };
+            let mut parent = last.parent_ids.first().copied();
+            while let Some(part) = parent.filter(|id| made_by_rebase.contains(id) && !named.contains(id))
+                && let Ok(commit) = repo.commit(part)
+            {
+                let changed = paths(&commit);
+                if !changed.is_empty() && changed.is_subset(&paths(&whole)) {
+                    parts.push((*old, part));
+                }
+                parent = commit.parent_ids.first().copied();
+            }
+        }
+        self.pairs.extend(parts);
     }
 
     /// Writes the pairs into a file of the pending directory and returns its path.

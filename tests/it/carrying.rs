@@ -351,3 +351,28 @@ fn a_pick_under_a_lock_is_made_up_for_by_the_next_command() {
     assert!(scratch.shiftlog("show", ["HEAD"]).ok().contains("write own"));
     assert_eq!(sessions(&scratch, "HEAD"), ["last"]);
 }
+
+#[test]
+fn each_part_of_a_commit_that_a_rebase_split_keeps_the_conversation() {
+    let scratch = Scratch::set_up();
+    talked_about(&scratch, "before", "z", "z\n");
+    let session = scratch.session("s1");
+    session.prompt("both");
+    session.edits("a", "a\n");
+    session.edits("b", "b\n");
+    session.commits("both");
+    session.hook("SessionEnd");
+    talked_about(&scratch, "after", "c", "c\n");
+    rebase_with(&scratch, "s/^pick \\(.*both\\)$/edit \\1/", "HEAD~3").ok();
+    scratch.git(["reset", "-q", "HEAD~1"]).ok();
+    for path in ["a", "unrelated", "b"] {
+        scratch.commit(path, &format!("{path}\n"), &format!("{path} alone"));
+    }
+    scratch.git(["rebase", "--continue"]).ok();
+    let subjects = scratch.git(["log", "--format=%s", "-5"]).ok();
+    assert_eq!(subjects, "after on c\nb alone\nunrelated alone\na alone\nbefore on z\n");
+    let expected: [&[&str]; 5] = [&["after"], &["s1"], &[], &["s1"], &["before"]];
+    for (number, expected) in expected.iter().enumerate() {
+        assert_eq!(sessions(&scratch, &format!("HEAD~{number}")), *expected, "HEAD~{number}");
+    }
+}
