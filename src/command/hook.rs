@@ -14,7 +14,7 @@ use crate::git::{Repository, locate};
 use crate::notes;
 use crate::record::remap::Scope;
 use crate::record::sync::{self, Level};
-use crate::record::{Leave, Recorder, State, agents, hook};
+use crate::record::{Leave, Recorder, State, agents, carry, hook};
 use crate::setup;
 use crate::transcript::SessionKey;
 
@@ -47,6 +47,7 @@ pub fn run() -> ExitCode {
         ["--help" | "-h"] => return cli::finish(cli::show_page("git-shiftlog--hook").map(|()| cli::Outcome::Done)),
         ["git", "post-commit"] => after_commit(&here),
         ["git", "post-rewrite", command, ..] => after_rewrite(&here, command),
+        ["git", "post-merge", "1", ..] => after_squash(&here).and_then(|()| after_merge(&here)),
         ["git", "post-merge", ..] => after_merge(&here),
         ["git", "pre-push", remote, ..] => before_push(&here, remote),
         ["git", "push-now", remote, ..] => push_now(&here, remote),
@@ -73,11 +74,10 @@ fn notes_ref(repo: &Repository) -> String {
 }
 
 fn after_commit(here: &Path) -> Result<()> {
-    if locate(here).is_none_or(|location| hook::is_idle(&location)) {
-        return Ok(());
-    }
+    let Some(location) = locate(here).filter(|location| !hook::is_idle(location)) else { return Ok(()) };
     let repo = open(here)?;
-    if hook::leave_to_agent(&repo)? {
+    // What Git tells of a commit's sources it tells now.
+    if !carry::may_have_sources(&location) && hook::leave_to_agent(&repo)? {
         return Ok(());
     }
     let mut recorder = Recorder::for_hook(&repo, &notes_ref(&repo), Leave::Nothing);
@@ -99,20 +99,38 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
         .collect();
     hook::follow_rewrites(&repo, &pairs)?;
     let notes_ref = notes_ref(&repo);
-    if repo.tip(&notes_ref)?.is_none() {
+    // The first note of all may still be pending.
+    if repo.tip(&notes_ref)?.is_none() && State::new(&repo.common_dir()).is_idle() {
         return Ok(());
     }
     let mut recorder = Recorder::for_hook(&repo, &notes_ref, Leave::Commits);
     let outcome = recorder.after_rewrite(command, &pairs);
-    cli::tell(&repo, &recorder.finish());
+    let report = recorder.finish();
+    cli::tell(&repo, &report);
     outcome?;
     // 'git pull --rebase' brings commits of others, and runs no other hook.
-    if command == "rebase" { after_merge(here) } else { Ok(()) }
+    if command == "rebase" && report.warnings.is_empty() { after_merge(here) } else { Ok(()) }
 }
 
-/// Carries records to commits that came with a merge or a pull and make the change of one that has them.
+/// Keeps in mind what `git merge --squash` has put into the index, for the commit that takes it.
+fn after_squash(here: &Path) -> Result<()> {
+    let repo = open(here)?;
+    if repo.tip(&notes_ref(&repo))?.is_none() {
+        return Ok(());
+    }
+    carry::keep_squash(&repo)
+}
+
+/// Records on a merge the sessions that made it. Then carries records to commits that came with it and make the change
+/// of one that has them.
 fn after_merge(here: &Path) -> Result<()> {
     let repo = open(here)?;
+    if hook::merge_at_head(&repo).is_some() && locate(here).is_some_and(|location| !hook::is_idle(&location)) {
+        let mut recorder = Recorder::for_hook(&repo, &notes_ref(&repo), Leave::Nothing);
+        let outcome = recorder.after_merge();
+        cli::tell(&repo, &recorder.finish());
+        outcome?;
+    }
     let remapped = super::remap::after_change(&repo, &notes_ref(&repo), &Scope::New)?;
     let state = State::new(&repo.common_dir());
     for carried in &remapped.carried {

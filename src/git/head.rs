@@ -1,8 +1,10 @@
 //! Where HEAD is, how it got there, and whether Git is in the middle of something.
 
-use bstr::{BString, ByteSlice as _};
+use std::io::{Read as _, Seek as _, SeekFrom};
 
-use super::{ObjectId, Repository, gix_error};
+use bstr::{BStr, BString, ByteSlice as _};
+
+use super::{Location, ObjectId, Repository, gix_error};
 use crate::error::Result;
 
 /// What HEAD names.
@@ -25,18 +27,65 @@ pub struct ReflogEntry {
     pub message: BString,
 }
 
+/// The longest end of a reflog that is read for its last message.
+const MAX_MESSAGE_BYTES: u64 = 4096;
+
+/// Returns what a message of a reflog says that Git did, such as `commit (amend)`: it ends before the commit's subject,
+/// which may be empty.
+fn action(message: &BStr) -> &[u8] {
+    // Of a message without a subject Git leaves the colon, and not the space behind it.
+    let action = message.split_str(": ").next().unwrap_or_default();
+    action.strip_suffix(b":").unwrap_or(action)
+}
+
+/// Returns the message of the last movement of HEAD without opening the repository; empty if there is no reflog.
+pub fn last_message(location: &Location) -> BString {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(location.git_dir.join("logs/HEAD"))?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(MAX_MESSAGE_BYTES)))?;
+        let mut end = Vec::new();
+        file.read_to_end(&mut end)?;
+        Ok(end)
+    };
+    let end = read().unwrap_or_default();
+    let line = end.lines().next_back().unwrap_or_default();
+    line.split_once_str("\t").map(|(_, message)| message.into()).unwrap_or_default()
+}
+
 impl ReflogEntry {
+    fn action(&self) -> &[u8] {
+        action(self.message.as_bstr())
+    }
+
+    /// Says whether `git cherry-pick` made this entry, or the commit that ended one with conflicts.
+    pub fn is_pick(&self) -> bool {
+        Self::is_pick_message(self.message.as_bstr())
+    }
+
+    /// Does the same for a message alone.
+    pub fn is_pick_message(message: &BStr) -> bool {
+        [&b"cherry-pick"[..], b"commit (cherry-pick)"].contains(&action(message))
+    }
+
+    /// Says whether a merge made a commit here: `git merge` or `git pull` alone, or the commit that ended one with
+    /// conflicts. What only moved HEAD forward to somebody else's merge made none.
+    pub fn is_merge(&self) -> bool {
+        let is_clean =
+            self.message.contains_str(": Merge made by the '") || self.message.ends_with(b": In-index merge");
+        self.action() == b"commit (merge)" || (is_clean && !self.is_new_work() && !self.is_old_work())
+    }
+
     /// Says whether a plain `git commit` made this entry: a new commit or an amended one, but no merge, cherry-pick,
     /// revert or rebase step.
     pub fn is_new_work(&self) -> bool {
-        [&b"commit: "[..], b"commit (initial): ", b"commit (amend): "].iter().any(|head| self.message.starts_with(head))
+        [&b"commit"[..], b"commit (initial)", b"commit (amend)"].contains(&self.action())
     }
 
     /// Says whether this entry is of a commit that was made from older ones: a step of a rebase, a cherry-pick, a revert,
     /// a mailed patch. What only moved HEAD to a commit that was there says nothing about it.
     pub fn is_old_work(&self) -> bool {
-        // What comes before the colon is Git's; the subject behind it can say anything.
-        let action = self.message.split_str(": ").next().unwrap_or_default();
+        let action = self.action();
         let steps = [&b"pick)"[..], b"(reword)", b"(squash)", b"(fixup)", b"(edit)", b"(continue)", b"(merge)"];
         let is_step = steps.iter().any(|step| action.ends_with(step));
         let others = [&b"rebase"[..], b"cherry-pick", b"revert", b"am", b"commit (cherry-pick)", b"commit (merge)"];
@@ -80,5 +129,29 @@ impl Repository {
     /// Says whether a rebase, cherry-pick, revert, merge, `am` or bisect is under way in this worktree.
     pub fn is_mid_operation(&self) -> bool {
         self.gix().state().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(message: &str) -> ReflogEntry {
+        let null = ObjectId::null(gix::hash::Kind::Sha1);
+        ReflogEntry { old_id: null, new_id: null, message: message.into() }
+    }
+
+    #[test]
+    fn a_commit_without_a_subject_is_what_it_would_be_with_one() {
+        for action in ["commit", "commit (initial)", "commit (amend)"] {
+            for message in [format!("{action}:"), format!("{action}: rebase (pick): x")] {
+                assert!(entry(&message).is_new_work() && !entry(&message).is_old_work(), "{message}");
+            }
+        }
+        for action in ["cherry-pick", "revert", "am", "commit (merge)", "rebase (pick)", "pull --rebase x:8 (pick)"] {
+            for message in [format!("{action}:"), format!("{action}: commit: x")] {
+                assert!(!entry(&message).is_new_work() && entry(&message).is_old_work(), "{message}");
+            }
+        }
     }
 }

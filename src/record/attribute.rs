@@ -466,7 +466,8 @@ impl Attribution<'_, '_> {
     }
 
     /// Claims commits of the user for the only session that was going on then in their worktree, if something was asked
-    /// for in it since its last commit.
+    /// for in it since its last commit. A session that has edited files since then, which the commit leaves alone, worked
+    /// on something else.
     pub fn claim_by_time(&mut self, pasts: &mut [Past]) {
         for candidate in self.unclaimed(pasts) {
             if candidate.is_own != Some(true) {
@@ -479,8 +480,10 @@ impl Attribution<'_, '_> {
             let [number] = during[..] else { continue };
             let past = &mut pasts[number];
             let since = past.last_before(candidate.time);
+            let is_since = |time: i64| since < time && time <= candidate.time;
             let mut prompts = past.traces.iter().flat_map(|trace| &trace.prompts);
-            if past.may_have_made(&candidate) && prompts.any(|time| since < *time && *time <= candidate.time) {
+            let mut edits = past.traces.iter().flat_map(|trace| &trace.changes).filter_map(|change| change.time);
+            if past.may_have_made(&candidate) && prompts.any(|time| is_since(*time)) && !edits.any(is_since) {
                 past.claims.push(claim(&candidate, Evidence::Time, None));
             }
         }

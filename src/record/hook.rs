@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::link::{self, Change, Evidence};
+use super::link::{self, Change, Evidence, Making};
 use super::pending::{self, Link, Pending};
 use super::process;
 use super::recorder::{Recorder, Stretch, kept_at};
 use super::state::{Live, Open, State};
-use super::{Note, Record};
+use super::{Note, Record, carry};
 use crate::agent::{self, Agent, Event, Found, Payload};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
@@ -26,10 +26,12 @@ const RECENT_SECS: i64 = 12 * 60 * 60;
 /// How many movements of HEAD one tool call may make.
 const MAX_MOVES: usize = 200;
 
-/// Says, without opening the repository, whether a commit has no session to look at.
+/// Says, without opening the repository, whether a commit has nothing to record.
 pub fn is_idle(location: &Location) -> bool {
     let state = State::new(&location.common_dir);
     state.is_idle()
+        && !carry::may_have_sources(location)
+        && !agent::all().any(|agent| agent.session_of_environment().is_some())
         && undiscovered(&state, location.worktree.as_deref(), &[]).is_empty()
         && !super::agents::may_be_defined(location)
 }
@@ -78,12 +80,12 @@ pub(super) fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live
     sessions
 }
 
-/// Returns the commit at HEAD if it is new work, and not a merge or the result of rewriting history.
+/// Returns the commit at HEAD if it is new work or a merge, and not the result of rewriting history.
 fn new_commit(repo: &Repository) -> Result<Option<ObjectId>> {
     let Some(commit_id) = repo.head()?.commit_id else { return Ok(None) };
     let last_move = repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
     let is_new_work = match &last_move {
-        Some(entry) => entry.is_new_work(),
+        Some(entry) => entry.is_new_work() || entry.is_merge(),
         None => repo.commit(commit_id)?.parent_ids.len() < 2,
     };
     Ok(Some(commit_id).filter(|_| is_new_work && !repo.is_mid_operation()))
@@ -145,13 +147,47 @@ impl Recorder<'_> {
     ///
     /// If the repository cannot be read. A session that fails is a warning.
     pub fn after_commit(&mut self) -> Result<()> {
-        let Some(commit_id) = new_commit(self.repo)? else {
-            self.state.log("left the new commit alone: it is old work or a merge");
-            return Ok(());
+        let Some(commit_id) = self.repo.head()?.commit_id else { return Ok(()) };
+        let last_move = self.repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
+        let commit = self.repo.commit(commit_id)?;
+        let is_squash = self.carry_at_once(&commit, last_move.as_ref()).unwrap_or_else(|error| {
+            self.warn(error);
+            false
+        });
+        let making = match &last_move {
+            _ if self.repo.is_mid_operation() => None,
+            Some(entry) if entry.is_new_work() && is_squash => Some(Making::Squash),
+            Some(entry) if entry.is_new_work() => Some(Making::Plain),
+            Some(entry) => entry.is_merge().then_some(Making::Merge),
+            None => Some(if commit.parent_ids.len() < 2 { Making::Plain } else { Making::Merge }),
         };
+        match making {
+            Some(making) => self.link_live(commit_id, making),
+            None => {
+                self.state.log(&format!("left {commit_id} alone: it is old work"));
+                Ok(())
+            }
+        }
+    }
+
+    /// Records on the merge at HEAD the sessions that made it, if Git has just made one by itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recorder::after_commit`].
+    pub fn after_merge(&mut self) -> Result<()> {
+        match merge_at_head(self.repo) {
+            Some(commit_id) => self.link_live(commit_id, Making::Merge),
+            None => Ok(()),
+        }
+    }
+
+    /// Records the live sessions that belong to a commit that was just made.
+    fn link_live(&mut self, commit_id: ObjectId, making: Making) -> Result<()> {
         let mut sessions = self.state.sessions();
         let before = sessions.clone();
         sessions.extend(undiscovered(&self.state, self.repo.worktree(), &sessions));
+        sessions.extend(started_outside(&self.state, self.repo.worktree(), &sessions));
         let ran = runners(&sessions);
         if let Some(error) = self.hindrance() {
             let path = leave_commit(&self.state, commit_id, ends(&sessions), &ran)?;
@@ -159,7 +195,7 @@ impl Recorder<'_> {
             return Ok(());
         }
         let ends = ends(&sessions);
-        let mut outcome = self.link_commit(&[commit_id], &mut sessions, &ran, None, None);
+        let mut outcome = self.link_commit(&[commit_id], making, &mut sessions, &ran, None, None);
         if outcome.as_ref().is_err_and(|error| error.kind() == Kind::Busy) {
             outcome = leave_commit(&self.state, commit_id, ends, &ran).map(drop);
         }
@@ -194,6 +230,7 @@ impl Recorder<'_> {
     pub(super) fn link_commit(
         &mut self,
         commit_ids: &[ObjectId],
+        making: Making,
         sessions: &mut [Live],
         ran: &[SessionKey],
         call: Option<&str>,
@@ -201,9 +238,15 @@ impl Recorder<'_> {
     ) -> Result<()> {
         let Some(commit_id) = commit_ids.first().copied() else { return Ok(()) };
         let commit = self.repo.commit(commit_id)?;
+        let making = if commit.parent_ids.len() > 1 { Making::Merge } else { making };
+        if making == Making::Merge && ran.is_empty() {
+            self.state.log(&format!("left {commit_id} alone: no session made this merge"));
+            return Ok(());
+        }
         let parent = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok());
         let worktree = self.repo.worktree().map(std::path::Path::to_owned);
         let mut change = Change {
+            making,
             paths: Vec::new(),
             parent_time: parent.map_or(i64::MIN, |parent| parent.committer.time.seconds),
             worktree: worktree.clone(),
@@ -260,41 +303,6 @@ impl Recorder<'_> {
             }
         }
         unfinished
-    }
-
-    /// Carries notes from rewritten commits to what became of them, as our own union.
-    ///
-    /// Git's own copy (`notes.rewriteRef`) may have run before; doing it again changes nothing. `command` is `amend`
-    /// or `rebase`; `notes.rewrite.<command>=false` is honoured.
-    ///
-    /// # Errors
-    ///
-    /// As [`notes::edit`].
-    pub fn after_rewrite(&mut self, command: &str, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
-        if self.repo.config_bool(&format!("notes.rewrite.{command}")) == Some(false) || pairs.is_empty() {
-            return Ok(());
-        }
-        // Git's own copy has no signature.
-        self.repo.sign_tip(&self.notes_ref, "Notes added by 'git ", self.deadline)?;
-        let message = format!("shiftlog: notes carried over by {command}\n");
-        notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
-            let mut merged: BTreeMap<ObjectId, Note> = BTreeMap::new();
-            for (old, new) in pairs {
-                let Some(note) = editor.get(*old)? else { continue };
-                merged.entry(*new).or_default().merge(&Note::parse(&note));
-            }
-            for (new, mut note) in merged {
-                let there = editor.get(new)?;
-                note.merge(&Note::parse(there.as_deref().unwrap_or_default()));
-                let bytes = note.to_bytes();
-                if there.as_deref() != Some(&bytes[..]) {
-                    editor.replace(new, &bytes)?;
-                }
-            }
-            Ok(())
-        })?;
-        self.state.log(&format!("carried notes over {} rewritten commits ({command})", pairs.len()));
-        Ok(())
     }
 
     /// Takes in what a hook of an agent reports.
@@ -402,10 +410,12 @@ impl Recorder<'_> {
                 is_rebase =
                     !entry.message.starts_with(b"rebase (finish)") && !entry.message.starts_with(b"rebase (abort)");
             } else if !is_rebase && entry.is_new_work() {
-                commits.push(entry.new_id);
+                commits.push((entry.new_id, Making::Plain));
+            } else if !is_rebase && entry.is_merge() {
+                commits.push((entry.new_id, Making::Merge));
             }
         }
-        for (index, commit_id) in commits.iter().enumerate() {
+        for (index, (commit_id, making)) in commits.iter().enumerate() {
             let commit = commit_id.to_string();
             let is_last = index + 1 == commits.len();
             if let Some(open) = sessions[position].open.as_mut().filter(|open| open.commit == commit) {
@@ -442,7 +452,7 @@ impl Recorder<'_> {
                         ends.extend(is_last.then(|| (key.to_string(), u64::MAX)));
                         ends
                     });
-                    self.link_commit(&commit_ids, sessions, &ran, payload.call_id(), ends.as_ref())?;
+                    self.link_commit(&commit_ids, *making, sessions, &ran, payload.call_id(), ends.as_ref())?;
                     if link.is_some() && !is_last {
                         sessions[position].open = None;
                     }
@@ -482,6 +492,13 @@ impl Recorder<'_> {
     }
 }
 
+/// Returns the merge at HEAD, if Git has just made it by itself, so that no other hook than `post-merge` runs.
+pub fn merge_at_head(repo: &Repository) -> Option<ObjectId> {
+    let commit_id = repo.head().ok()?.commit_id?;
+    let last_move = repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id)?;
+    (last_move.is_merge() && !repo.is_rebasing()).then_some(commit_id)
+}
+
 /// Says whether a session is going on at `now` (epoch), as far as its hooks have told.
 pub(super) fn is_going_on(live: &Live, now: i64) -> bool {
     let is_gone = live.process.is_some_and(|process| !process.is_alive()) || now - live.seen > IDLE_SECS;
@@ -509,6 +526,30 @@ pub(super) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
 /// Returns the session of an agent that the environment of this process names.
 fn runner(agent: &dyn Agent) -> Option<SessionKey> {
     Some(SessionKey::new(agent.name(), agent.session_of_environment()?))
+}
+
+/// Returns the sessions that the environment of this process names and that are not known here: their agent was started
+/// above this repository or in another one, so that its hooks report elsewhere.
+///
+/// If one of those that are known is named too, the others are taken for agents that started its agent.
+fn started_outside(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
+    let named: Vec<_> = agent::all().filter_map(|agent| Some((agent, runner(agent)?))).collect();
+    if named.iter().any(|(_, key)| known.iter().any(|live| live.key() == *key)) {
+        return Vec::new();
+    }
+    // The variable stays behind in a terminal that an agent once opened.
+    let oldest = Time::now().seconds - RECENT_SECS;
+    let is_recent = |live: &Live| {
+        let written = live.transcript.metadata().and_then(|file| file.modified()).ok();
+        let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        age.is_none_or(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written >= oldest))
+    };
+    let find = |(agent, key): (&'static dyn Agent, SessionKey)| {
+        let directory = worktree.unwrap_or(Path::new("."));
+        let found = || Some(new_live(&key, agent.transcript(&key.id, directory)?));
+        state.session(&key).or_else(found)
+    };
+    named.into_iter().filter_map(find).filter(is_recent).collect()
 }
 
 /// Returns the sessions that must have run the commit whose hook this process is: the agent says so in the

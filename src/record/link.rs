@@ -18,9 +18,23 @@ pub struct Evidence<'a> {
     pub tally: &'a Tally,
 }
 
+/// How a commit was made, as far as that tells who may have made it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Making {
+    /// By committing what somebody did.
+    #[default]
+    Plain,
+    /// By squashing commits that were there: what it changes was talked about on those.
+    Squash,
+    /// By merging: what it changes is the other side's.
+    Merge,
+}
+
 /// What is known about the commit.
 #[derive(Debug)]
 pub struct Change {
+    /// How it was made.
+    pub making: Making,
     /// The top of the working tree it was made in.
     pub worktree: Option<PathBuf>,
     /// The paths it changes.
@@ -32,12 +46,16 @@ pub struct Change {
 /// Returns the positions of the sessions to record on the commit.
 ///
 /// Those that ran the commit, and those that edited a path which it changes. If there is none, the only session with
-/// a prompt since the parent commit in this worktree; if there are several, nobody can tell and none is recorded.
+/// a prompt since the parent commit in this worktree, unless its edits say that it worked on something else; if there
+/// are several with such a prompt, nobody can tell and none is recorded. A squash is only recorded for a reason of its
+/// own, and a merge only for whoever ran it.
 pub fn choose(change: &Change, sessions: &[Evidence<'_>]) -> Vec<usize> {
     let changed: HashSet<&Path> = change.paths.iter().filter_map(|path| path.to_path().ok()).collect();
-    let qualifies = |session: &Evidence<'_>| session.has_run_it || edits_a_changed_path(change, &changed, session);
+    let has_edited =
+        |session: &Evidence<'_>| change.making != Making::Merge && edits_a_changed_path(change, &changed, session);
+    let qualifies = |session: &Evidence<'_>| session.has_run_it || has_edited(session);
     let chosen: Vec<usize> = sessions.iter().enumerate().filter(|(_, s)| qualifies(s)).map(|(i, _)| i).collect();
-    if !chosen.is_empty() {
+    if !chosen.is_empty() || change.making != Making::Plain {
         return chosen;
     }
     let is_prompted = |session: &Evidence<'_>| {
@@ -45,7 +63,11 @@ pub fn choose(change: &Change, sessions: &[Evidence<'_>]) -> Vec<usize> {
         session.is_in_worktree && session.tally.turns > 0 && is_recent
     };
     let prompted: Vec<usize> = sessions.iter().enumerate().filter(|(_, s)| is_prompted(s)).map(|(i, _)| i).collect();
-    if prompted.len() == 1 { prompted } else { Vec::new() }
+    // The edits of a session that is here are of files that the commit leaves alone: its own commit is still to come.
+    match prompted[..] {
+        [only] if sessions[only].tally.edited_paths.is_empty() => prompted,
+        _ => Vec::new(),
+    }
 }
 
 fn edits_a_changed_path(change: &Change, changed: &HashSet<&Path>, session: &Evidence<'_>) -> bool {
@@ -87,8 +109,12 @@ mod tests {
     }
 
     fn chosen(sessions: &[(bool, bool, Tally)]) -> Vec<usize> {
-        let change =
-            Change { worktree: Some("/repo".into()), paths: vec!["src/a.rs".into(), "b".into()], parent_time: 100 };
+        chosen_for(Making::Plain, sessions)
+    }
+
+    fn chosen_for(making: Making, sessions: &[(bool, bool, Tally)]) -> Vec<usize> {
+        let paths = vec!["src/a.rs".into(), "b".into()];
+        let change = Change { making, worktree: Some("/repo".into()), paths, parent_time: 100 };
         let evidence = |(has_run_it, is_in_worktree, tally): &'_ (bool, bool, Tally)| {
             (*has_run_it, *is_in_worktree, tally.clone())
         };
@@ -121,5 +147,27 @@ mod tests {
         assert_eq!(chosen(&[bystander.clone(), (false, false, tally(&[], Some(200)))]), [0]);
         assert_eq!(chosen(&[bystander.clone(), bystander]), Vec::<usize>::new(), "nobody can tell");
         assert_eq!(chosen(&[(false, true, tally(&[], Some(50)))]), Vec::<usize>::new(), "before the parent commit");
+    }
+
+    #[test]
+    fn a_squash_and_a_merge_need_better_evidence() {
+        let sessions = [
+            (true, true, tally(&[], Some(200))),
+            (false, true, tally(&["b"], Some(200))),
+            (false, true, tally(&[], Some(200))),
+        ];
+        assert_eq!(chosen_for(Making::Squash, &sessions), [0, 1]);
+        assert_eq!(chosen_for(Making::Merge, &sessions), [0], "who edited the path did not merge");
+        assert_eq!(chosen_for(Making::Squash, &sessions[2..]), Vec::<usize>::new());
+        assert_eq!(chosen_for(Making::Merge, &sessions[1..]), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn a_session_that_edited_other_files_does_not_count_for_want_of_a_better_one() {
+        for path in ["/repo/src/c.rs", "src/c.rs", "/elsewhere/b"] {
+            assert_eq!(chosen(&[(false, true, tally(&[path], Some(200)))]), Vec::<usize>::new(), "{path}");
+        }
+        let (worker, talker) = ((false, true, tally(&["c"], Some(200))), (false, true, tally(&[], Some(200))));
+        assert_eq!(chosen(&[worker, talker]), Vec::<usize>::new(), "two were asked for something: nobody can tell");
     }
 }

@@ -74,6 +74,7 @@ pub struct Capture {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Unredacted {
     /// The agent's file.
+    #[serde(with = "super::paths")]
     pub path: PathBuf,
     /// The position in it at which the stretch ends.
     pub until: u64,
@@ -113,7 +114,8 @@ fn write(path: &Path, pending: &Pending, bytes: &[u8]) -> Result<()> {
 pub fn list(state: &State) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten();
     let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.'));
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_ours).collect();
+    let is_capture = |path: &PathBuf| is_ours(path) && !super::rewritten::is_ours(path);
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_capture).collect();
     paths.sort();
     paths
 }

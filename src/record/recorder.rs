@@ -147,7 +147,8 @@ impl<'r> Recorder<'r> {
             Err(error) => recorder.state.log(&format!("warning: {error}")),
         }
         recorder.deadline = deadline.min(Instant::now() + pending_share);
-        if let Err(error) = replay::store_pending(&mut recorder, leave) {
+        // Notes are carried behind the captures: these may belong to the old commits.
+        if let Err(error) = replay::store_pending(&mut recorder, leave).and_then(|()| recorder.carry_pending()) {
             recorder.is_blocked = true;
             recorder.warn(error);
         }

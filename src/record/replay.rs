@@ -84,7 +84,8 @@ pub fn store_link(recorder: &mut Recorder<'_>, link: &Link, call: Option<&str>) 
     sessions.extend(undiscovered(&recorder.state, recorder.repo.worktree(), &sessions));
     let ran: Vec<SessionKey> =
         sessions.iter().map(Live::key).filter(|key| link.ran.contains(&key.to_string())).collect();
-    let outcome = recorder.link_commit(&commit_ids, &mut sessions, &ran, call, Some(&link.ends));
+    let outcome =
+        recorder.link_commit(&commit_ids, super::link::Making::Plain, &mut sessions, &ran, call, Some(&link.ends));
     recorder.save_changed(&before, &sessions).and(outcome)
 }
 

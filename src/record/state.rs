@@ -92,12 +92,13 @@ pub struct Live {
     /// The session's id.
     pub session: String,
     /// Where the agent writes its transcript.
+    #[serde(with = "super::paths")]
     pub transcript: PathBuf,
     /// The model that a hook told last; not every transcript has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The top of the working tree the session works in.
-    #[serde(default)]
+    #[serde(default, with = "super::paths::option")]
     pub worktree: Option<PathBuf>,
     /// The agent's process.
     #[serde(default)]

@@ -370,6 +370,22 @@ fn paths_and_time_tell_where_nothing_better_does_and_only_if_asked() {
 }
 
 #[test]
+fn a_commit_gets_no_session_for_its_time_alone_that_was_editing_other_files() {
+    let scratch = Scratch::new();
+    let past = Past::new(&scratch, "s1");
+    past.at(200, |session| session.prompt("write the parser"));
+    past.at(201, |session| session.edits("parser.rs", "x\n"));
+    scratch.git(["rm", "-q", "--cached", "README"]).ok();
+    let unrelated = {
+        scratch.write(".git/info/exclude", "parser.rs\n");
+        commit_at(&scratch, &scratch.top, 202, &["-m", "a human's"])
+    };
+    past.at(203, |session| session.says("Done."));
+    import(&scratch, &["--min-confidence=low"]);
+    assert_eq!(sessions(&scratch, &unrelated), Vec::<String>::new());
+}
+
+#[test]
 fn what_was_archived_first_is_still_recorded_later() {
     let scratch = Scratch::new();
     let past = Past::new(&scratch, "s1");

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod agents;
+mod belonging;
+mod carrying;
 mod commands;
 mod damage;
 mod documents;

@@ -344,7 +344,9 @@ impl Session<'_> {
 
     /// Runs the hook for an event of a tool call that ran this command.
     pub fn try_hook_after(&self, event: &str, call_id: &str, command: &str) -> Ran {
-        let payload = json!({ "session_id": self.id, "transcript_path": self.transcript, "cwd": self.dir,
+        // An agent that knows only text tells such a path wrongly.
+        let directory = self.dir.to_string_lossy();
+        let payload = json!({ "session_id": self.id, "transcript_path": self.transcript, "cwd": directory,
             "hook_event_name": event, "tool_name": "Bash", "tool_use_id": call_id,
             "tool_input": { "command": command }, "reason": "other" });
         let settings = fs::read(self.dir.join(".claude/settings.local.json"))

@@ -1,0 +1,88 @@
+//! A rebase that is under way or about to end, as Git's own files tell.
+
+use super::{ObjectId, Repository};
+
+/// What a rebase does with a commit.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Step {
+    /// It goes into the commit before it: `squash` or `fixup`.
+    Meld,
+    /// It becomes a commit of its own, and the rebase stops there: `edit`.
+    Edit,
+    /// It becomes a commit of its own.
+    Pick,
+}
+
+/// A rebase, while its directory is there. That is so when the `post-rewrite` hook runs.
+#[derive(Clone, Debug, Default)]
+pub struct Rebase {
+    /// The head of the branch before the rebase, and the commit that it was rebased onto.
+    pub before: Vec<ObjectId>,
+    /// The steps that were taken, each with its commit in hex, which may be abbreviated.
+    steps: Vec<(Step, String)>,
+}
+
+impl Rebase {
+    /// Returns what the rebase did with a commit; `None` if that is not known.
+    pub fn step(&self, commit_id: ObjectId) -> Option<Step> {
+        let hex = commit_id.to_string();
+        self.steps.iter().find(|(_, prefix)| hex.starts_with(prefix)).map(|(step, _)| *step)
+    }
+}
+
+impl Repository {
+    /// Says whether a rebase or `git am` is under way in this worktree.
+    pub fn is_rebasing(&self) -> bool {
+        ["rebase-merge", "rebase-apply"].into_iter().any(|name| self.git_dir().join(name).is_dir())
+    }
+
+    /// Returns the rebase that is under way in this worktree.
+    pub fn rebase(&self) -> Option<Rebase> {
+        let directories = ["rebase-merge", "rebase-apply"].into_iter().map(|name| self.git_dir().join(name));
+        let directory = directories.into_iter().find(|directory| directory.is_dir())?;
+        let read = |name: &str| std::fs::read(directory.join(name)).unwrap_or_default();
+        let id = |name: &str| self.parse_id(String::from_utf8_lossy(&read(name)).trim());
+        Some(Rebase {
+            before: ["orig-head", "onto"].into_iter().filter_map(id).collect(),
+            steps: String::from_utf8_lossy(&read("done")).lines().filter_map(step).collect(),
+        })
+    }
+}
+
+/// Reads a line of a rebase's list: `pick <commit> <subject>`, `fixup -C <commit> <subject>`, or a letter for the word
+/// where `rebase.abbreviateCommands` is set.
+fn step(line: &str) -> Option<(Step, String)> {
+    let mut words = line.split_whitespace();
+    let step = match words.next()? {
+        "pick" | "p" | "reword" | "r" | "merge" | "m" => Step::Pick,
+        "edit" | "e" => Step::Edit,
+        "squash" | "s" | "fixup" | "f" => Step::Meld,
+        _ => return None,
+    };
+    let commit = words.find(|word| !word.starts_with('-'))?;
+    let is_hex = commit.len() >= 4 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex.then(|| (step, commit.to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_list_tells_what_becomes_of_its_commit() {
+        for (line, expected) in [
+            ("pick 53962f2fece1 A", Some(Step::Pick)),
+            ("fixup -C 53962f2fece1 A", Some(Step::Meld)),
+            ("s 53962f2fece1", Some(Step::Meld)),
+            ("merge -C 53962f2fece1 topic # Merge", Some(Step::Pick)),
+            ("e 53962f2fece1 A", Some(Step::Edit)),
+            ("exec make 53962f2fece1", None),
+            ("label onto", None),
+            ("merge topic", None),
+            ("break", None),
+            ("", None),
+        ] {
+            assert_eq!(step(line), expected.map(|step| (step, "53962f2fece1".to_owned())), "{line}");
+        }
+    }
+}

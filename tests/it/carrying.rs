@@ -1,0 +1,378 @@
+//! Conversations follow their change at once where Git says which commits a new one was made of, and nowhere else.
+
+use std::fs;
+
+use crate::support::Scratch;
+
+/// Returns the sessions that are recorded on a revision, sorted.
+pub fn sessions(scratch: &Scratch, revision: &str) -> Vec<String> {
+    let records = scratch.records(revision);
+    let mut ids: Vec<String> = records.iter().map(|record| record["session"].as_str().unwrap().to_owned()).collect();
+    ids.sort();
+    ids
+}
+
+const NOBODY: [&str; 0] = [];
+
+/// Lets a session that ends then write a file and commit it.
+fn talked_about(scratch: &Scratch, id: &str, path: &str, text: &str) -> String {
+    let session = scratch.session(id);
+    session.prompt(&format!("write {path}"));
+    session.edits(path, text);
+    let commit = session.commits(&format!("{id} on {path}"));
+    session.hook("SessionEnd");
+    commit
+}
+
+/// On `topic` four commits with conversations, of which the first and the third change what `main` changes too.
+fn diverged(scratch: &Scratch) {
+    scratch.commit("shared", "start\n", "shared");
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    talked_about(scratch, "first", "shared", "first\n");
+    talked_about(scratch, "second", "own", "second\n");
+    talked_about(scratch, "third", "shared", "third\n");
+    talked_about(scratch, "fourth", "other", "fourth\n");
+    scratch.git(["switch", "-q", "main"]).ok();
+    talked_about(scratch, "upstream", "shared", "upstream\n");
+}
+
+#[test]
+fn a_commit_that_a_rebase_skips_gives_its_conversation_to_no_other() {
+    for mode in ["concatenate", "overwrite", "cat_sort_uniq", "ignore"] {
+        for copies in [true, false] {
+            let scratch = Scratch::set_up();
+            diverged(&scratch);
+            scratch.git(["config", "notes.rewriteMode", mode]).ok();
+            if !copies {
+                scratch.git(["config", "--unset-all", "notes.rewriteRef"]).ok();
+            }
+            scratch.git(["switch", "-q", "topic"]).ok();
+            let upstream = scratch.records("main");
+            assert_eq!(scratch.git(["rebase", "-q", "main"]).code, 1, "there is a conflict");
+            assert_eq!(scratch.git(["rebase", "--skip"]).code, 1, "and another");
+            scratch.git(["rebase", "--skip"]).ok();
+            assert_eq!(scratch.records("main"), upstream, "{mode} {copies}: the upstream's commit was there before");
+            assert_eq!(sessions(&scratch, "topic~1"), ["second"], "{mode} {copies}: the third was left out");
+            assert_eq!(sessions(&scratch, "topic"), ["fourth"]);
+            scratch.assert_sound();
+        }
+    }
+}
+
+#[test]
+fn a_commit_without_a_conversation_stays_so_when_another_is_skipped_onto_it() {
+    let scratch = Scratch::set_up();
+    scratch.commit("shared", "start\n", "shared");
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    talked_about(&scratch, "first", "shared", "first\n");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.commit("shared", "upstream\n", "nobody talked about it");
+    scratch.git(["rebase", "-q", "main", "topic"]);
+    scratch.git(["rebase", "--skip"]).ok();
+    assert_eq!(sessions(&scratch, "main"), NOBODY);
+    assert_eq!(scratch.id("topic"), scratch.id("main"));
+}
+
+#[test]
+fn a_commit_whose_change_is_there_already_gives_its_conversation_to_no_neighbour() {
+    let scratch = Scratch::set_up();
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    talked_about(&scratch, "first", "a", "a\n");
+    talked_about(&scratch, "second", "b", "b\n");
+    talked_about(&scratch, "third", "c", "c\n");
+    scratch.git(["switch", "-q", "main"]).ok();
+    // By other steps, so that no patch id says that it is the same.
+    scratch.commit("b", "x\n", "half of it");
+    scratch.commit("b", "b\n", "the other half");
+    scratch.git(["rebase", "-q", "main", "topic"]).ok();
+    assert_eq!(scratch.git(["log", "--format=%s", "main..topic"]).ok(), "third on c\nfirst on a\n");
+    assert_eq!(sessions(&scratch, "topic~1"), ["first"]);
+    assert_eq!(sessions(&scratch, "topic"), ["third"]);
+}
+
+/// Runs an interactive rebase whose list a `sed` script edits.
+fn rebase_with(scratch: &Scratch, script: &str, onto: &str) -> crate::support::Ran {
+    let editor = format!("GIT_SEQUENCE_EDITOR=\"sed -i -e '{script}'\"");
+    scratch.run_in(&scratch.top, "sh", ["-c", &format!("{editor} git rebase -q -i {onto}")])
+}
+
+#[test]
+fn what_is_melded_keeps_all_conversations_beside_one_that_is_skipped() {
+    for abbreviates in ["true", "false"] {
+        let scratch = Scratch::set_up();
+        diverged(&scratch);
+        scratch.git(["config", "rebase.abbreviateCommands", abbreviates]).ok();
+        scratch.git(["switch", "-q", "topic"]).ok();
+        let script = "s/^[a-z]* \\(.*fourth on other\\)$/PLACE \\1/;/third/{h;d};/PLACE/{s/PLACE/fixup/;G}";
+        assert_eq!(rebase_with(&scratch, script, "main").code, 1, "the first has a conflict");
+        assert_eq!(scratch.git(["rebase", "--skip"]).code, 1, "and the third");
+        scratch.git(["rebase", "--skip"]).ok();
+        assert_eq!(scratch.git(["log", "--format=%s", "main..topic"]).ok(), "second on own\n");
+        assert_eq!(sessions(&scratch, "topic"), ["fourth", "second"], "abbreviated: {abbreviates}");
+        assert_eq!(sessions(&scratch, "main"), ["upstream"]);
+    }
+}
+
+#[test]
+fn an_amended_commit_gets_what_a_lock_kept_from_the_one_before() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    session.edits("a.txt", "a\n");
+    let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, "").unwrap();
+    let first = session.runs_commit(&["-m", "first"]);
+    scratch.git(["commit", "-q", "--amend", "-m", "reworded"]).ok();
+    let second = scratch.id("HEAD");
+    scratch.git(["commit", "-q", "--amend", "-m", "reworded again"]).ok();
+    let expected = session.text();
+    session.prompt("something else");
+    fs::remove_file(&lock).unwrap();
+    assert_eq!(scratch.raw("HEAD", &[]), expected, "log: {}", scratch.log());
+    for commit in [first, second] {
+        assert_eq!(sessions(&scratch, &commit), ["s1"]);
+    }
+    let left: Vec<_> = fs::read_dir(scratch.state().join("pending")).unwrap().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_rebase_under_a_lock_is_made_up_for_by_the_next_command() {
+    let scratch = Scratch::set_up();
+    diverged(&scratch);
+    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    scratch.git(["switch", "-q", "topic"]).ok();
+    assert_eq!(scratch.git(["rebase", "-q", "main"]).code, 1);
+    assert_eq!(scratch.git(["rebase", "--skip"]).code, 1);
+    let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
+    fs::write(&lock, "").unwrap();
+    let ran = scratch.git(["rebase", "--skip"]);
+    let kept = fs::read_dir(scratch.state().join("pending")).unwrap().flatten().next().unwrap().path();
+    assert!(ran.stderr.contains(&format!("the rewritten commits are kept in '{}'", kept.display())), "{ran:?}");
+    assert_eq!(sessions(&scratch, "topic"), NOBODY);
+    fs::remove_file(&lock).unwrap();
+    scratch.shiftlog("log", ["-n1"]).ok();
+    assert_eq!(sessions(&scratch, "topic"), ["fourth"]);
+    assert_eq!(sessions(&scratch, "topic~1"), ["second"]);
+    assert_eq!(sessions(&scratch, "main"), ["upstream"]);
+    assert!(!kept.exists());
+}
+
+/// On `topic` three commits, of which the first and the last were talked about; `main` has moved on.
+fn branched(scratch: &Scratch) {
+    scratch.commit("shared", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "shared");
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    talked_about(scratch, "first", "shared", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+    scratch.commit("silent", "x\n", "nobody talked about it");
+    talked_about(scratch, "last", "own", "own\n");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.commit("shared", "one\n2\n3\n4\n5\n6\n7\n8\n9\n", "main moves on");
+}
+
+#[test]
+fn a_pick_has_its_conversation_at_once_and_nobody_elses() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    let bystander = scratch.session("bystander");
+    bystander.prompt("I only watch");
+    scratch.git(["cherry-pick", "topic~2", "topic~1", "topic"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD~2"), ["first"]);
+    assert_eq!(sessions(&scratch, "HEAD~1"), NOBODY);
+    assert_eq!(scratch.records("HEAD"), scratch.records("topic"), "the very record");
+    assert_eq!(scratch.shiftlog("remap", [""; 0]).ok(), "", "nothing is left to do");
+    scratch.git(["-c", "core.logAllRefUpdates=false", "switch", "-q", "-c", "again", "main~3"]).ok();
+    fs::remove_file(scratch.top.join(".git/logs/HEAD")).unwrap();
+    scratch.git(["-c", "core.logAllRefUpdates=false", "cherry-pick", "topic"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["last"], "without a reflog too");
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_pick_needs_no_live_session_to_carry() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    fs::remove_dir_all(scratch.state().join("live")).unwrap();
+    fs::remove_dir_all(scratch.state().join("settled")).unwrap();
+    scratch.git(["cherry-pick", "topic"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["last"]);
+}
+
+/// Picks a commit whose change is in conflict with `main`, and ends the pick as `end` says.
+fn pick_with_conflict(scratch: &Scratch, pick: &[&str], end: &[&str]) {
+    scratch.commit("shared", "1\n2\n3\n4\n5\n6\n7\n8\nIX\n", "a conflict");
+    assert_eq!(scratch.git([&["cherry-pick"], pick].concat()).code, 1, "there is a conflict");
+    scratch.write("shared", "one\n2\n3\n4\n5\n6\n7\n8\nnine (IX)\n");
+    scratch.git(["add", "shared"]).ok();
+    scratch.git(end).ok();
+}
+
+#[test]
+fn a_pick_that_needed_work_has_its_conversation_at_once() {
+    let ways: [(&[&str], &[&str]); 3] = [
+        (&["topic~2"], &["cherry-pick", "--continue"]),
+        (&["topic~2"], &["commit", "-q", "-m", "in other words"]),
+        (&["-x", "topic~2"], &["commit", "-q", "--no-edit"]),
+    ];
+    for (pick, end) in ways {
+        let scratch = Scratch::set_up();
+        branched(&scratch);
+        // Each commit of the harness has the same author and time; real ones differ.
+        scratch.git(["switch", "-q", "topic"]).ok();
+        let dates = "GIT_AUTHOR_DATE=\"2026-01-05T00:00:$(printf %02d $(git rev-list --count $GIT_COMMIT))Z\"; export GIT_AUTHOR_DATE";
+        let filter =
+            ["-c", &format!("git -c core.hooksPath=/dev/null filter-branch -f --env-filter '{dates}' main~1..topic")];
+        scratch.run_in(&scratch.top, "sh", filter).ok();
+        scratch.shiftlog("remap", ["-q"]).ok();
+        scratch.git(["switch", "-q", "main"]).ok();
+        assert_eq!(sessions(&scratch, "topic~2"), ["first"], "the history is made");
+        pick_with_conflict(&scratch, pick, end);
+        assert_eq!(sessions(&scratch, "HEAD"), ["first"], "{pick:?} {end:?}: {}", scratch.log());
+    }
+}
+
+#[test]
+fn a_pick_that_may_be_of_several_commits_gets_none() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    // The harness gives all commits the same author and time, and these two the same subject.
+    scratch.git(["switch", "-q", "topic"]).ok();
+    talked_about(&scratch, "first", "shared", "1\n2\n3\n4\n5\n6\n7\n8\nnine!\n");
+    scratch.git(["switch", "-q", "main"]).ok();
+    pick_with_conflict(&scratch, &["topic~3"], &["cherry-pick", "--continue"]);
+    assert_eq!(sessions(&scratch, "HEAD"), NOBODY, "no guess");
+}
+
+#[test]
+fn a_part_of_a_pick_without_a_commit_is_not_the_pick() {
+    let scratch = Scratch::set_up();
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("both");
+    session.edits("a", "a\n");
+    session.edits("b", "b\n");
+    session.commits("both");
+    session.hook("SessionEnd");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["cherry-pick", "-n", "topic"]).ok();
+    scratch.git(["rm", "-q", "-f", "b"]).ok();
+    scratch.git(["commit", "-q", "-m", "a alone"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), NOBODY);
+}
+
+#[test]
+fn a_squash_has_all_conversations_of_its_commits_at_once() {
+    for message in [&["--no-edit"][..], &["-m", "all of topic"]] {
+        for is_behind in [false, true] {
+            let scratch = Scratch::set_up();
+            branched(&scratch);
+            if is_behind {
+                scratch.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+            }
+            let bystander = scratch.session("bystander");
+            bystander.prompt("I only watch");
+            scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+            scratch.git([&["commit", "-q"], message].concat()).ok();
+            assert_eq!(sessions(&scratch, "HEAD"), ["first", "last"], "{message:?}, behind: {is_behind}");
+            assert_eq!(scratch.raw("HEAD", &["--session=last"]), scratch.raw("topic", &[]));
+            scratch.commit("later", "x\n", "something else");
+            assert_eq!(sessions(&scratch, "HEAD"), ["bystander"], "a squash is over once it is committed");
+        }
+    }
+}
+
+#[test]
+fn a_squash_with_a_conflict_has_its_conversations_at_once() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    scratch.commit("shared", "1\n2\n3\n4\n5\n6\n7\n8\nIX\n", "a conflict");
+    assert_eq!(scratch.git(["merge", "-q", "--squash", "topic~2"]).code, 1, "there is a conflict");
+    scratch.write("shared", "one\n2\n3\n4\n5\n6\n7\n8\nnine (IX)\n");
+    scratch.git(["commit", "-q", "-a", "-m", "one of topic"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["first"]);
+}
+
+#[test]
+fn a_squash_in_two_commits_gives_each_its_part() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+    scratch.git(["reset", "-q", "--", "own"]).ok();
+    scratch.git(["commit", "-q", "-m", "a part"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["first"]);
+    scratch.git(["add", "own"]).ok();
+    scratch.git(["commit", "-q", "-m", "the rest"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["last"]);
+}
+
+#[test]
+fn a_squash_that_was_given_up_gives_nothing_to_the_next_commit() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+    scratch.git(["reset", "-q", "--hard"]).ok();
+    scratch.write("shared", "mine\n");
+    scratch.write("silent", "mine\n");
+    scratch.write("own", "mine\n");
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "the same files, other words"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), NOBODY);
+    scratch.git(["merge", "-q", "--squash", "topic~2"]);
+    scratch.git(["reset", "-q", "--hard"]).ok();
+    scratch.commit("unrelated", "x\n", "other files");
+    assert_eq!(sessions(&scratch, "HEAD"), NOBODY);
+}
+
+#[test]
+fn a_squash_in_a_linked_worktree_is_its_own() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", "-b", "there", other.to_str().unwrap()]).ok();
+    scratch.git_in(&other, ["merge", "-q", "--squash", "topic"]).ok();
+    scratch.commit("unrelated", "x\n", "in the other worktree");
+    assert_eq!(sessions(&scratch, "HEAD"), NOBODY);
+    scratch.git_in(&other, ["commit", "-q", "-m", "squashed there"]).ok();
+    assert_eq!(sessions(&scratch, "there"), ["first", "last"]);
+}
+
+#[test]
+fn a_pick_under_a_lock_is_made_up_for_by_the_next_command() {
+    let scratch = Scratch::set_up();
+    branched(&scratch);
+    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
+    fs::write(&lock, "").unwrap();
+    let ran = scratch.git(["cherry-pick", "topic"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stderr.contains("the rewritten commits are kept in '"), "{ran:?}");
+    fs::remove_file(&lock).unwrap();
+    assert!(scratch.shiftlog("show", ["HEAD"]).ok().contains("write own"));
+    assert_eq!(sessions(&scratch, "HEAD"), ["last"]);
+}
+
+#[test]
+fn each_part_of_a_commit_that_a_rebase_split_keeps_the_conversation() {
+    let scratch = Scratch::set_up();
+    talked_about(&scratch, "before", "z", "z\n");
+    let session = scratch.session("s1");
+    session.prompt("both");
+    session.edits("a", "a\n");
+    session.edits("b", "b\n");
+    session.commits("both");
+    session.hook("SessionEnd");
+    talked_about(&scratch, "after", "c", "c\n");
+    rebase_with(&scratch, "s/^pick \\(.*both\\)$/edit \\1/", "HEAD~3").ok();
+    scratch.git(["reset", "-q", "HEAD~1"]).ok();
+    for path in ["a", "unrelated", "b"] {
+        scratch.commit(path, &format!("{path}\n"), &format!("{path} alone"));
+    }
+    scratch.git(["rebase", "--continue"]).ok();
+    let subjects = scratch.git(["log", "--format=%s", "-5"]).ok();
+    assert_eq!(subjects, "after on c\nb alone\nunrelated alone\na alone\nbefore on z\n");
+    let expected: [&[&str]; 5] = [&["after"], &["s1"], &[], &["s1"], &["before"]];
+    for (number, expected) in expected.iter().enumerate() {
+        assert_eq!(sessions(&scratch, &format!("HEAD~{number}")), *expected, "HEAD~{number}");
+    }
+}
