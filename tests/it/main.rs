@@ -6,6 +6,7 @@ mod agents;
 mod commands;
 mod documents;
 mod earlier;
+mod elsewhere;
 mod fixtures;
 mod hostile;
 mod importing;
