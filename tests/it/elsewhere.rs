@@ -1,5 +1,6 @@
 //! History that is rewritten where no hook of ours runs, and hooks that run where there is nothing to do.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,63 @@ fn tick(scratch: &mut Scratch) {
 fn commit(scratch: &mut Scratch, path: &str, text: &str) -> String {
     tick(scratch);
     scratch.commit(path, text, &format!("change {path}"))
+}
+
+/// Attaches a conversation of one line to a commit.
+fn says(scratch: &Scratch, revision: &str, words: &str) {
+    let file = scratch.root().join("said");
+    fs::write(&file, crate::sharing::line(words)).unwrap();
+    let args = [revision, "--transcript", file.to_str().unwrap(), "--session", &words.replace(' ', "-"), "-q"];
+    scratch.shiftlog("add", args).ok();
+}
+
+/// A branch `topic` with two commits that were talked about and one that was not; `main` has moved on.
+fn topic() -> Scratch {
+    let mut scratch = Scratch::new();
+    commit(&mut scratch, "base", "1\n");
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    commit(&mut scratch, "first", "1\n");
+    says(&scratch, "HEAD", "why the first");
+    commit(&mut scratch, "plain", "1\n");
+    commit(&mut scratch, "second", "1\n");
+    says(&scratch, "HEAD", "why the second");
+    scratch.git(["switch", "-q", "main"]).ok();
+    commit(&mut scratch, "base", "2\n");
+    tick(&mut scratch);
+    scratch
+}
+
+/// Rewrites `topic` onto `main` without a hook, and returns what it was before.
+fn replay(scratch: &Scratch) -> String {
+    let before = scratch.id("topic");
+    let updates = scratch.git(["replay", "--onto", "main", "main..topic"]).ok();
+    assert_eq!(scratch.run_with_input("git", ["update-ref", "--stdin"], updates.as_bytes()).code, 0);
+    assert_ne!(scratch.id("topic"), before);
+    before
+}
+
+fn noted(scratch: &Scratch) -> BTreeSet<String> {
+    let list = scratch.git(["notes", "--ref=shiftlog", "list"]).ok();
+    list.lines().filter_map(|line| Some(line.split_once(' ')?.1.to_owned())).collect()
+}
+
+#[test]
+fn commits_that_change_one_file_again_and_again_cost_remap_no_process_each() {
+    let mut scratch = Scratch::new();
+    let lines = |number: usize| (0..number).map(|line| format!("line {line}\n")).collect::<String>();
+    for number in 0..24 {
+        commit(&mut scratch, "file", &lines(number));
+        if number % 2 == 0 {
+            says(&scratch, "HEAD", &format!("why {number}"));
+        }
+    }
+    // Git tells in this file which programs it was started as.
+    let trace = scratch.root().join("trace");
+    scratch.env.insert("GIT_TRACE2_EVENT".into(), trace.to_str().unwrap().into());
+    assert_eq!(scratch.shiftlog("remap", [""; 0]).ok(), "");
+    let traced = fs::read_to_string(&trace).unwrap();
+    let patches = traced.lines().filter(|line| line.contains("\"start\"") && line.contains("\"patch-id\"")).count();
+    assert_eq!(patches, 0, "none of them makes the change of another");
 }
 
 /// Sets a repository up with a hook program that only writes down how it was called. Returns where.
@@ -100,4 +158,23 @@ fn the_users_own_hooks_see_each_commit_of_a_rebase_and_all_of_its_input() {
     }
     assert_eq!(ran[0], ran[1]);
     assert!(ran[0].ends_with("rebase id id id id id id"), "{}", ran[0]);
+}
+
+#[test]
+fn a_merge_hook_stops_at_its_deadline_writes_nothing_half_and_goes_on_next_time() {
+    let scratch = topic();
+    says(&scratch, "main", "why the base");
+    replay(&scratch);
+    let before = noted(&scratch);
+    let merged = |seconds: &str| {
+        scratch.git(["config", "shiftlog.hookTimeout", seconds]).ok();
+        scratch.run_in(&scratch.top, "git-shiftlog--hook", ["git", "post-merge", "0"])
+    };
+    let ran = merged("0");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
+    assert_eq!(noted(&scratch), before, "nothing is written half");
+    assert!(scratch.log().contains("carrying records over takes too long here"), "{}", scratch.log());
+    merged("5");
+    let expected: BTreeSet<String> = ["topic", "topic~2"].iter().map(|name| scratch.id(name)).collect();
+    assert_eq!(noted(&scratch).difference(&before).cloned().collect::<BTreeSet<_>>(), expected);
 }
