@@ -60,6 +60,71 @@ fn noted(scratch: &Scratch) -> BTreeSet<String> {
 }
 
 #[test]
+fn show_finds_the_conversation_of_a_commit_that_git_replay_made_and_saves_it() {
+    let scratch = topic();
+    let before = replay(&scratch);
+    let shown = scratch.shiftlog("show", ["--raw", "topic"]);
+    assert_eq!((shown.code, shown.stdout.as_str()), (0, crate::sharing::line("why the second").as_str()), "{shown:?}");
+    let (new, old) = (scratch.id("topic"), before);
+    let said =
+        format!("warning: '{}' was made where no hook ran; it has now what was said on {}\n", &new[..7], &old[..7]);
+    assert_eq!(shown.stderr, said);
+    assert!(noted(&scratch).contains(&new), "it is saved");
+    let again = scratch.shiftlog("show", ["--raw", "topic"]);
+    assert_eq!((again.code, again.stderr.as_str()), (0, ""), "it is told once");
+    assert_eq!(scratch.shiftlog("show", ["--raw", "topic~1"]).code, 1, "nobody talked about that one");
+    assert!(!noted(&scratch).contains(&scratch.id("topic~2")), "nobody asked about the first one");
+    scratch.assert_sound();
+}
+
+#[test]
+fn log_lists_the_conversations_of_commits_that_git_replay_made() {
+    let scratch = topic();
+    scratch.shiftlog("log", ["topic"]).ok();
+    replay(&scratch);
+    let listed = scratch.shiftlog("log", ["--format=%H", "topic"]);
+    let expected = format!("{}\n{}\n", scratch.id("topic"), scratch.id("topic~2"));
+    assert_eq!((listed.code, listed.stdout.as_str()), (0, expected.as_str()), "{listed:?}");
+    assert_eq!(listed.stderr.lines().count(), 2, "{listed:?}");
+    assert_eq!(scratch.shiftlog("log", ["topic"]).stderr, "", "it is told once");
+}
+
+#[test]
+fn a_commit_amended_by_a_library_keeps_its_conversation() {
+    let scratch = topic();
+    let tree = scratch.id("topic^{tree}");
+    let new = scratch.git(["commit-tree", &tree, "-p", "topic~1", "-m", "better words"]).ok();
+    scratch.git(["update-ref", "refs/heads/topic", new.trim()]).ok();
+    let shown = scratch.shiftlog("show", ["--raw", "topic"]);
+    assert_eq!((shown.code, shown.stdout), (0, crate::sharing::line("why the second")));
+}
+
+#[test]
+fn a_squash_that_a_forge_made_is_found_by_show() {
+    let scratch = topic();
+    let tree = scratch.git(["merge-tree", "main", "topic"]).ok();
+    let new = scratch.git(["commit-tree", tree.trim(), "-p", "main", "-m", "topic (#1)"]).ok();
+    scratch.git(["update-ref", "refs/heads/main", new.trim()]).ok();
+    let shown = scratch.shiftlog("show", ["--raw", "main"]);
+    let said: BTreeSet<&str> = shown.stdout.lines().collect();
+    let expected = [crate::sharing::line("why the first"), crate::sharing::line("why the second")];
+    assert_eq!(said, expected.iter().map(|line| line.trim_end()).collect(), "{shown:?}");
+}
+
+#[test]
+fn reading_carries_nothing_where_it_is_turned_off_or_another_ref_is_asked_for() {
+    let scratch = topic();
+    replay(&scratch);
+    let before = noted(&scratch);
+    assert_eq!(scratch.shiftlog("show", ["--ref=shiftlog", "topic"]).code, 1);
+    scratch.shiftlog("log", ["--ref=shiftlog", "topic"]).ok();
+    scratch.git(["config", "shiftlog.carryOnRead", "false"]).ok();
+    assert_eq!(scratch.shiftlog("show", ["topic"]).code, 1);
+    scratch.shiftlog("log", ["topic"]).ok();
+    assert_eq!(noted(&scratch), before);
+}
+
+#[test]
 fn commits_that_change_one_file_again_and_again_cost_remap_no_process_each() {
     let mut scratch = Scratch::new();
     let lines = |number: usize| (0..number).map(|line| format!("line {line}\n")).collect::<String>();
