@@ -103,8 +103,8 @@ impl Agent for Amp {
 
     fn recent(&self, _: &Path, seconds: i64) -> Vec<Found> {
         let Some(threads) = threads() else { return Vec::new() };
-        let mut found = place::sessions(&threads, "json");
-        found.retain(|found| found.session_id.starts_with("T-") && place::is_written_since(&found.transcript, seconds));
+        let mut found = place::recent_sessions(&threads, "json", seconds);
+        found.retain(|found| found.session_id.starts_with("T-"));
         found
     }
 

@@ -126,8 +126,7 @@ impl Agent for Codex {
         if seconds == 0 {
             folders.push(root.join("archived_sessions"));
         }
-        let paths = folders.iter().flat_map(|day| place::entries(day));
-        let paths = paths.filter(|path| id_of(path).is_some() && place::is_written_since(path, seconds));
+        let paths = folders.iter().flat_map(|day| place::recent_entries(day, seconds, |name| id_of(name).is_some()));
         let mut seen = HashSet::new();
         paths
             .filter(is_main)

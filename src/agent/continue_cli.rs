@@ -59,12 +59,8 @@ impl Agent for Continue {
 
     fn recent(&self, _: &Path, seconds: i64) -> Vec<Found> {
         let Some(folder) = folder() else { return Vec::new() };
-        let mut found = place::sessions(&folder, "json");
-        found.retain(|found| {
-            found.session_id != INDEX
-                && outside::is_plain_id(&found.session_id)
-                && place::is_written_since(&found.transcript, seconds)
-        });
+        let mut found = place::recent_sessions(&folder, "json", seconds);
+        found.retain(|found| found.session_id != INDEX && outside::is_plain_id(&found.session_id));
         found
     }
 

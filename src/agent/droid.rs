@@ -71,8 +71,9 @@ impl Agent for Droid {
             cwd.is_some_and(|cwd| place::is_below(&cwd, directory))
         };
         let places = folders(&sessions, directory).into_iter().chain([sessions]);
-        let mut found: Vec<Found> = places.flat_map(|folder| place::sessions(&folder, "jsonl")).collect();
-        found.retain(|found| place::is_written_since(&found.transcript, seconds) && is_from_here(&found.transcript));
+        let found = places.flat_map(|folder| place::recent_sessions(&folder, "jsonl", seconds));
+        let mut found: Vec<Found> = found.collect();
+        found.retain(|found| is_from_here(&found.transcript));
         found
     }
 

@@ -53,8 +53,8 @@ impl Agent for Pi {
 
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
         let Some(sessions) = sessions() else { return Vec::new() };
-        let paths = folders(&sessions, directory).into_iter().flat_map(|folder| place::entries(&folder));
-        let paths = paths.filter(|path| id_of(path).is_some() && place::is_written_since(path, seconds));
+        let recent = |folder: PathBuf| place::recent_entries(&folder, seconds, |name| id_of(name).is_some());
+        let paths = folders(&sessions, directory).into_iter().flat_map(recent);
         let is_here = |path: &PathBuf| {
             let cwd = json::find_in_file(path, |record| string(header(record)?, "cwd"));
             cwd.is_some_and(|cwd| place::is_below(&cwd, directory))

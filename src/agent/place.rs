@@ -1,5 +1,6 @@
 //! Where agents keep things: home directories, programs, files of sessions.
 
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -55,19 +56,58 @@ pub fn is_below(cwd: &str, directory: &Path) -> bool {
 
 /// Returns the entries of a directory, sorted; nothing if it cannot be read.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    entries_that(folder, |_| true)
+}
+
+/// Returns the entries of a directory that were written at or after `seconds` (epoch) and whose names are wanted, sorted.
+///
+/// Thousands of old sessions cost a hook a look at each file's time and no more: paths are made, sorted and read only for
+/// those that are recent.
+pub fn recent_entries(folder: &Path, seconds: i64, is_wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let since = UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+    entries_that(folder, |entry| {
+        let is_written = || match entry.metadata() {
+            // The entry's own time is that of the link.
+            Ok(metadata) if metadata.is_symlink() => is_written_since(&entry.path(), seconds),
+            Ok(metadata) => metadata.modified().is_ok_and(|modified| modified >= since),
+            Err(_) => false,
+        };
+        is_wanted(Path::new(&entry.file_name())) && is_written()
+    })
+}
+
+fn entries_that(folder: &Path, is_wanted: impl Fn(&DirEntry) -> bool) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.filter(is_wanted).map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }
 
 /// Returns the files of a directory with this extension as sessions named by their stems.
 pub fn sessions(folder: &Path, extension: &str) -> Vec<Found> {
-    let is_wanted = |path: &PathBuf| path.extension().is_some_and(|found| found == extension);
-    let found = entries(folder).into_iter().filter(is_wanted);
-    found
-        .filter_map(|path| Some(Found { session_id: path.file_stem()?.to_str()?.to_owned(), transcript: path }))
-        .collect()
+    sessions_named(folder, "", extension)
+}
+
+/// Returns those of [`sessions`] whose ids begin with `beginning`.
+pub fn sessions_named(folder: &Path, beginning: &str, extension: &str) -> Vec<Found> {
+    by_stem(entries_that(folder, |entry| {
+        let name = entry.file_name();
+        name.as_encoded_bytes().starts_with(beginning.as_bytes()) && has_extension(Path::new(&name), extension)
+    }))
+}
+
+/// Returns those of [`sessions`] whose files were written at or after `seconds` (epoch).
+pub fn recent_sessions(folder: &Path, extension: &str, seconds: i64) -> Vec<Found> {
+    by_stem(recent_entries(folder, seconds, |name| has_extension(name, extension)))
+}
+
+fn by_stem(paths: Vec<PathBuf>) -> Vec<Found> {
+    let found = |path: PathBuf| Some(Found { session_id: path.file_stem()?.to_str()?.to_owned(), transcript: path });
+    paths.into_iter().filter_map(found).collect()
+}
+
+fn has_extension(name: &Path, extension: &str) -> bool {
+    name.extension().is_some_and(|found| found == extension)
 }
 
 /// Returns the absolute path that a `file:` address names, with its percent codes as the bytes they stand for.
@@ -96,6 +136,25 @@ fn decoded(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+    fn recent_entries_are_those_whose_files_were_written_lately_also_behind_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = std::time::SystemTime::now() - Duration::from_secs(1000);
+        for name in ["new.jsonl", "old.jsonl", "new.txt"] {
+            let file = std::fs::File::create(dir.path().join(name)).unwrap();
+            if name.starts_with("old") {
+                file.set_modified(old).unwrap();
+            }
+        }
+        std::os::unix::fs::symlink("old.jsonl", dir.path().join("a-link-to-old.jsonl")).unwrap();
+        std::os::unix::fs::symlink("new.jsonl", dir.path().join("b-link-to-new.jsonl")).unwrap();
+        let since = old.duration_since(UNIX_EPOCH).unwrap().as_secs() + 500;
+        let found = recent_sessions(dir.path(), "jsonl", i64::try_from(since).unwrap());
+        let names: Vec<&str> = found.iter().map(|found| found.session_id.as_str()).collect();
+        assert_eq!(names, ["b-link-to-new", "new"]);
+    }
 
     #[test]
     fn a_path_is_read_from_its_address() {

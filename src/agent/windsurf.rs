@@ -65,12 +65,8 @@ impl Agent for Windsurf {
             };
             json::find_in_file(path, place).is_some_and(|place| place::is_below(&place, directory))
         };
-        let mut found = place::sessions(&folder, "jsonl");
-        found.retain(|found| {
-            outside::is_plain_id(&found.session_id)
-                && place::is_written_since(&found.transcript, seconds)
-                && is_here(&found.transcript)
-        });
+        let mut found = place::recent_sessions(&folder, "jsonl", seconds);
+        found.retain(|found| outside::is_plain_id(&found.session_id) && is_here(&found.transcript));
         found
     }
 

@@ -42,6 +42,11 @@ impl Printing {
         Reader::new(repo, notes_ref(repo, self.notes_ref.as_deref()).as_deref())
     }
 
+    /// Says whether notes are read from one ref alone.
+    pub fn has_own_ref(&self) -> bool {
+        self.notes_ref.is_some()
+    }
+
     /// Starts the output.
     pub fn screen(&self, repo: &Repository, dates: date::Format) -> Screen {
         Screen::paged(repo, self.color, dates)

@@ -74,7 +74,11 @@ fn notes_ref(repo: &Repository) -> String {
 }
 
 fn after_commit(here: &Path) -> Result<()> {
-    let Some(location) = locate(here).filter(|location| !hook::is_idle(location)) else { return Ok(()) };
+    let Some(location) = locate(here) else { return Ok(()) };
+    // Hooks that are installed without this condition run for each commit that a rebase picks.
+    if location.git_dir.join("rebase-merge").is_dir() || hook::is_idle(&location) {
+        return Ok(());
+    }
     let repo = open(here)?;
     // What Git tells of a commit's sources it tells now.
     if !carry::may_have_sources(&location) && hook::leave_to_agent(&repo)? {
@@ -87,6 +91,11 @@ fn after_commit(here: &Path) -> Result<()> {
 }
 
 fn after_rewrite(here: &Path, command: &str) -> Result<()> {
+    // The hook at the end of the rebase names all commits.
+    let is_in_rebase = || locate(here).is_some_and(|location| location.git_dir.join("rebase-merge").is_dir());
+    if command == "amend" && is_in_rebase() {
+        return Ok(());
+    }
     let mut input = String::new();
     let _ = std::io::stdin().take(MAX_PAYLOAD_BYTES).read_to_string(&mut input);
     let repo = open(here)?;

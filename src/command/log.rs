@@ -83,6 +83,9 @@ pub fn run() -> ExitCode {
     cli::main(|options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
+        if !options.printing.has_own_ref() {
+            super::elsewhere::look_at_new(&repo);
+        }
         let reader = options.printing.reader(&repo);
         let query = query(&repo, &options)?;
         let voice = voice(&options)?;

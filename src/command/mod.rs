@@ -5,6 +5,7 @@ pub mod branches;
 pub mod deinit;
 pub mod dispatch;
 pub mod doctor;
+mod elsewhere;
 pub mod fsck;
 pub mod get;
 pub mod hook;

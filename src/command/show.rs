@@ -75,6 +75,9 @@ pub fn run() -> ExitCode {
         let mut lacks_words = false;
         let mut screen = None;
         for revision in &options.revisions {
+            if !options.printing.has_own_ref() {
+                super::elsewhere::look_at(&reader, revision);
+            }
             let conversations = match find(&reader, revision, options.session.as_deref(), options.full) {
                 Ok(found) => found,
                 Err(error) if error.kind() == Kind::Missing => {

@@ -1,8 +1,11 @@
 //! What a commit changes: paths with what was and is there, and Git's patch id.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Ordering;
 
 use bstr::{BString, ByteSlice as _, ByteVec as _};
+use gix::objs::tree::EntryRef;
+use gix::objs::{FindExt as _, TreeRefIter};
+use twox_hash::XxHash3_64;
 
 use super::{Commit, ObjectId, Repository, git, gix_error};
 use crate::error::Result;
@@ -65,37 +68,82 @@ impl Repository {
         prefix: &BString,
         changes: &mut Vec<PathChange>,
     ) -> Result<()> {
-        let (old, new) = (self.tree_entries(old)?, self.tree_entries(new)?);
-        let names: BTreeSet<_> = old.keys().chain(new.keys()).collect();
-        for name in names {
-            let (before, after) = (old.get(name).copied(), new.get(name).copied());
-            if before == after {
-                continue;
+        let (old, new) = (self.tree_bytes(old)?, self.tree_bytes(new)?);
+        let hash = self.null_id().kind();
+        let (mut old, mut new) = (TreeRefIter::from_bytes(&old, hash), TreeRefIter::from_bytes(&new, hash));
+        let (mut before, mut after) = (next(&mut old)?, next(&mut new)?);
+        loop {
+            let (gone, come) = match (before, after) {
+                (None, None) => return Ok(()),
+                (Some(gone), Some(come)) => match order(&gone, &come) {
+                    Ordering::Less => (Some(gone), None),
+                    Ordering::Greater => (None, Some(come)),
+                    Ordering::Equal => (Some(gone), Some(come)),
+                },
+                rest => rest,
+            };
+            if gone.is_some() {
+                before = next(&mut old)?;
             }
+            if come.is_some() {
+                after = next(&mut new)?;
+            }
+            let version = |entry: &EntryRef<'_>| (entry.mode.value(), entry.oid.to_owned());
+            let versions = (gone.as_ref().map(version), come.as_ref().map(version));
+            let Some(entry) = come.or(gone).filter(|_| versions.0 != versions.1) else { continue };
             let mut path = prefix.clone();
-            path.push_str(name);
-            let is_tree = |version: &Version| version.0 == TREE_MODE;
-            let (file_before, file_after) = (before.filter(|v| !is_tree(v)), after.filter(|v| !is_tree(v)));
-            if file_before.is_some() || file_after.is_some() {
-                changes.push(PathChange { path: path.clone(), before: file_before, after: file_after });
-            }
-            let tree = |version: Option<Version>| version.filter(is_tree).map(|version| version.1);
-            if tree(before).is_some() || tree(after).is_some() {
+            path.push_str(entry.filename);
+            // A tree and a file of one name stand apart, and are never met as a pair.
+            if entry.mode.is_tree() {
                 path.push(b'/');
-                self.compare_trees(tree(before), tree(after), &path, changes)?;
+                let tree = |version: Option<Version>| version.map(|version| version.1);
+                self.compare_trees(tree(versions.0), tree(versions.1), &path, changes)?;
+            } else {
+                changes.push(PathChange { path, before: versions.0, after: versions.1 });
             }
         }
-        Ok(())
     }
 
-    /// Returns the entries of a tree. No id means no entries.
-    fn tree_entries(&self, tree_id: Option<ObjectId>) -> Result<BTreeMap<BString, Version>> {
-        let Some(tree_id) = tree_id else { return Ok(BTreeMap::new()) };
-        let fail = |error: gix::Error| gix_error(format!("cannot read tree '{tree_id}'"), &error);
-        let tree = self.gix().find_tree(tree_id).map_err(fail)?;
-        let decoded = tree.decode().map_err(fail)?;
-        let entries = decoded.entries.iter();
-        Ok(entries.map(|entry| (entry.filename.to_owned(), (entry.mode.value(), entry.oid.to_owned()))).collect())
+    /// Returns the bytes of a tree; none for no id.
+    fn tree_bytes(&self, tree_id: Option<ObjectId>) -> Result<Vec<u8>> {
+        let mut buffer = Vec::new();
+        if let Some(tree_id) = tree_id {
+            let fail = |error: gix::Error| gix_error(format!("cannot read tree '{tree_id}'"), &error);
+            buffer = self.gix().find_tree(tree_id).map_err(fail)?.detach().data;
+        }
+        Ok(buffer)
+    }
+
+    /// Returns a number that two changes of the same paths have in common if they have the same patch id: what their
+    /// lines come to, without white space, less what the lines before came to.
+    ///
+    /// Lines around a change do not count, so it is the same on another base. Each file is read and hashed once, and no
+    /// process runs. A file that is too large, is no file or is not here counts by its id.
+    pub fn change_print(&self, changes: &[PathChange]) -> u64 {
+        let sum = |version: Option<Version>| version.map_or(0, |version| self.sum_of_lines(version));
+        let print = |change: &PathChange| {
+            let lines = sum(change.after).wrapping_sub(sum(change.before));
+            lines.wrapping_mul(XxHash3_64::oneshot(&change.path) | 1)
+        };
+        changes.iter().map(print).fold(0, u64::wrapping_add)
+    }
+
+    fn sum_of_lines(&self, version: Version) -> u64 {
+        let (mode, id) = version;
+        let size = || self.gix().find_header(id).ok().map(|header| header.size());
+        let mut buffer = Vec::new();
+        let blob = match mode & 0o170_000 == 0o100_000 && size().is_some_and(|size| size <= MAX_PRINTED_BYTES) {
+            true => self.gix().objects.find_blob(&id, &mut buffer).ok(),
+            false => None,
+        };
+        let Some(blob) = blob else { return XxHash3_64::oneshot(id.as_slice()) };
+        let mut line_without_space = Vec::new();
+        let hash = |line: &[u8]| {
+            line_without_space.clear();
+            line_without_space.extend(line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()));
+            XxHash3_64::oneshot(&line_without_space)
+        };
+        blob.data.lines().map(hash).fold(0, u64::wrapping_add)
     }
 
     /// Returns the stable patch id of the change from one tree to another, as `git patch-id` computes it; `None` if there
@@ -130,5 +178,19 @@ impl Repository {
     }
 }
 
-/// The mode of a tree entry that is a tree.
-const TREE_MODE: u16 = 0o040_000;
+/// The largest file that [`Repository::change_print`] reads.
+const MAX_PRINTED_BYTES: u64 = 16 * 1024 * 1024;
+
+fn next<'t>(entries: &mut TreeRefIter<'t>) -> Result<Option<EntryRef<'t>>> {
+    entries.next().transpose().map_err(|error| gix_error("cannot read a tree", &error))
+}
+
+/// Compares two entries by Git's order: a tree as if its name ended in a slash.
+fn order(one: &EntryRef<'_>, other: &EntryRef<'_>) -> Ordering {
+    let end = |entry: &EntryRef<'_>| entry.mode.is_tree().then_some(b'/');
+    let common = one.filename.len().min(other.filename.len());
+    one.filename[..common].cmp(&other.filename[..common]).then_with(|| {
+        let next = |entry: &EntryRef<'_>| entry.filename.get(common).copied().or_else(|| end(entry));
+        next(one).cmp(&next(other))
+    })
+}

@@ -9,7 +9,7 @@ use twox_hash::XxHash3_64;
 
 use super::State;
 use crate::error::Result;
-use crate::git::{ObjectId, Repository};
+use crate::git::{Commit, ObjectId, PathChange, Repository};
 
 /// A change of more paths than this is known by their number alone.
 const MAX_PATHS: usize = 256;
@@ -54,7 +54,16 @@ impl<'r> Changes<'r> {
     /// Returns the facts about a commit; `None` if it, or a tree that must be compared, is not here.
     pub fn facts(&mut self, commit_id: ObjectId) -> Option<&Facts> {
         if !self.known.contains_key(&commit_id) {
-            let facts = find_out(self.repo, commit_id).ok()?;
+            self.facts_of(&self.repo.commit(commit_id).ok()?)?;
+        }
+        self.known.get(&commit_id)
+    }
+
+    /// Does the same for a commit that has been read.
+    pub fn facts_of(&mut self, commit: &Commit) -> Option<&Facts> {
+        let commit_id = commit.commit_id;
+        if !self.known.contains_key(&commit_id) {
+            let facts = find_out(self.repo, commit).ok()?;
             let _ = writeln!(self.new, "{}", format(commit_id, &facts));
             self.known.insert(commit_id, facts);
         }
@@ -76,22 +85,23 @@ impl<'r> Changes<'r> {
     }
 }
 
-fn find_out(repo: &Repository, commit_id: ObjectId) -> Result<Facts> {
-    let commit = repo.commit(commit_id)?;
-    let mut paths = Vec::new();
-    if commit.parent_ids.len() < 2 {
-        let changed = repo.changed_paths(&commit)?;
-        if changed.len() > MAX_PATHS {
-            paths.push(hash(format!("{} paths", changed.len()).as_bytes()));
-        } else {
-            paths.extend(changed.iter().map(|path| hash(path)));
-        }
-        paths.sort_unstable();
-        paths.dedup();
-    }
+fn find_out(repo: &Repository, commit: &Commit) -> Result<Facts> {
+    let is_merge = commit.parent_ids.len() > 1;
+    let paths = if is_merge { Vec::new() } else { path_hashes(&repo.changes_of(commit)?) };
     let author = format!("{}\n{}", commit.author.email, commit.author.time.seconds);
     let author = XxHash3_64::oneshot(author.as_bytes());
     Ok(Facts { time: commit.committer.time.seconds, author, paths })
+}
+
+/// Returns the hashes of the paths of a change, as [`Facts::paths`] has them.
+pub fn path_hashes(changes: &[PathChange]) -> Vec<u32> {
+    if changes.len() > MAX_PATHS {
+        return vec![hash(format!("{} paths", changes.len()).as_bytes())];
+    }
+    let mut paths: Vec<u32> = changes.iter().map(|change| hash(&change.path)).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
 }
 
 fn hash(path: &[u8]) -> u32 {

@@ -8,16 +8,18 @@ use std::time::Instant;
 use bstr::ByteSlice as _;
 
 use super::changes::{Changes, Facts};
+use super::lines::Lines;
 use super::remap::Scope;
+use super::sources::Sources;
 use super::{Note, Reader, Unit};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository};
 use crate::notes;
 
 /// How much older than its source a copy may seem: clocks differ.
-const CLOCK_SKEW_SECS: i64 = 300;
+pub(super) const CLOCK_SKEW_SECS: i64 = 300;
 /// How many ends of a squashed range are tried for one commit.
-const MAX_TIPS: usize = 64;
+pub(super) const MAX_TIPS: usize = 64;
 /// How many commits are looked at when nobody asked for it.
 const MAX_UNASKED: usize = 2000;
 
@@ -34,7 +36,7 @@ pub enum Found {
 /// Finds where the records of commits are.
 pub struct Mapper<'a, 'r> {
     reader: &'a Reader<'r>,
-    repo: &'r Repository,
+    pub(super) repo: &'r Repository,
     deadline: Instant,
     /// What commits change.
     pub changes: Changes<'r>,
@@ -44,18 +46,20 @@ pub struct Mapper<'a, 'r> {
     noted: Option<HashMap<ObjectId, Vec<ObjectId>>>,
     /// The commits whose notes are new, if that is known and nothing else can be a source.
     new_notes: Option<BTreeSet<ObjectId>>,
-    /// Commits with records, by the paths they change.
-    by_paths: HashMap<Vec<u32>, Vec<ObjectId>>,
-    /// The same, by author and time of writing.
-    by_author: HashMap<u64, Vec<ObjectId>>,
-    /// The newest first.
-    by_time: Vec<(i64, ObjectId)>,
+    /// Commits with records.
+    pub(super) sources: Sources,
+    /// The heads of branches, which may be ends of what was squashed.
+    pub(super) ends: Sources,
+    /// The history of all heads; read when a merge base is first asked for.
+    pub(super) lines: Option<Lines>,
+    /// The paths that differ between two commits, by their ids.
+    pub(super) between: HashMap<[ObjectId; 2], Vec<u32>>,
     /// What `git filter-repo` says became of commits: the new one, and the old ones.
     map: HashMap<ObjectId, Vec<ObjectId>>,
     /// Whether `git filter-branch` has left the heads that it rewrote.
     is_filtered: bool,
     /// The heads of branches, which may be ends of what was squashed.
-    heads: Vec<ObjectId>,
+    pub(super) heads: Vec<ObjectId>,
     /// What was carried in this run.
     pub taken: BTreeMap<ObjectId, Note>,
 }
@@ -78,9 +82,10 @@ impl<'a, 'r> Mapper<'a, 'r> {
             changes: Changes::new(repo),
             noted: None,
             new_notes,
-            by_paths: HashMap::new(),
-            by_author: HashMap::new(),
-            by_time: Vec::new(),
+            sources: Sources::default(),
+            ends: Sources::default(),
+            lines: None,
+            between: HashMap::new(),
             map: commit_map(repo),
             is_filtered: !repo.ref_names("refs/original/").is_empty(),
             heads,
@@ -100,7 +105,12 @@ impl<'a, 'r> Mapper<'a, 'r> {
             self.check_time()?;
             self.add_source(commit_id);
         }
-        self.by_time.sort_unstable_by(|a, b| b.cmp(a));
+        for head in self.heads.clone() {
+            self.check_time()?;
+            if let Some(facts) = self.changes.facts(head) {
+                self.ends.add(head, facts);
+            }
+        }
         Ok(())
     }
 
@@ -123,11 +133,8 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     fn add_source(&mut self, commit_id: ObjectId) {
-        let Some(facts) = self.changes.facts(commit_id) else { return };
-        self.by_time.push((facts.time, commit_id));
-        if !facts.paths.is_empty() {
-            self.by_paths.entry(facts.paths.clone()).or_default().push(commit_id);
-            self.by_author.entry(facts.author).or_default().push(commit_id);
+        if let Some(facts) = self.changes.facts(commit_id) {
+            self.sources.add(commit_id, facts);
         }
     }
 
@@ -150,30 +157,36 @@ impl<'a, 'r> Mapper<'a, 'r> {
                 if !candidates.is_empty() {
                     self.list_noted()?;
                 }
-                if let Some(oldest) = self.oldest(&fresh) {
+                if let Some(oldest) = self.oldest(&fresh)? {
                     candidates.extend(self.without_records(&everything, MAX_UNASKED, oldest)?);
                 }
                 let mut seen = HashSet::new();
                 candidates.retain(|id| seen.insert(*id));
-                candidates.sort_by_key(|id| std::cmp::Reverse(self.changes.facts(*id).map(|facts| facts.time)));
+                let time = |id: &ObjectId| self.repo.commit(*id).map(|commit| commit.committer.time.seconds).ok();
+                candidates.sort_by_cached_key(|id| std::cmp::Reverse(time(id)));
                 return Ok(candidates);
             }
         };
         let noted: Vec<ObjectId> = self.list_noted()?.keys().copied().collect();
-        let oldest = if self.map.is_empty() { self.oldest(&noted).unwrap_or(i64::MAX) } else { i64::MIN };
+        let oldest = if self.map.is_empty() { self.oldest(&noted)?.unwrap_or(i64::MAX) } else { i64::MIN };
         self.without_records(&range, limit, oldest)
     }
 
     /// Returns how old a copy of one of these commits can be: none is older than its source.
-    fn oldest(&mut self, sources: &[ObjectId]) -> Option<i64> {
-        let times = sources.iter().filter_map(|id| Some(self.changes.facts(*id)?.time));
-        times.min().map(|time| time.saturating_sub(CLOCK_SKEW_SECS))
+    fn oldest(&mut self, sources: &[ObjectId]) -> Result<Option<i64>> {
+        let mut oldest = None;
+        for source in sources {
+            self.check_time()?;
+            oldest = self.changes.facts(*source).map(|facts| facts.time).into_iter().chain(oldest).min();
+        }
+        Ok(oldest.map(|time| time.saturating_sub(CLOCK_SKEW_SECS)))
     }
 
     /// Returns the commits of a range that have no record and were made since `oldest`, the newest first.
     fn without_records(&self, range: &Range, limit: usize, oldest: i64) -> Result<Vec<ObjectId>> {
         let mut candidates = Vec::new();
         for step in self.repo.walk(range, Order::NewestFirst)?.take(limit) {
+            self.check_time()?;
             let step = step?;
             if step.time.is_some_and(|time| time < oldest) {
                 break;
@@ -203,7 +216,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Returns the records of some commits, as lines; for comparing.
-    fn records(&self, commit_ids: &[ObjectId]) -> Result<BTreeSet<Vec<u8>>> {
+    pub(super) fn records(&self, commit_ids: &[ObjectId]) -> Result<BTreeSet<Vec<u8>>> {
         let mut records = BTreeSet::new();
         for commit_id in commit_ids {
             for unit in self.note(*commit_id)?.iter().flat_map(Note::units) {
@@ -236,22 +249,21 @@ impl<'a, 'r> Mapper<'a, 'r> {
 
     /// Finds the commits whose records belong to a commit that has none.
     pub fn find(&mut self, commit_id: ObjectId) -> Result<Found> {
-        let told = self.told(commit_id)?;
+        let Ok(commit) = self.repo.commit(commit_id) else { return Ok(Found::Nothing) };
+        let told = self.told(&commit)?;
         if !told.is_empty() {
             return Ok(Found::Records(told));
         }
-        let Some(facts) = self.changes.facts(commit_id).cloned() else { return Ok(Found::Nothing) };
+        let Some(facts) = self.changes.facts_of(&commit).cloned() else { return Ok(Found::Nothing) };
         if facts.paths.is_empty() {
             return Ok(Found::Nothing);
         }
-        let Ok(commit) = self.repo.commit(commit_id) else { return Ok(Found::Nothing) };
-        let Ok(change) = self.repo.changes_of(&commit) else { return Ok(Found::Nothing) };
-        let copied = self.copied(&commit, &facts, &change)?;
+        let copied = self.copied(&commit, &facts)?;
         if !copied.is_empty() {
             let ranges = copied.into_iter().map(|source| vec![source]).collect();
             return self.choose(&facts, ranges);
         }
-        let mut ranges = self.squashed(&commit, &facts, &change)?;
+        let mut ranges = self.squashed(&commit, &facts)?;
         if ranges.is_empty() && self.is_filtered {
             ranges = self.filtered(&commit, &facts);
         }
@@ -261,7 +273,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
     /// Returns commits with records that `git filter-branch` may have made this one of: it keeps who wrote and committed
     /// a change, when, and what they said about it.
     fn filtered(&mut self, commit: &Commit, facts: &Facts) -> Vec<Vec<ObjectId>> {
-        let written_alike = self.by_author.get(&facts.author).cloned().unwrap_or_default();
+        let written_alike = self.sources.by_author(facts.author).to_vec();
         let is_source = |source: &ObjectId| {
             *source != commit.commit_id
                 && self
@@ -273,15 +285,13 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Returns the commits that are named as the source: by `git filter-repo`, or by `git cherry-pick -x`.
-    fn told(&self, commit_id: ObjectId) -> Result<Vec<ObjectId>> {
-        let mut told = self.map.get(&commit_id).cloned().unwrap_or_default();
-        if let Ok(commit) = self.repo.commit(commit_id) {
-            let picked = commit.message.lines().filter_map(|line| {
-                let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
-                self.repo.parse_id(&hex.to_str_lossy())
-            });
-            told.extend(picked);
-        }
+    fn told(&self, commit: &Commit) -> Result<Vec<ObjectId>> {
+        let mut told = self.map.get(&commit.commit_id).cloned().unwrap_or_default();
+        let picked = commit.message.lines().filter_map(|line| {
+            let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
+            self.repo.parse_id(&hex.to_str_lossy())
+        });
+        told.extend(picked);
         let mut with_records = Vec::new();
         for source in told {
             if !self.records(&[source])?.is_empty() {
@@ -292,29 +302,47 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Returns commits with records that make the same change.
-    fn copied(&mut self, commit: &Commit, facts: &Facts, change: &[PathChange]) -> Result<Vec<ObjectId>> {
-        let latest = facts.time + CLOCK_SKEW_SECS;
-        let alike = self.by_paths.get(&facts.paths).cloned().unwrap_or_default();
-        let mut copied = Vec::new();
-        for source in alike {
-            if source != commit.commit_id
-                && self.changes.facts(source).is_some_and(|facts| facts.time <= latest)
-                && self.makes(source, commit, change)?
-                && self.is_copy(source, commit, facts)?
-            {
-                copied.push(source);
-            }
+    fn copied(&mut self, commit: &Commit, facts: &Facts) -> Result<Vec<ObjectId>> {
+        let (has_alike, written_alike) = (self.sources.has_paths(&facts.paths), self.sources.by_author(facts.author));
+        if !has_alike && written_alike.is_empty() {
+            return Ok(Vec::new());
         }
-        if copied.is_empty() {
-            // History that was moved into another directory, or out of it, still has its authors and blobs.
-            for source in self.by_author.get(&facts.author).cloned().unwrap_or_default() {
-                let moved = |source: Commit| self.repo.changes_of(&source);
-                let theirs = self.repo.commit(source).and_then(moved);
-                if source != commit.commit_id && theirs.is_ok_and(|theirs| is_moved(&theirs, change)) {
+        let is_candidate = |source: &&ObjectId| **source != commit.commit_id;
+        let written_alike: Vec<ObjectId> = written_alike.iter().filter(is_candidate).take(MAX_TIPS).copied().collect();
+        let Ok(change) = self.repo.changes_of(commit) else { return Ok(Vec::new()) };
+        let latest = facts.time + CLOCK_SKEW_SECS;
+        let mut copied = Vec::new();
+        if has_alike {
+            let (repo, deadline) = (self.repo, self.deadline);
+            let print = |source| {
+                let changes = repo.commit(source).and_then(|source| repo.changes_of(&source)).unwrap_or_default();
+                (Instant::now() < deadline).then(|| repo.change_print(&changes))
+            };
+            let alike = self.sources.printed_alike(&facts.paths, repo.change_print(&change), print);
+            for source in alike {
+                self.check_time()?;
+                if source != commit.commit_id
+                    && self.changes.facts(source).is_some_and(|facts| facts.time <= latest)
+                    && self.makes(source, commit, &change)?
+                    && self.is_copy(source, commit, facts)?
+                {
                     copied.push(source);
                 }
             }
         }
+        if copied.is_empty() {
+            // History that was moved into another directory, or out of it, still has its authors and blobs.
+            for source in written_alike {
+                let has_as_many = |theirs: &Facts| theirs.paths.len() == facts.paths.len();
+                if self.changes.facts(source).is_some_and(has_as_many)
+                    && let Ok(theirs) = self.repo.commit(source).and_then(|source| self.repo.changes_of(&source))
+                    && is_moved(&theirs, &change)
+                {
+                    copied.push(source);
+                }
+            }
+        }
+        self.check_time()?;
         Ok(copied)
     }
 
@@ -342,7 +370,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
         self.is_same([parent_tree(&source), parent_tree(commit)], [source.tree_id, commit.tree_id], [&theirs, change])
     }
 
-    fn is_same(
+    pub(super) fn is_same(
         &self,
         before: [Option<ObjectId>; 2],
         after: [ObjectId; 2],
@@ -351,76 +379,13 @@ impl<'a, 'r> Mapper<'a, 'r> {
         if changes[0] == changes[1] {
             return Ok(true);
         }
-        let paths = |changes: &[PathChange]| changes.iter().map(|change| change.path.clone()).collect::<Vec<_>>();
-        if paths(changes[0]) != paths(changes[1]) {
+        let has_same_paths =
+            changes[0].iter().map(|change| &change.path).eq(changes[1].iter().map(|change| &change.path));
+        if !has_same_paths || self.repo.change_print(changes[0]) != self.repo.change_print(changes[1]) {
             return Ok(false);
         }
         let one = self.repo.patch_id(before[0], after[0]).unwrap_or_default();
         Ok(one.is_some() && one == self.repo.patch_id(before[1], after[1]).unwrap_or_default())
-    }
-
-    /// Returns ranges of commits, some with records, whose combined change a commit makes: the noted commits of each.
-    fn squashed(&mut self, commit: &Commit, facts: &Facts, change: &[PathChange]) -> Result<Vec<Vec<ObjectId>>> {
-        let Some(parent) = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok()) else {
-            return Ok(Vec::new());
-        };
-        let mut ranges: Vec<Vec<ObjectId>> = Vec::new();
-        for tip in self.tips(commit, facts) {
-            self.check_time()?;
-            if ranges.iter().any(|range| range.contains(&tip)) {
-                continue;
-            }
-            let Ok(Some(base)) = self.repo.merge_base(parent.commit_id, tip) else { continue };
-            if base == tip {
-                continue;
-            }
-            let (Ok(base), Ok(end)) = (self.repo.commit(base), self.repo.commit(tip)) else { continue };
-            let Ok(theirs) = self.repo.tree_changes(Some(base.tree_id), end.tree_id) else { continue };
-            let (before, after) = ([Some(base.tree_id), Some(parent.tree_id)], [end.tree_id, commit.tree_id]);
-            if theirs.is_empty() || !self.is_same(before, after, [&theirs, change])? {
-                continue;
-            }
-            let range = Range { tips: vec![tip], hidden: vec![parent.commit_id] };
-            let mut with_records = Vec::new();
-            for step in self.repo.walk(&range, Order::NewestFirst)? {
-                let step = step?.commit_id;
-                if step != commit.commit_id && !self.records(&[step])?.is_empty() {
-                    with_records.push(step);
-                }
-            }
-            with_records.reverse();
-            if !with_records.is_empty() {
-                ranges.push(with_records);
-            }
-        }
-        Ok(ranges)
-    }
-
-    /// Returns commits that may be the end of what was squashed, the likeliest first: named in the message, heads of
-    /// branches, and commits with records that change no other paths.
-    fn tips(&mut self, commit: &Commit, facts: &Facts) -> Vec<ObjectId> {
-        let named = commit.message.lines().filter_map(|line| {
-            let hex = line.trim().strip_prefix(b"commit ")?;
-            self.repo.parse_id(&hex.to_str_lossy())
-        });
-        let mut tips: Vec<ObjectId> = named.filter(|id| self.repo.commit(*id).is_ok()).take(1).collect();
-        let latest = facts.time + CLOCK_SKEW_SECS;
-        let is_within = |paths: &[u32]| !paths.is_empty() && paths.iter().all(|path| facts.paths.contains(path));
-        let sources = self.by_time.iter().filter(|(time, _)| *time <= latest).map(|(_, id)| *id);
-        let fitting: Vec<ObjectId> = self.heads.iter().copied().chain(sources).collect();
-        let mut count = 0;
-        for source in fitting {
-            if count < MAX_TIPS
-                && source != commit.commit_id
-                && self.changes.facts(source).is_some_and(|theirs| is_within(&theirs.paths))
-            {
-                tips.push(source);
-                count += 1;
-            }
-        }
-        let mut seen = HashSet::new();
-        tips.retain(|tip| seen.insert(*tip));
-        tips
     }
 
     /// Decides between sources: those that say the same are one, and one that has all of the others' records stands.
@@ -459,6 +424,10 @@ impl<'a, 'r> Mapper<'a, 'r> {
         let mut placed: Vec<ObjectId> = self.taken.keys().copied().collect();
         let range = Range { tips: heads.to_vec(), hidden: Vec::new() };
         for step in self.repo.walk(&range, Order::AsFound)? {
+            self.check_time()?;
+            if lost.is_empty() {
+                break;
+            }
             let commit_id = step?.commit_id;
             if lost.remove(&commit_id) {
                 placed.push(commit_id);

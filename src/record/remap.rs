@@ -145,6 +145,37 @@ pub fn remap(
     Ok(remapped)
 }
 
+/// Carries records to one commit that has none, as [`remap`] would, if that can be found out until `deadline`. For readers: a
+/// commit that Git, a forge or an editor made anew without running a hook.
+///
+/// What it learns about other commits is kept, so that a question that takes too long is answered when it is asked again.
+///
+/// # Errors
+///
+/// As [`remap`]; [`Kind::Busy`](crate::error::Kind::Busy) at the deadline.
+pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadline: Instant) -> Result<Remapped> {
+    let mut remapped = Remapped::default();
+    let now = Done::now(repo, notes_ref)?;
+    if now.notes.is_empty() {
+        return Ok(remapped);
+    }
+    let own = (notes_ref != notes::DEFAULT_REF).then_some(notes_ref);
+    let reader = Reader::new(repo, own);
+    let mut mapper = Mapper::new(&reader, now.head_ids(repo), None, deadline);
+    mapper.add_sources()?;
+    match mapper.find(commit_id)? {
+        Found::Nothing => {}
+        Found::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+        Found::Records(from) => {
+            mapper.take(commit_id, &from)?;
+            carry(repo, notes_ref, &mapper.taken, deadline)?;
+            remapped.carried.push(Carried { to: commit_id, from });
+        }
+    }
+    mapper.changes.save();
+    Ok(remapped)
+}
+
 /// Returns the commits whose notes are not what they were; `None` if that cannot be told from the refs.
 fn new_notes(repo: &Repository, last: &Done, now: &Done) -> Result<Option<BTreeSet<ObjectId>>> {
     let tree = |hex: &String| Some(repo.commit(repo.parse_id(hex)?).ok()?.tree_id);

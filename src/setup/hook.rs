@@ -5,6 +5,20 @@ use bstr::{ByteSlice as _, ByteVec as _};
 const BEGIN: &[u8] = b"# >>> git-shiftlog >>> ('git shiftlog deinit' removes this block)\n";
 const END: &[u8] = b"# <<< git-shiftlog <<<\n";
 
+/// Returns what a shell finds out without starting our program: whether the hook has anything to do. `None` if it always
+/// has.
+///
+/// During a rebase Git runs `post-commit` for each commit that it picks, and `post-rewrite` for each fixup. None of them
+/// is new work, and the `post-rewrite` at the end names them all. Hooks run at the top of the working tree, and `GIT_DIR`
+/// is set where the Git directory is not `.git` there.
+pub fn condition(event: &str) -> Option<&'static str> {
+    match event {
+        "post-commit" => Some(r#"test ! -d "${GIT_DIR:-.git}/rebase-merge""#),
+        "post-rewrite" => Some(r#"{ test "$1" != amend || test ! -d "${GIT_DIR:-.git}/rebase-merge"; }"#),
+        _ => None,
+    }
+}
+
 /// Says whether a hook file is a script for a POSIX shell, to which lines can be added.
 pub fn is_shell_script(text: &[u8]) -> bool {
     let first = text.lines().next().unwrap_or_default();
@@ -21,16 +35,29 @@ pub fn is_shell_script(text: &[u8]) -> bool {
 
 /// Returns a hook file with our block right below its first line, so that an `exit` or `exec` cannot skip it.
 ///
-/// `command` ends the line it stands on and must not fail. A hook that reads standard input gets all of it, also
-/// after our command has read it.
-pub fn add_block(text: Option<&[u8]>, command: &str, has_input: bool) -> Vec<u8> {
+/// `command` ends the line it stands on and must not fail; it runs if `condition` holds. A hook that reads standard
+/// input gets all of it, also after our command has read it.
+pub fn add_block(text: Option<&[u8]>, condition: Option<&str>, command: &str, has_input: bool) -> Vec<u8> {
     let text = text.map(remove_block).unwrap_or_default();
     let mut block = BEGIN.to_vec();
     if has_input {
-        block.push_str("shiftlog_input=$(cat)\n");
-        block.push_str(format!("printf '%s\\n' \"$shiftlog_input\" | {{ {command}; }}\n"));
-        block.push_str("exec <<shiftlog_end\n$shiftlog_input\nshiftlog_end\n");
+        // An amend has one line of input, which the shell reads itself: to start 'cat' takes a millisecond.
+        let run = format!(
+            "if test \"$1\" = amend; then\n\
+             IFS= read -r shiftlog_input || :\n\
+             while IFS= read -r shiftlog_line; do shiftlog_input=\"$shiftlog_input\n$shiftlog_line\"; done\n\
+             else\n\
+             shiftlog_input=$(cat)\n\
+             fi\n\
+             {{ {command}; }} <<shiftlog_end\n$shiftlog_input\nshiftlog_end\n\
+             exec <<shiftlog_end\n$shiftlog_input\nshiftlog_end\n"
+        );
+        match condition {
+            Some(condition) => block.push_str(format!("if {condition}; then\n{run}fi\n")),
+            None => block.push_str(run),
+        }
     } else {
+        block.push_str(condition.map(|condition| format!("{condition} && ")).unwrap_or_default());
         block.push_str(format!("{command}\n"));
     }
     block.push_str(END);
@@ -74,10 +101,10 @@ mod tests {
         for text in
             ["#!/bin/bash\nexit 0\n", "#!/bin/sh\necho no line end", "#! /usr/bin/env sh\n\n", "#!/bin/sh\r\nx\r\n"]
         {
-            let with = add_block(Some(text.as_bytes()), "run || :", false);
+            let with = add_block(Some(text.as_bytes()), None, "run || :", false);
             assert!(with.find(b"run || :") < with.find(b"exit 0").or(Some(usize::MAX)), "{text:?}");
             assert_eq!(remove_block(&with).as_bstr(), text.as_bytes().as_bstr());
-            assert_eq!(add_block(Some(&with), "run || :", false), with, "twice is once");
+            assert_eq!(add_block(Some(&with), None, "run || :", false), with, "twice is once");
         }
     }
 

@@ -193,7 +193,8 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
         for event in GIT_HOOKS {
             let name = format!("hook.shiftlog-{event}");
             let command = guarded(program, false, &format!("git {event} \"$@\""));
-            plan.add_config(repo, &format!("{name}.command"), &command);
+            let condition = hook::condition(event).map(|condition| format!("{condition} && ")).unwrap_or_default();
+            plan.set_config(repo, &format!("{name}.command"), &format!("{condition}{command}"), false);
             plan.add_config(repo, &format!("{name}.event"), event);
         }
         return Ok(());
@@ -224,7 +225,8 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
                 plan.remark(format!("'{}' is not executable and is left alone", path.display()));
             }
             text => {
-                let after = hook::add_block(text.as_deref(), &command, *event == "post-rewrite");
+                let after =
+                    hook::add_block(text.as_deref(), hook::condition(event), &command, *event == "post-rewrite");
                 plan.edit(path, FileKind::Hook, after)?;
             }
         }

@@ -9,6 +9,7 @@ mod commands;
 mod damage;
 mod documents;
 mod earlier;
+mod elsewhere;
 mod fixtures;
 mod hostile;
 mod importing;

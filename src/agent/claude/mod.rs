@@ -103,11 +103,8 @@ impl Agent for Claude {
         // Directories whose names differ only in punctuation share a folder; the records tell them apart.
         let is_from_here =
             |path: &Path| records::first_string(path, "cwd").is_none_or(|cwd| place::is_below(&cwd, directory));
-        let mut found = place::sessions(&folder, "jsonl");
-        found.retain(|found| {
-            !found.session_id.starts_with("agent-") && place::is_written_since(&found.transcript, seconds)
-        });
-        found.retain(|found| is_from_here(&found.transcript));
+        let mut found = place::recent_sessions(&folder, "jsonl", seconds);
+        found.retain(|found| !found.session_id.starts_with("agent-") && is_from_here(&found.transcript));
         found
     }
 
@@ -117,10 +114,9 @@ impl Agent for Claude {
         };
         let mut found = place::sessions(&transcript.with_extension("").join("subagents"), "jsonl");
         // Older releases put them beside the session's file; then only their records tell whose they are.
-        let siblings = transcript.parent().map(|folder| place::sessions(folder, "jsonl")).unwrap_or_default();
-        found.extend(siblings.into_iter().filter(|sibling| {
-            let is_agent = sibling.session_id.starts_with("agent-");
-            is_agent && records::first_string(&sibling.transcript, "sessionId").is_some_and(|id| id == session_id)
+        let siblings = transcript.parent().map(|folder| place::sessions_named(folder, "agent-", "jsonl"));
+        found.extend(siblings.unwrap_or_default().into_iter().filter(|sibling| {
+            records::first_string(&sibling.transcript, "sessionId").is_some_and(|id| id == session_id)
         }));
         found.retain(|found| found.session_id.starts_with("agent-"));
         for sub_agent in &mut found {

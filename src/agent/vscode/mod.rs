@@ -140,9 +140,7 @@ fn folder(workspace: &Path) -> Option<String> {
 
 /// Returns what was written lately in a workspace. A chat that has a transcript for hooks is told by that.
 fn recent_in(workspace: &Path, seconds: i64) -> Vec<Found> {
-    let is_recent = |found: &Found| place::is_written_since(&found.transcript, seconds);
-    let streams: Vec<Found> =
-        place::sessions(&workspace.join(TRANSCRIPTS), "jsonl").into_iter().filter(is_recent).collect();
+    let streams = place::recent_sessions(&workspace.join(TRANSCRIPTS), "jsonl", seconds);
     let is_streamed = |chat: &Found| {
         let is_named = || {
             let text = std::fs::read(&chat.transcript).unwrap_or_default();
@@ -150,7 +148,8 @@ fn recent_in(workspace: &Path, seconds: i64) -> Vec<Found> {
         };
         streams.iter().any(|stream| stream.session_id == chat.session_id) || (!streams.is_empty() && is_named())
     };
-    let chats = ["jsonl", "json"].into_iter().flat_map(|end| place::sessions(&workspace.join(CHATS), end));
-    let chats: Vec<Found> = chats.filter(is_recent).filter(|chat| !is_streamed(chat)).collect();
+    let chats =
+        ["jsonl", "json"].into_iter().flat_map(|end| place::recent_sessions(&workspace.join(CHATS), end, seconds));
+    let chats: Vec<Found> = chats.filter(|chat| !is_streamed(chat)).collect();
     streams.into_iter().chain(chats).collect()
 }

@@ -1,0 +1,59 @@
+//! History that was rewritten where no hook runs: what `show` and `log` do about a commit without a conversation.
+
+use std::time::{Duration, Instant};
+
+use crate::cli;
+use crate::git::{ObjectId, Repository};
+use crate::record::remap::{Remapped, Scope, remap, remap_one};
+use crate::record::{Note, Reader};
+
+/// How long a reader waits for it.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// How many commits are named.
+const MAX_NAMED: usize = 10;
+
+/// Carries records to what a revision names if it has none and makes the change of a commit that has, and tells so.
+///
+/// A repository that cannot be read or written is not told about: the reader finds that out.
+pub(super) fn look_at(reader: &Reader<'_>, revision: &str) {
+    let repo = reader.repo();
+    let Some(commit_id) = repo.resolve(revision).ok().filter(|_| is_wanted(repo)) else { return };
+    let has_conversation = |note: Option<Note>| note.is_some_and(|note| note.has_conversation());
+    if reader.note(commit_id).map_or(true, has_conversation) {
+        return;
+    }
+    if let Ok(remapped) = remap_one(repo, &cli::full_notes_ref(repo, None), commit_id, Instant::now() + PATIENCE) {
+        tell(repo, &remapped);
+    }
+}
+
+/// Does the same for the commits that are new since it was last done.
+pub(super) fn look_at_new(repo: &Repository) {
+    let deadline = Instant::now() + PATIENCE;
+    if is_wanted(repo)
+        && let Ok(remapped) = remap(repo, &cli::full_notes_ref(repo, None), &Scope::New, false, deadline)
+    {
+        tell(repo, &remapped);
+    }
+}
+
+fn is_wanted(repo: &Repository) -> bool {
+    repo.config_bool("shiftlog.carryOnRead") != Some(false)
+}
+
+fn tell(repo: &Repository, remapped: &Remapped) {
+    let mut names = repo.names();
+    let mut list = |ids: &[ObjectId]| ids.iter().map(|id| names.shorten(*id)).collect::<Vec<_>>().join(", ");
+    for carried in remapped.carried.iter().take(MAX_NAMED) {
+        let (to, from) = (list(&[carried.to]), list(&carried.from));
+        cli::warning(&format!("'{to}' was made where no hook ran; it has now what was said on {from}"));
+    }
+    if let Some(more) = remapped.carried.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        cli::warning(&format!("so have {more} more commits"));
+    }
+    for carried in remapped.ambiguous.iter().take(MAX_NAMED) {
+        let (to, from) = (list(&[carried.to]), list(&carried.from));
+        cli::warning(&format!("'{to}' makes the same change as commits with different conversations: {from}"));
+        cli::hint(Some(repo), &format!("git notes --ref=shiftlog copy <commit> {to}"));
+    }
+}

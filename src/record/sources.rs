@@ -1,0 +1,95 @@
+//! Commits that may be the source of another, found by the paths that they change or by who wrote them when.
+
+use std::collections::HashMap;
+
+use super::changes::Facts;
+use crate::git::ObjectId;
+
+/// Commits that change the same paths.
+#[derive(Default)]
+struct Group {
+    paths: Vec<u32>,
+    /// Each with its time, the newest last.
+    commits: Vec<(i64, ObjectId)>,
+    /// The same by what their lines come to, as far as that was asked for.
+    by_print: HashMap<u64, Vec<ObjectId>>,
+    /// Those that are not in `by_print` yet.
+    not_printed: Vec<ObjectId>,
+}
+
+/// Commits by what is known of them.
+#[derive(Default)]
+pub struct Sources {
+    groups: Vec<Group>,
+    by_paths: HashMap<Vec<u32>, usize>,
+    /// Each group under one of its paths.
+    by_path: HashMap<u32, Vec<usize>>,
+    by_author: HashMap<u64, Vec<ObjectId>>,
+}
+
+impl Sources {
+    /// Adds a commit. One that changes nothing is no source.
+    pub fn add(&mut self, commit_id: ObjectId, facts: &Facts) {
+        if facts.paths.is_empty() {
+            return;
+        }
+        self.by_author.entry(facts.author).or_default().push(commit_id);
+        let new = self.groups.len();
+        let index = *self.by_paths.entry(facts.paths.clone()).or_insert(new);
+        if index == new {
+            self.groups.push(Group { paths: facts.paths.clone(), ..Group::default() });
+            // Nearly all commits change some files; the other paths tell groups apart.
+            let rarest = facts.paths.iter().min_by_key(|path| self.by_path.get(path).map_or(0, Vec::len));
+            self.by_path.entry(*rarest.unwrap_or(&0)).or_default().push(new);
+        }
+        let group = &mut self.groups[index];
+        let at = group.commits.partition_point(|known| *known < (facts.time, commit_id));
+        group.commits.insert(at, (facts.time, commit_id));
+        group.not_printed.push(commit_id);
+    }
+
+    /// Returns the commits that one author wrote at one moment.
+    pub fn by_author(&self, author: u64) -> &[ObjectId] {
+        self.by_author.get(&author).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns when the oldest commit was made, in seconds since the epoch.
+    pub fn oldest(&self) -> Option<i64> {
+        self.groups.iter().filter_map(|group| Some(group.commits.first()?.0)).min()
+    }
+
+    /// Says whether a commit changes just these paths.
+    pub fn has_paths(&self, paths: &[u32]) -> bool {
+        self.by_paths.contains_key(paths)
+    }
+
+    /// Returns the commits that change just these paths and whose change has this print. `print` computes one, or has no
+    /// time left.
+    pub fn printed_alike(
+        &mut self,
+        paths: &[u32],
+        wanted: u64,
+        print: impl Fn(ObjectId) -> Option<u64>,
+    ) -> Vec<ObjectId> {
+        let Some(group) = self.by_paths.get(paths).map(|index| &mut self.groups[*index]) else { return Vec::new() };
+        while let Some(commit_id) = group.not_printed.last().copied() {
+            let Some(print) = print(commit_id) else { break };
+            group.by_print.entry(print).or_default().push(commit_id);
+            group.not_printed.pop();
+        }
+        group.by_print.get(&wanted).cloned().unwrap_or_default()
+    }
+
+    /// Returns commits made until `latest` that change none but these paths, the newest first, at most `limit`.
+    pub fn within(&self, paths: &[u32], latest: i64, limit: usize) -> Vec<ObjectId> {
+        let groups = paths.iter().filter_map(|path| self.by_path.get(path)).flatten().map(|index| &self.groups[*index]);
+        let mut found: Vec<(i64, ObjectId)> = Vec::new();
+        for group in groups.filter(|group| group.paths.iter().all(|path| paths.binary_search(path).is_ok())) {
+            let until = group.commits.partition_point(|(time, _)| *time <= latest);
+            found.extend(group.commits[..until].iter().rev().take(limit));
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.truncate(limit);
+        found.into_iter().map(|(_, commit_id)| commit_id).collect()
+    }
+}
