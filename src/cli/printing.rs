@@ -42,6 +42,11 @@ impl Printing {
         Reader::new(repo, notes_ref(repo, self.notes_ref.as_deref()).as_deref())
     }
 
+    /// Returns the notes ref that the user has named.
+    pub fn notes_ref(&self) -> Option<&str> {
+        self.notes_ref.as_deref()
+    }
+
     /// Starts the output.
     pub fn screen(&self, repo: &Repository, dates: date::Format) -> Screen {
         Screen::paged(repo, self.color, dates)

@@ -11,7 +11,7 @@ use crate::git::Repository;
 use crate::outside;
 use crate::pretty;
 use crate::record::fsck::{Checked, Problem, check};
-use crate::record::{Recorder, repair};
+use crate::record::{Recorder, purge, repair};
 
 /// Check that all that is recorded is there
 #[derive(Debug, Parser)]
@@ -45,6 +45,9 @@ pub fn run() -> ExitCode {
         }
         let repo = cli::repository()?;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
+        if purge::is_unfinished(&repo) {
+            super::purge::finish_interrupted(&repo)?;
+        }
         if options.repair {
             let recorder = Recorder::new(&repo, &notes_ref);
             cli::tell(&repo, &recorder.finish());

@@ -260,10 +260,8 @@ impl Recorder<'_> {
         if self.repo.config_bool(&format!("notes.rewrite.{command}")) == Some(false) || pairs.is_empty() {
             return Ok(());
         }
-        // Git's own copy has no signature.
-        self.repo.sign_tip(&self.notes_ref, "Notes added by 'git ", self.deadline)?;
         let message = format!("shiftlog: notes carried over by {command}\n");
-        notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
+        notes::carry(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
             let mut merged: BTreeMap<ObjectId, Note> = BTreeMap::new();
             for (old, new) in pairs {
                 let Some(note) = editor.get(*old)? else { continue };
