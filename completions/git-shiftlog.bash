@@ -60,7 +60,7 @@ _git_shiftlog ()
 		;;
 	show,--*)
 		__gitcomp "
-			--full --session= --raw --json --format= --no-thinking --no-tools --tool-output=
+			--full --session= --raw --json --format= --show-signature --no-thinking --no-tools --tool-output=
 			--date= --ref= --color --color= --help
 			"
 		;;
@@ -348,7 +348,7 @@ _git__shiftlog__show() {
 
     case "${cmd}" in
         git__shiftlog__show)
-            opts="-z -h --full --session --raw --json --format --no-thinking --no-tools --tool-output --date --ref --color"
+            opts="-z -h --full --session --raw --json --format --show-signature --no-thinking --no-tools --tool-output --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

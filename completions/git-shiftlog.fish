@@ -93,6 +93,7 @@ auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-show -l full -d 'Show the whole session up to the commit'
 complete -c git-shiftlog-show -l raw -d 'Print the transcript\'s bytes exactly'
 complete -c git-shiftlog-show -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-show -l show-signature -d 'Say who wrote and signed each record, and who only carried it'
 complete -c git-shiftlog-show -l no-thinking -d 'Leave out what the model thought'
 complete -c git-shiftlog-show -l no-tools -d 'Leave out tool calls'
 complete -c git-shiftlog-show -s z -d 'End each entry with NUL'
@@ -162,7 +163,7 @@ complete -c git-shiftlog-import -s h -d 'Print this usage'
 
 complete -c git-shiftlog-sync -l ref -d 'Exchange this notes ref' -r
 complete -c git-shiftlog-sync -l notes-only -d 'Leave transcripts out'
-complete -c git-shiftlog-sync -l all -d 'Exchange transcripts too, whatever shiftlog.push says'
+complete -c git-shiftlog-sync -l all -d 'Exchange transcripts too, also where shiftlog.push says notes'
 complete -c git-shiftlog-sync -s n -l dry-run -d 'Say what would be done, and do nothing'
 complete -c git-shiftlog-sync -l json -d 'Print one JSON object'
 complete -c git-shiftlog-sync -s q -l quiet -d 'Say nothing when it is done'

@@ -22,7 +22,7 @@ use crate::transcript::SessionKey;
 pub const REF: &str = "refs/shiftlog/sessions";
 
 /// The most bytes a stored segment file may have.
-const MAX_FILE_BYTES: u64 = 1 << 30;
+pub const MAX_FILE_BYTES: u64 = 1 << 30;
 /// The longest chain of segments that is followed.
 const MAX_CHAIN: usize = 20_000;
 
@@ -70,12 +70,19 @@ impl Contents {
 #[derive(Clone, Copy)]
 pub struct Archive<'r> {
     repo: &'r Repository,
+    /// Segments whose words are not to be read.
+    barred: Option<&'r HashSet<ObjectId>>,
 }
 
 impl<'r> Archive<'r> {
     /// Returns the archive of `repo`; nothing is read yet.
     pub fn new(repo: &'r Repository) -> Self {
-        Archive { repo }
+        Archive { repo, barred: None }
+    }
+
+    /// Returns the archive of `repo` without the words of some segments: they read as a gap.
+    pub fn without(repo: &'r Repository, barred: &'r HashSet<ObjectId>) -> Self {
+        Archive { repo, barred: Some(barred) }
     }
 
     /// Reads what a segment says about itself.
@@ -190,7 +197,9 @@ impl<'r> Archive<'r> {
                 reversed.push(Piece::Gap(limit - link.header.total_bytes().max(start)));
                 contents.problems.push(format!("segment {} is shorter than its successor says", link.segment_id));
             }
-            if from < to {
+            if from < to && self.barred.is_some_and(|barred| barred.contains(&link.segment_id)) {
+                reversed.push(Piece::Gap(to - from));
+            } else if from < to {
                 let file = self.repo.read_blob(link.segment_id, MAX_FILE_BYTES);
                 stored += file.as_ref().map_or(0, |file| file.len() as u64);
                 unpacked += link.header.bytes;
@@ -473,7 +482,8 @@ impl<'r> Archive<'r> {
             let path = format!("{prefix}{}", entry.filename().to_str_lossy());
             match (entry.mode().is_tree(), depth) {
                 (true, 0 | 1) => self.list(entry.object_id(), &format!("{path}/"), depth + 1, listing)?,
-                (false, _) => listing.push((path, entry.object_id())),
+                // A link to a commit of another repository names no object of this one.
+                (false, _) if entry.mode().is_blob() => listing.push((path, entry.object_id())),
                 _ => {}
             }
         }

@@ -47,6 +47,11 @@ impl Printing {
         self.notes_ref.is_some()
     }
 
+    /// Returns the notes ref that the user has named.
+    pub fn notes_ref(&self) -> Option<&str> {
+        self.notes_ref.as_deref()
+    }
+
     /// Starts the output.
     pub fn screen(&self, repo: &Repository, dates: date::Format) -> Screen {
         Screen::paged(repo, self.color, dates)

@@ -12,7 +12,7 @@ use crate::git::Repository;
 use crate::outside;
 use crate::pretty;
 use crate::record::fsck::{Checked, Problem, check};
-use crate::record::{Recorder, State, kept, repair};
+use crate::record::{Recorder, State, kept, purge, repair};
 
 /// How long other commands and hooks are waited for.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
@@ -49,6 +49,9 @@ pub fn run() -> ExitCode {
         }
         let repo = cli::repository()?;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
+        if purge::is_unfinished(&repo) {
+            super::purge::finish_interrupted(&repo)?;
+        }
         if options.repair {
             let recorder = Recorder::new(&repo, &notes_ref);
             cli::tell(&repo, &recorder.finish());

@@ -155,7 +155,9 @@ fn before_push(here: &Path, remote: &str) -> Result<()> {
         cli::tell(&repo, &Recorder::for_hook(&repo, &notes_ref(&repo), Leave::Nothing).finish());
     }
     let level = Level::of(&repo, remote)?;
-    if level == Level::None || is_dry_push() || !sync::has_news(&repo, &notes_ref(&repo), remote, level)? {
+    // Where the user's push takes our refs along, ours would only be in its way.
+    if level == Level::None || has_our_refs(&repo, remote) || !sync::has_news(&repo, &notes_ref(&repo), remote, level)?
+    {
         return Ok(());
     }
     let own = std::env::current_exe().map_err(|error| Error::other("cannot find this program").because(error))?;
@@ -167,16 +169,30 @@ fn before_push(here: &Path, remote: &str) -> Result<()> {
     push.spawn().map(drop).map_err(|error| Error::other("cannot start a push").because(error))
 }
 
-/// Says whether the push that runs this hook only says what it would do; Git does not tell its hooks.
+/// Says whether the push that runs this hook only says what it would do, or moves refs of ours itself.
 ///
-/// Its command line does, where `/proc` has it: the hook's shell stands in between.
-fn is_dry_push() -> bool {
+/// Git tells a hook on standard input which refs a push moves, unless a hook before ours has read it. That a push mirrors
+/// everything, or does nothing, only its command line and the configuration tell.
+fn has_our_refs(repo: &Repository, remote: &str) -> bool {
+    let names_ours = |text: &str| ["refs/notes/", "refs/shiftlog/", "refs/*"].iter().any(|ours| text.contains(ours));
+    let is_telling = |word: &str| ["--dry-run", "-n", "--mirror"].contains(&word) || names_ours(word);
+    names_ours(&String::from_utf8_lossy(&standard_input()))
+        || repo.config_bool(&format!("remote.{remote}.mirror")) == Some(true)
+        || repo.config_strings(&format!("remote.{remote}.push")).iter().any(|refspec| names_ours(refspec))
+        || is_push_with(is_telling)
+}
+
+/// Says whether the push that runs this hook has a word on its command line that is looked for.
+///
+/// `/proc` has the command line, where there is one: the hook's shell stands in between.
+fn is_push_with(is_looked_for: impl Fn(&str) -> bool) -> bool {
     let mut process = std::process::id();
     for _ in 0..4 {
         let read = |name: &str| std::fs::read(format!("/proc/{process}/{name}")).unwrap_or_default();
         let line = read("cmdline");
         let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-        if words.contains(&&b"push"[..]) && words.iter().any(|word| [&b"--dry-run"[..], b"-n"].contains(word)) {
+        let is_push = words.contains(&&b"push"[..]);
+        if is_push && words.iter().any(|word| is_looked_for(&String::from_utf8_lossy(word))) {
             return true;
         }
         // The parent stands behind the name, which may have anything in it.

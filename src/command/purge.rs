@@ -12,8 +12,8 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::outside;
 use crate::pretty;
-use crate::record::purge::{Plan, Purged, Target, carry_out, plan};
-use crate::record::{Recorder, State, redaction, sync};
+use crate::record::purge::{Plan, Purged, Target, carry_out, is_unfinished, plan};
+use crate::record::{Lock, Recorder, State, redaction, sync};
 
 /// How long to wait for hooks that are running.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -71,6 +71,7 @@ pub(super) fn secrets(repo: &Repository, is_confirmed: bool) -> Result<Outcome> 
 
 fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     let notes_ref = cli::full_notes_ref(repo, options.notes_ref.as_deref());
+    let finished = if options.dry_run { None } else { finish_interrupted(repo)? };
     // HEAD may be elsewhere by the time of the answer.
     let named = options.commits.iter().map(|revision| repo.resolve(revision)).collect::<Result<Vec<ObjectId>>>()?;
     let wanted = target(repo, options, &named)?;
@@ -80,8 +81,16 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
         sync::join_fetched(repo, &notes_ref)?;
     }
     let plan = plan(repo, &notes_ref, wanted)?;
-    if plan.is_empty() && !options.received {
-        cli::error(&Error::new(Kind::Missing, "nothing recorded fits"));
+    if options.received && (!options.json || options.dry_run) {
+        list(options, &plan)?;
+    }
+    if plan.is_empty() {
+        if let Some(is_gone) = finished.filter(|_| options.received) {
+            return Ok(if is_gone { Outcome::Done } else { Outcome::No });
+        }
+        let what =
+            if options.received { "others have removed nothing that is to go here" } else { "nothing recorded fits" };
+        cli::error(&Error::new(Kind::Missing, what));
         return Ok(Outcome::No);
     }
     if !options.json {
@@ -94,12 +103,38 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
         return Ok(Outcome::No);
     }
     // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
-    let _lock = State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT)?;
+    let _lock = lock(repo)?;
     let plan = crate::record::purge::plan(repo, &notes_ref, target(repo, options, &named)?)?;
     let purged = carry_out(repo, &notes_ref, &plan)?;
     report(repo, options, &plan, &purged)?;
     let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();
     Ok(if is_gone { Outcome::Done } else { Outcome::No })
+}
+
+fn lock(repo: &Repository) -> Result<Lock> {
+    State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT)
+}
+
+/// Finishes a purge that was interrupted, and says so. Returns whether everything is gone; `None` if there was none.
+///
+/// # Errors
+///
+/// As [`carry_out`].
+pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<bool>> {
+    let is_unfinished = is_unfinished(repo);
+    let finished = {
+        let _lock = lock(repo)?;
+        crate::record::purge::finish_interrupted(repo)?
+    };
+    let Some(purged) = finished else { return Ok(None) };
+    if is_unfinished {
+        cli::warning(&format!(
+            "a purge was interrupted; it is finished now: {} gone from this repository",
+            count(purged.objects, "object")
+        ));
+    }
+    tell_what_is_left(&purged);
+    Ok(Some(purged.left.is_empty() && purged.other_refs.is_empty()))
 }
 
 fn target(repo: &Repository, options: &Options, named: &[ObjectId]) -> Result<Target> {
@@ -116,12 +151,49 @@ fn target(repo: &Repository, options: &Options, named: &[ObjectId]) -> Result<Ta
         return repo.parse_date(date).map(Target::Before);
     }
     if options.received {
-        return Ok(Target::Received);
+        return only_signed(repo).map(|only_signed| Target::Received { only_signed });
     }
     if named.is_empty() {
         return Err(Error::new(Kind::Usage, "nothing is named that shall go"));
     }
     Ok(Target::Commits(named.to_vec()))
+}
+
+/// Says whether only marks with a trusted signature are accepted: `shiftlog.trustPurges`.
+fn only_signed(repo: &Repository) -> Result<bool> {
+    match repo.config_string("shiftlog.trustPurges").as_deref() {
+        None | Some("all") => Ok(false),
+        Some("signed") => Ok(true),
+        Some(other) => Err(Error::new(Kind::Usage, format!("bad value '{other}' for shiftlog.trustPurges"))
+            .hint("it is 'all' or 'signed'")),
+    }
+}
+
+/// Lists what others have removed, by who did.
+fn list(options: &Options, plan: &Plan) -> Result<()> {
+    if options.json {
+        let object = json!({"version": 1, "received": received(plan)});
+        return cli::print(&(outside::json(&object) + "\n"));
+    }
+    let mut text = String::new();
+    for (by, from) in &plan.received {
+        let mut parts = Vec::new();
+        parts.extend((from.segments > 0).then(|| count(from.segments, "segment")));
+        parts.extend(from.sessions.iter().map(|session| format!("session {session}")));
+        parts.extend((from.elsewhere > 0).then(|| format!("{} that is not here", from.elsewhere)));
+        let note = if from.is_taken { "" } else { " (left alone: shiftlog.trustPurges is 'signed')" };
+        text += &outside::line(&format!("{by}: {}{note}", parts.join(", ")));
+        text.push('\n');
+    }
+    cli::print(&text)
+}
+
+fn received(plan: &Plan) -> Vec<serde_json::Value> {
+    let object = |(by, from): (&String, &crate::record::purge::Received)| {
+        json!({"by": by, "segments": from.segments, "sessions": from.sessions, "elsewhere": from.elsewhere,
+            "taken": from.is_taken})
+    };
+    plan.received.iter().map(object).collect()
 }
 
 fn count(number: usize, noun: &str) -> String {
@@ -157,23 +229,14 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) ->
     if options.json {
         let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
         let object = json!({"version": 1, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
-            "sessions": sessions, "objects": purged.objects,
+            "sessions": sessions, "received": received(plan), "objects": purged.objects,
             "left": purged.left.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "otherRefs": purged.other_refs, "agentFiles": purged.agent_files, "remotes": purged.remotes});
         return cli::print(&(outside::json(&object) + "\n"));
     }
     let text = format!("{} gone from this repository\n", count(purged.objects, "object"));
     cli::print(&text)?;
-    if !purged.left.is_empty() {
-        let error = Error::other(format!(
-            "{} cannot be removed: kept packs or borrowed objects have them",
-            count(purged.left.len(), "object")
-        ));
-        cli::error(&error);
-    }
-    for name in &purged.other_refs {
-        cli::error(&Error::other(format!("'{name}' still has it")).hint(format!("git update-ref -d {name}")));
-    }
+    tell_what_is_left(purged);
     for path in &purged.agent_files {
         cli::warning(&format!("the agent's own file still has the words: '{}'", path.display()));
     }
@@ -185,4 +248,17 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) ->
         cli::hint(Some(repo), "the server keeps unreachable objects until its own 'git gc' prunes them");
     }
     Ok(())
+}
+
+fn tell_what_is_left(purged: &Purged) {
+    if !purged.left.is_empty() {
+        let error = Error::other(format!(
+            "{} cannot be removed: kept packs or borrowed objects have them",
+            count(purged.left.len(), "object")
+        ));
+        cli::error(&error);
+    }
+    for name in &purged.other_refs {
+        cli::error(&Error::other(format!("'{name}' still has it")).hint(format!("git update-ref -d {name}")));
+    }
 }

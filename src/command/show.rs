@@ -11,6 +11,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, date};
 use crate::outside;
 use crate::pretty::{self, Depth, ToolOutput};
+use crate::record::verify::verify;
 use crate::record::{Conversation, Reader};
 
 /// Show the conversation of a commit
@@ -32,6 +33,9 @@ pub struct Options {
     /// Print in this format (medium or markdown)
     #[arg(long, value_name = "format")]
     format: Option<Layout>,
+    /// Say who wrote and signed each record, and who only carried it
+    #[arg(long)]
+    show_signature: bool,
     /// Leave out what the model thought
     #[arg(long)]
     no_thinking: bool,
@@ -73,6 +77,7 @@ pub fn run() -> ExitCode {
         let dates = options.printing.dates(&repo, date::Format::default())?;
         let mut outcome = Outcome::Done;
         let mut lacks_words = false;
+        let mut is_hidden = false;
         let mut screen = None;
         for revision in &options.revisions {
             if !options.printing.has_own_ref() {
@@ -90,14 +95,21 @@ pub fn run() -> ExitCode {
             // The pager starts with the first thing to show, so that an error alone does not flash by in it.
             let screen = screen.get_or_insert_with(|| options.printing.screen(&repo, dates.clone()));
             print(&repo, screen, &options, revision, &conversations)?;
-            if conversations.iter().any(|conversation| !conversation.problems.is_empty()) {
+            // What others have removed is said in its place; the rest is as it should be.
+            let is_flawed = |each: &Conversation| !each.problems.is_empty() && !each.summary.is_removed;
+            if conversations.iter().any(is_flawed) || conversations.iter().all(|each| each.summary.is_removed) {
                 outcome = Outcome::No;
             }
-            lacks_words |= conversations.iter().any(|each| each.bytes.is_empty() && !each.problems.is_empty());
+            let lacks = |each: &Conversation| each.bytes.is_empty() && !each.problems.is_empty();
+            lacks_words |= conversations.iter().any(|each| lacks(each) && !each.summary.is_removed);
+            is_hidden |= conversations.iter().any(|each| each.summary.is_removed);
         }
         screen.map_or(Ok(()), |screen| screen.out.finish())?;
         if lacks_words && !repo.remotes().is_empty() {
             cli::hint(Some(&repo), "'git shiftlog sync pull --all' fetches transcripts that others share");
+        }
+        if is_hidden {
+            cli::hint(Some(&repo), "'git shiftlog purge --received --dry-run' lists what others have removed");
         }
         Ok(outcome)
     })
@@ -137,6 +149,10 @@ fn print(
             cli::warning(problem);
         }
     }
+    let verified = match options.show_signature {
+        true => verify(repo, &cli::full_notes_ref(repo, options.printing.notes_ref()), &[commit.commit_id])?,
+        false => Vec::new(),
+    };
     let depth = Depth {
         has_thinking: !options.no_thinking,
         has_tools: !options.no_tools,
@@ -159,6 +175,10 @@ fn print(
             return conversations.iter().try_for_each(|each| pretty::write_document(out, &commit, each, depth));
         }
         pretty::write_commit(out, &commit, style)?;
+        for each in &verified {
+            let line = format!("{}: {}", each.key, super::verify::provenance(each));
+            writeln!(out, "{}", style.paint(&style.strong, &outside::line(&line)))?;
+        }
         conversations.iter().try_for_each(|conversation| pretty::write_conversation(out, conversation, depth, style))
     })
 }

@@ -9,6 +9,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Repository};
 use crate::outside;
 use crate::pretty;
+use crate::record::purge;
 use crate::record::remap::Scope;
 use crate::record::sync::{Level, Plan, Synced, Syncer};
 
@@ -19,7 +20,7 @@ pub struct Options {
     /// Leave transcripts out
     #[arg(long, overrides_with = "all")]
     notes_only: bool,
-    /// Exchange transcripts too, whatever shiftlog.push says
+    /// Exchange transcripts too, also where shiftlog.push says notes
     #[arg(long, overrides_with = "notes_only")]
     all: bool,
     /// Say what would be done, and do nothing
@@ -52,6 +53,10 @@ pub fn run() -> ExitCode {
     cli::main(|options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
+        // Unless the purge is finished first, the words would be sent.
+        if purge::is_unfinished(&repo) && !options.dry_run {
+            super::purge::finish_interrupted(&repo)?;
+        }
         let (way, remote) = words(&options.words)?;
         let remote = remote.map_or_else(|| repo.default_remote(), Ok)?;
         let plan = plan(&repo, &options, way, &remote)?;
@@ -64,9 +69,12 @@ pub fn run() -> ExitCode {
                 cli::warning(&error.to_string());
             }
         }
+        synced.left_out.iter().for_each(|entry| cli::warning(entry));
         synced.refused.iter().for_each(cli::error);
         if synced.has_purged {
-            cli::hint(Some(&repo), "others have removed words for good; 'git shiftlog purge --received' does it here");
+            let hint =
+                "others have removed words that are here; 'git shiftlog purge --received' lists them and does it here";
+            cli::hint(Some(&repo), hint);
         }
         if way == Way::Both && plan.push == Level::None && !options.quiet && !options.json {
             cli::hint(Some(&repo), "nothing is pushed before 'git shiftlog init --share' says what");

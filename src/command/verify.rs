@@ -85,28 +85,43 @@ fn line(names: &mut Names<'_>, each: &Verified) -> String {
     if let Some(problem) = &each.problem {
         line += &format!(" ({problem})");
     }
+    line += ", ";
+    line += &provenance(each);
+    outside::line(&line) + "\n"
+}
+
+/// Returns who signed and wrote a record, who carried it, and which tree it was made for.
+pub(super) fn provenance(each: &Verified) -> String {
+    let mut line = String::new();
     line += match each.signature.state {
-        State::None => ", unsigned",
-        State::Good => ", good signature",
-        State::Doubtful => ", signature by a key that is not trusted",
-        State::Bad => ", BAD signature",
-        State::Unchecked => ", signature that cannot be checked",
+        State::None => "unsigned",
+        State::Good => "good signature",
+        State::Doubtful => "signature by a key that is not trusted",
+        State::Bad => "BAD signature",
+        State::Unchecked => "signature that cannot be checked",
     };
     if !each.signature.signer.is_empty() {
         line += &format!(" by {}", each.signature.signer);
+    }
+    if each.signature.state != State::Good && !each.writer.is_empty() {
+        line += &format!(", written in the name of {}", each.writer);
+    }
+    if let Some(carrier) = &each.carried_by {
+        line += &format!(", carried here by {carrier}");
     }
     line += match each.is_own_tree {
         Some(true) => ", made for this tree",
         Some(false) => ", made for another tree",
         None => "",
     };
-    outside::line(&line) + "\n"
+    line
 }
 
 fn object(each: &Verified) -> String {
     let object = json!({"version": 1, "commit": each.commit_id.to_string(), "session": each.key.to_string(),
         "state": state(each), "problem": each.problem, "signature": each.signature.state.name(),
         "signer": each.signature.signer, "key": each.signature.key,
-        "writtenBy": each.written_by.map(|id| id.to_string()), "ownTree": each.is_own_tree});
+        "writtenBy": each.written_by.map(|id| id.to_string()), "writer": each.writer,
+        "carriedBy": each.carried_by, "ownTree": each.is_own_tree});
     outside::json(&object) + "\n"
 }

@@ -58,6 +58,9 @@ impl Git {
     #[must_use]
     pub fn asking(mut self, asking: Asking) -> Self {
         self.asking = asking;
+        if let Asking::Until(deadline) = asking {
+            self.deadline = Some(deadline);
+        }
         self
     }
 
@@ -86,7 +89,7 @@ impl Git {
         command.args(&self.args).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
         command.env("LC_ALL", "C");
-        if self.asking == Asking::Never {
+        if self.asking != Asking::Allowed {
             // No terminal, and no window that pops up from a program nobody sees.
             command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS_REQUIRE", "never");
         }

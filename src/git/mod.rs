@@ -4,6 +4,7 @@
 //! notes or agents. Object ids are the only thing of `gix` that leaves it.
 
 mod change;
+mod check;
 mod command;
 mod commit;
 mod config;
@@ -33,6 +34,7 @@ use gix::bstr::ByteSlice as _;
 pub use gix::{ObjectId, hash::Kind as HashKind};
 
 pub use self::change::{PathChange, Version};
+pub use self::check::Allowed;
 pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
 pub use self::head::{Head, ReflogEntry, last_message};
@@ -40,7 +42,7 @@ pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
 pub use self::names::Names;
 pub use self::rebase::{Rebase, Step as RebaseStep};
-pub use self::refs::{Branch, Merged, Tip, backoff, fault_point, has_fault, is_ref_name};
+pub use self::refs::{Branch, Merged, Replaced, Tip, backoff, fault_point, has_fault, is_ref_name};
 pub use self::remote::{Asking, Fetch, Push};
 pub use self::walk::{Met, Order, Range, Step};
 pub use self::worktrees::Worktree;

@@ -35,6 +35,15 @@ pub struct Merged {
     pub joins_theirs: bool,
 }
 
+/// What takes the place of a ref and its history.
+#[derive(Clone, Copy, Debug)]
+pub struct Replaced {
+    /// The tree with what stays as it was.
+    pub carried_tree_id: ObjectId,
+    /// The tree with everything.
+    pub tree_id: ObjectId,
+}
+
 /// A branch and the commit at its head.
 #[derive(Clone, Debug)]
 pub struct Branch {
@@ -122,7 +131,35 @@ impl Repository {
         ref_name: &str,
         message: &str,
         deadline: Instant,
+        edit: impl FnMut(Option<Tip>) -> Result<Option<ObjectId>>,
+    ) -> Result<bool> {
+        self.move_ref(ref_name, message, deadline, edit, |tree_id, parents| {
+            self.commit_tree(message, tree_id, parents, deadline)
+        })
+    }
+
+    /// Does the same with a commit that only carries what was written before; see [`Repository::carry`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::update_ref`].
+    pub fn carry_ref(
+        &self,
+        ref_name: &str,
+        message: &str,
+        deadline: Instant,
+        edit: impl FnMut(Option<Tip>) -> Result<Option<ObjectId>>,
+    ) -> Result<bool> {
+        self.move_ref(ref_name, message, deadline, edit, |tree_id, parents| self.carry(message, tree_id, parents))
+    }
+
+    fn move_ref(
+        &self,
+        ref_name: &str,
+        message: &str,
+        deadline: Instant,
         mut edit: impl FnMut(Option<Tip>) -> Result<Option<ObjectId>>,
+        commit: impl Fn(ObjectId, &[ObjectId]) -> Result<ObjectId>,
     ) -> Result<bool> {
         self.attempt(ref_name, deadline, |tip| {
             let Some(tree_id) = edit(tip)? else { return Ok(false) };
@@ -130,7 +167,7 @@ impl Repository {
                 return Ok(false);
             }
             let parents: Vec<ObjectId> = tip.iter().map(|tip| tip.commit_id).collect();
-            let commit_id = self.commit_tree(message, tree_id, &parents, deadline)?;
+            let commit_id = commit(tree_id, &parents)?;
             self.swap(ref_name, message, tip, Tip { commit_id, tree_id }, Keep::IfFollowed)?;
             Ok(true)
         })
@@ -140,7 +177,7 @@ impl Repository {
     ///
     /// `merge` gets both tips and that of their merge base, and returns the tree to have; it may run several times, as
     /// in [`Repository::update_ref`]. Where nothing of our own is left to keep, the ref just moves to `theirs`; where
-    /// ours has all of theirs already, `merge` is not asked.
+    /// ours has all of theirs already, `merge` is not asked. The commit is never signed: it only carries what both wrote.
     ///
     /// # Errors
     ///
@@ -176,39 +213,16 @@ impl Repository {
             {
                 return Ok(false);
             }
-            let commit_id = self.commit_tree(message, merged.tree_id, &parents, deadline)?;
+            let commit_id = self.carry(message, merged.tree_id, &parents)?;
             let new = Tip { commit_id, tree_id: merged.tree_id };
             self.swap(ref_name, message, ours, new, Keep::IfFollowed)?;
             Ok(true)
         })
     }
 
-    /// Puts a signed commit in the place of the one that `git` has just made on our ref without a signature, where ours
-    /// are signed. `message` begins that commit's message.
+    /// Moves `ref_name` to a commit with a tree but without what the ref reached before. `None` leaves it alone.
     ///
-    /// # Errors
-    ///
-    /// As [`Repository::update_ref`].
-    pub fn sign_tip(&self, ref_name: &str, message: &str, deadline: Instant) -> Result<bool> {
-        if !self.signs() {
-            return Ok(false);
-        }
-        self.attempt(ref_name, deadline, |tip| {
-            let Some(tip) = tip else { return Ok(false) };
-            let commit = self.commit(tip.commit_id)?;
-            if !commit.message.starts_with(message.as_bytes()) {
-                return Ok(false);
-            }
-            let text = commit.message.to_str_lossy();
-            let signed = self.commit_tree(&text, commit.tree_id, &commit.parent_ids, deadline)?;
-            let new = Tip { commit_id: signed, ..tip };
-            self.swap(ref_name, &text, Some(tip), new, Keep::IfFollowed)?;
-            Ok(true)
-        })
-    }
-
-    /// Moves `ref_name` to a commit with a tree but without parents: what the ref reached before is no longer reached.
-    /// `None` leaves it alone.
+    /// What is carried over as it was goes into a commit without a signature; only what is new in it is signed.
     ///
     /// # Errors
     ///
@@ -218,13 +232,17 @@ impl Repository {
         ref_name: &str,
         message: &str,
         deadline: Instant,
-        mut edit: impl FnMut(Tip) -> Result<Option<ObjectId>>,
+        mut edit: impl FnMut(Tip) -> Result<Option<Replaced>>,
     ) -> Result<bool> {
         self.attempt(ref_name, deadline, |tip| {
             let Some(tip) = tip else { return Ok(false) };
-            let Some(tree_id) = edit(tip)? else { return Ok(false) };
-            let commit_id = self.commit_tree(message, tree_id, &[], deadline)?;
-            self.swap(ref_name, message, Some(tip), Tip { commit_id, tree_id }, Keep::IfThere)?;
+            let Some(replaced) = edit(tip)? else { return Ok(false) };
+            let carried = if self.signs() { replaced.carried_tree_id } else { replaced.tree_id };
+            let mut commit_id = self.carry(message, carried, &[])?;
+            if carried != replaced.tree_id {
+                commit_id = self.commit_tree(message, replaced.tree_id, &[commit_id], deadline)?;
+            }
+            self.swap(ref_name, message, Some(tip), Tip { commit_id, tree_id: replaced.tree_id }, Keep::IfThere)?;
             Ok(true)
         })
     }
@@ -322,6 +340,16 @@ impl Repository {
             self.write_objects()?;
             return self.commit_signed(message, tree_id, parents, deadline);
         }
+        self.carry(message, tree_id, parents)
+    }
+
+    /// Makes a commit that only carries what others wrote, and writes it with everything it names. It is never signed:
+    /// our signature stands for what we recorded ourselves.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Storage`] when the disk is full or read-only.
+    pub fn carry(&self, message: &str, tree_id: ObjectId, parents: &[ObjectId]) -> Result<ObjectId> {
         let fail = |error: gix::Error| gix_error("cannot write a commit", &error);
         let (name, email) = self.committer();
         let time = now();

@@ -4,6 +4,7 @@
 //! onto those we write.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use bstr::ByteSlice as _;
 
@@ -68,6 +69,8 @@ pub enum Asking {
     Allowed,
     /// What cannot be done without asking fails.
     Never,
+    /// The same, and what has not been done by then fails too.
+    Until(Instant),
 }
 
 impl Repository {

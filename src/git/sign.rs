@@ -34,6 +34,13 @@ pub enum State {
     Good,
 }
 
+impl Signature {
+    /// Returns that of a commit that has none.
+    pub fn none() -> Self {
+        Signature { state: State::None, signer: String::new(), key: String::new() }
+    }
+}
+
 impl State {
     /// Returns it as a word.
     pub fn name(self) -> &'static str {

@@ -15,7 +15,7 @@ impl Repository {
     ///
     /// What cannot be read.
     pub fn check_whole(&self, commit_id: ObjectId) -> Result<()> {
-        self.check_trees(self.commit(commit_id)?.tree_id)?;
+        self.require_trees(self.commit(commit_id)?.tree_id)?;
         let range = Range { tips: vec![commit_id], hidden: Vec::new() };
         for step in self.walk(&range, Order::AsFound)? {
             step?;
@@ -28,7 +28,7 @@ impl Repository {
     /// # Errors
     ///
     /// What cannot be read.
-    pub fn check_trees(&self, tree_id: ObjectId) -> Result<()> {
+    pub fn require_trees(&self, tree_id: ObjectId) -> Result<()> {
         let (mut trees, mut seen) = (vec![tree_id], HashSet::new());
         while let Some(tree_id) = trees.pop() {
             if !seen.insert(tree_id) {

@@ -10,13 +10,13 @@ use bstr::ByteSlice as _;
 
 pub use self::merge::{Resolved, Versions, changed, merge, rejoin};
 use crate::error::{Error, Kind, Result};
-use crate::git::{ObjectId, Pieces, Repository, Tip};
+use crate::git::{ObjectId, Pieces, Replaced, Repository, Tip};
 
 /// The ref that holds our notes unless the user says otherwise.
 pub const DEFAULT_REF: &str = "refs/notes/shiftlog";
 
 /// The largest note that is read, in bytes. Notes of the earlier tools hold whole transcripts.
-const MAX_NOTE_BYTES: u64 = 512 * 1024 * 1024;
+pub const MAX_NOTE_BYTES: u64 = 512 * 1024 * 1024;
 
 /// The most trees that are read to list notes: enough for a fanout of two levels.
 const MAX_TREES: usize = 100_000;
@@ -160,23 +160,71 @@ pub fn edit(
     ref_name: &str,
     message: &str,
     deadline: Instant,
-    mut change: impl FnMut(&mut Editor<'_>) -> Result<()>,
+    change: impl FnMut(&mut Editor<'_>) -> Result<()>,
 ) -> Result<bool> {
-    let fail = |error: gix::Error| crate::git::gix_error(format!("cannot edit '{ref_name}'"), &error);
-    repo.update_ref(ref_name, message, deadline, |tip: Option<Tip>| {
+    repo.update_ref(ref_name, message, deadline, edited(repo, ref_name, change))
+}
+
+/// Does the same with notes that were written before: the commit is not signed, since it only carries them.
+///
+/// # Errors
+///
+/// As [`Repository::update_ref`].
+pub fn carry(
+    repo: &Repository,
+    ref_name: &str,
+    message: &str,
+    deadline: Instant,
+    change: impl FnMut(&mut Editor<'_>) -> Result<()>,
+) -> Result<bool> {
+    repo.carry_ref(ref_name, message, deadline, edited(repo, ref_name, change))
+}
+
+/// Returns the notes tree `root` with other notes for some objects.
+///
+/// # Errors
+///
+/// If a tree cannot be read or written.
+pub fn tree_with(repo: &Repository, root: ObjectId, changed: &[(ObjectId, Vec<u8>)]) -> Result<ObjectId> {
+    let fail = |error: gix::Error| crate::git::gix_error("cannot edit the notes tree", &error);
+    let state = gix::note::plumbing::State::new(root, repo.gix()).map_err(fail)?;
+    let mut editor = Editor { repo, base: Some(root), state };
+    for (annotated_id, note) in changed {
+        editor.replace(*annotated_id, note)?;
+    }
+    editor.state.write(repo.gix()).map_err(fail)
+}
+
+/// Returns what makes the tree of an edit from the tip of the ref.
+fn edited<'r>(
+    repo: &'r Repository,
+    ref_name: &'r str,
+    mut change: impl FnMut(&mut Editor<'_>) -> Result<()> + 'r,
+) -> impl FnMut(Option<Tip>) -> Result<Option<ObjectId>> + 'r {
+    move |tip: Option<Tip>| {
+        let fail = |error: gix::Error| crate::git::gix_error(format!("cannot edit '{ref_name}'"), &error);
         let root = tip.map_or(repo.empty_tree_id(), |tip| tip.tree_id);
         let state = gix::note::plumbing::State::new(root, repo.gix()).map_err(fail)?;
         let mut editor = Editor { repo, base: tip.map(|tip| tip.tree_id), state };
         change(&mut editor)?;
         let tree_id = editor.state.write(repo.gix()).map_err(fail)?;
         Ok((tree_id != root).then_some(tree_id))
-    })
+    }
 }
 
-/// Changes the notes under `ref_name` and leaves the ref's history behind: its new commit has no parent. Returns whether
-/// anything changed; if not, the ref stays.
+/// What a note is to be.
+#[derive(Clone, Debug, Default)]
+pub struct Changed {
+    /// What of it stays as it was.
+    pub carried: Vec<u8>,
+    /// All of it; empty for no note.
+    pub note: Vec<u8>,
+}
+
+/// Changes the notes under `ref_name` and leaves the ref's history behind. Returns whether anything changed; if not, the
+/// ref stays. See [`Repository::replace_ref`] for what is signed.
 ///
-/// `change` returns what a note is to be, an empty one for none, or `None` if it stays as it is. Reads every note.
+/// `change` returns what a note is to be, or `None` if it stays as it is. Reads every note.
 ///
 /// # Errors
 ///
@@ -186,28 +234,33 @@ pub fn rewrite(
     ref_name: &str,
     message: &str,
     deadline: Instant,
-    change: impl Fn(ObjectId, &[u8]) -> Option<Vec<u8>>,
+    change: impl Fn(Entry, &[u8]) -> Option<Changed>,
 ) -> Result<bool> {
     let fail = |error: gix::Error| crate::git::gix_error(format!("cannot edit '{ref_name}'"), &error);
     repo.replace_ref(ref_name, message, deadline, |tip| {
-        let state = gix::note::plumbing::State::new(tip.tree_id, repo.gix()).map_err(fail)?;
-        let mut editor = Editor { repo, base: Some(tip.tree_id), state };
+        let state = || gix::note::plumbing::State::new(tip.tree_id, repo.gix()).map_err(fail);
+        let mut carried = Editor { repo, base: Some(tip.tree_id), state: state()? };
+        let mut editor = Editor { repo, base: Some(tip.tree_id), state: state()? };
         let mut entries = Vec::new();
         collect(repo, tip.tree_id, &mut String::new(), &mut entries, &mut 0)?;
         let mut has_changed = false;
         for entry in entries {
-            let Some(note) = change(entry.annotated_id, &read(repo, entry.note_blob_id)?) else { continue };
+            let Some(changed) = change(entry, &read(repo, entry.note_blob_id)?) else { continue };
             has_changed = true;
-            if note.is_empty() {
-                editor.remove(entry.annotated_id)?;
-            } else {
-                editor.replace(entry.annotated_id, &note)?;
+            for (editor, note) in [(&mut carried, &changed.carried), (&mut editor, &changed.note)] {
+                if note.is_empty() {
+                    editor.remove(entry.annotated_id)?;
+                } else {
+                    editor.replace(entry.annotated_id, note)?;
+                }
             }
         }
         if !has_changed {
             return Ok(None);
         }
-        editor.state.write(repo.gix()).map_err(fail).map(Some)
+        let carried_tree_id = carried.state.write(repo.gix()).map_err(fail)?;
+        let tree_id = editor.state.write(repo.gix()).map_err(fail)?;
+        Ok(Some(Replaced { carried_tree_id, tree_id }))
     })
 }
 

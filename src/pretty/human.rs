@@ -78,7 +78,8 @@ pub fn write_conversation(
         printer.message(message)?;
     }
     // Where the words are not here, the record still has the first of them.
-    if let Some(prompt) = conversation.summary.prompt.as_deref().filter(|_| conversation.bytes.is_empty()) {
+    let has_words = !conversation.bytes.is_empty() || conversation.summary.is_removed;
+    if let Some(prompt) = conversation.summary.prompt.as_deref().filter(|_| !has_words) {
         printer.block(&[format!("> {}", outside::line(prompt))])?;
     }
     writeln!(printer.out)
@@ -88,6 +89,9 @@ fn write_head(out: &mut dyn Write, conversation: &Conversation, style: &Style) -
     let summary = &conversation.summary;
     let kind = if summary.key.parent_id().is_some() { "sub-agent" } else { "session" };
     let mut facts = vec![format!("{} {}", outside::line(&summary.key.agent), outside::line(&summary.key.id))];
+    if summary.is_removed {
+        return writeln!(out, "{}", style.paint(&style.strong, &format!("{kind} {}", facts.join(", "))));
+    }
     facts.extend(summary.model.as_deref().map(outside::line));
     facts.push(format!("{}, {}", count(summary.turns, "turn"), count(summary.messages, "message")));
     facts.push(size(conversation.bytes.len() as u64));

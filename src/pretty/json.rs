@@ -38,6 +38,9 @@ fn summary(summary: &Summary) -> Map<String, Value> {
     if let Some(text) = &summary.summary {
         object.insert("summary".into(), text.clone().into());
     }
+    if summary.is_removed {
+        object.insert("removed".into(), true.into());
+    }
     object.insert("turns".into(), summary.turns.into());
     object.insert("messages".into(), summary.messages.into());
     object.insert("tokens".into(), serde_json::to_value(summary.tokens).unwrap_or_default());

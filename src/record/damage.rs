@@ -32,7 +32,7 @@ pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadl
             Some(id) => format!("let '{name}' go back to {id}"),
             None => format!("removed '{name}', of which nothing can be read"),
         });
-        if repo.lost_tree(name)?.is_some_and(|tree_id| repo.check_trees(tree_id).is_err()) {
+        if repo.lost_tree(name)?.is_some_and(|tree_id| repo.require_trees(tree_id).is_err()) {
             repo.forget_kept(name)?;
         }
     }

@@ -38,6 +38,8 @@ pub enum Flaw {
     LostRecord,
     /// A file with words that could not be stored.
     Pending,
+    /// A ref of ours has, or had, an entry that is no file: 'git gc' stops at some of them.
+    BadEntry,
 }
 
 /// One thing that is wrong.
@@ -89,6 +91,7 @@ impl Flaw {
             Flaw::DamagedNote => "damaged-note",
             Flaw::LostRecord => "lost-record",
             Flaw::Pending => "pending",
+            Flaw::BadEntry => "bad-entry",
         }
     }
 }
@@ -148,6 +151,10 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
     }
     checker.notes(notes_ref)?;
     checker.history(notes_ref)?;
+    // A ref that cannot be read is told elsewhere.
+    for (ref_name, misfit) in super::check::own(repo, notes_ref).unwrap_or_default() {
+        checker.add(Flaw::BadEntry, ref_name, None, None, misfit);
+    }
     for path in super::pending::list(&super::State::new(&repo.common_dir())) {
         checker.add(Flaw::Pending, path.display().to_string(), None, None, String::new());
     }

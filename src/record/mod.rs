@@ -5,11 +5,13 @@
 
 pub mod agents;
 pub mod attribute;
+mod bars;
 mod branches;
 mod candidates;
 mod capture;
 pub mod carry;
 mod changes;
+pub mod check;
 mod damage;
 mod earlier;
 mod evidence;
@@ -49,10 +51,10 @@ use serde_json::{Map, Value};
 
 pub use self::branches::BranchSummary;
 pub use self::earlier::Earlier;
-pub use self::note::{Note, Unit};
+pub use self::note::{Hidden, Note, Unit};
 pub use self::read::{Conversation, Reader, Summary};
 pub use self::recorder::{Addition, HOOK_TIMEOUT_SECS, Leave, Recorder, Report};
-pub use self::state::State;
+pub use self::state::{Lock, State};
 pub use self::summary::{save_summary, saved_summary};
 pub use self::walk::{Listed, Query};
 use crate::transcript::{SessionKey, Tokens};
@@ -144,6 +146,13 @@ impl Record {
     /// Says whether this record has all that `other` has.
     fn covers(&self, other: &Record) -> bool {
         self.is_same_stretch(other) || (self.joined(other).is_some() && self.bytes >= other.bytes)
+    }
+
+    /// Says whether this record begins where `other` does, and reaches as far or farther. Of one stretch, no more than
+    /// the summary may differ.
+    fn goes_on_with(&self, other: &Record) -> bool {
+        let is_same = self.without_summary() == other.without_summary();
+        is_same || (self.since == other.since && self.through != other.through && self.covers(other))
     }
 
     /// Returns what decides between two summaries: the newer stands.

@@ -3,6 +3,7 @@
 use bstr::{BString, ByteSlice as _};
 
 use super::{Earlier, Record};
+use crate::transcript::SessionKey;
 
 /// With how many units a new one is compared: a note of somebody else's can have a million.
 const MAX_COMPARED: usize = 1024;
@@ -18,16 +19,38 @@ pub enum Unit {
     Foreign(BString),
 }
 
+/// A record that others say was removed for good, and that is not shown for that reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hidden {
+    /// The session.
+    pub key: SessionKey,
+    /// When the record was made; RFC 3339.
+    pub time: String,
+    /// Who says so, and when, as a sentence without its subject: `removed by A U Thor <author@example.com> on 2026-11-22`.
+    pub removed_by: String,
+}
+
 /// The note of one commit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Note {
     units: Vec<Unit>,
+    hidden: Vec<Hidden>,
 }
 
 impl Note {
     /// Reads a note. Nothing fails: what is no record stays as it is. Blank lines go, duplicates count once, and
     /// records of one session that continue each other become one.
     pub fn parse(bytes: &[u8]) -> Self {
+        Self::parse_each(bytes, Note::add)
+    }
+
+    /// Does the same, but each record stays as the line that it is. For writing what others wrote: a record that is made
+    /// of two lines would have another writer than either.
+    pub(super) fn parse_lines(bytes: &[u8]) -> Self {
+        Self::parse_each(bytes, |note, record| note.add_line(Unit::Record(Box::new(record))))
+    }
+
+    fn parse_each(bytes: &[u8], mut add: impl FnMut(&mut Self, Record)) -> Self {
         let mut note = Note::default();
         let mut rest = bytes;
         let mut seen = std::collections::HashSet::new();
@@ -36,7 +59,7 @@ impl Note {
             let line = rest[..end].trim();
             if line.first() == Some(&b'{') {
                 if let Some(record) = Record::parse(line) {
-                    note.add(record);
+                    add(&mut note, record);
                 } else if let Some((document, text)) = Earlier::parse_prefix(rest) {
                     note.add_unit(Unit::Earlier(Box::new(document), text.trim().into()));
                     rest = &rest[text.len()..];
@@ -120,6 +143,39 @@ impl Note {
                 unit => self.add_unit(unit.clone()),
             }
         }
+        other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
+    }
+
+    /// Returns the records that are not shown, because others say that they were removed.
+    pub fn hidden(&self) -> &[Hidden] {
+        &self.hidden
+    }
+
+    /// Adds a record that is not shown.
+    pub(super) fn hide(&mut self, hidden: Hidden) {
+        if !self.hidden.contains(&hidden) {
+            self.hidden.push(hidden);
+        }
+    }
+
+    /// Adds a unit that is not there yet; a record joins no other.
+    pub(super) fn add_line(&mut self, unit: Unit) {
+        if !self.compared().any(|(_, known)| *known == unit) {
+            self.units.push(unit);
+        }
+    }
+
+    /// Adds everything that `other` has and this note has not; records join no other.
+    pub(super) fn merge_lines(&mut self, other: &Note) {
+        other.units.iter().for_each(|unit| self.add_line(unit.clone()));
+        other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
+    }
+
+    /// Joins the records that continue or extend each other, as [`Note::parse`] does.
+    pub(super) fn with_joined_records(self) -> Self {
+        let mut note = Note { units: Vec::new(), hidden: self.hidden };
+        self.units.into_iter().for_each(|unit| note.add_unit(unit));
+        note
     }
 
     /// Adds a unit; one that is there already changes nothing.
@@ -127,9 +183,7 @@ impl Note {
         if let Unit::Record(record) = unit {
             return self.add(*record);
         }
-        if !self.compared().any(|(_, known)| *known == unit) {
-            self.units.push(unit);
-        }
+        self.add_line(unit);
     }
 
     /// Keeps only the units that `is_kept` says.
@@ -157,7 +211,7 @@ impl Note {
             match unit {
                 Unit::Record(record) => {
                     if let Some(record) = change(*record) {
-                        self.add(record);
+                        self.add_line(Unit::Record(Box::new(record)));
                     }
                 }
                 unit => self.units.push(unit),

@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::tombstone::Tombstones;
-use super::{Note, Unit};
+use super::bars::Bars;
+use super::tombstone::{Mark, Tombstones};
+use super::{Hidden, Note, Unit};
 use crate::agent;
 use crate::archive::{Archive, Contents, Piece};
 use crate::error::{Error, Kind, Result};
@@ -33,6 +34,9 @@ pub struct Reader<'r> {
     refs: Vec<String>,
     /// What was removed here and may still be in what was fetched.
     purged: Tombstones,
+    /// What others say was removed: it is not shown.
+    bars: Bars,
+    barred: HashSet<ObjectId>,
 }
 
 /// What a record says about its session, whichever tool wrote it.
@@ -54,6 +58,8 @@ pub struct Summary {
     pub messages: u64,
     /// What the increment cost.
     pub tokens: Option<Tokens>,
+    /// Whether others say that it was removed; then `prompt` says who.
+    pub is_removed: bool,
 }
 
 /// A conversation read back.
@@ -89,7 +95,10 @@ impl<'r> Reader<'r> {
     /// Makes a reader of just these refs.
     pub(super) fn with_refs(repo: &'r Repository, refs: Vec<String>) -> Self {
         // Marks that cannot be read bar nothing; a check of the repository tells of them.
-        Reader { repo, refs, purged: Tombstones::read(repo).unwrap_or_default() }
+        let purged = Tombstones::read(repo).unwrap_or_default();
+        let bars = Bars::read(repo, &purged);
+        let barred = bars.segments();
+        Reader { repo, refs, purged, bars, barred }
     }
 
     /// Returns the refs that are read.
@@ -113,14 +122,15 @@ impl<'r> Reader<'r> {
         let mut merged: Option<Note> = None;
         for name in &self.refs {
             let Some(bytes) = notes::get(self.repo, name, commit_id)? else { continue };
-            let mut note = self.mended(Note::parse(&bytes), name, commit_id);
+            let mut note = self.mended(self.parsed(&bytes), name, commit_id);
             self.purged.apply(self.repo, &mut note);
-            merged.get_or_insert_default().merge(&note);
+            merged.get_or_insert_default().merge_lines(&note);
         }
-        if let Some(note) = &mut merged {
+        Ok(merged.map(|note| {
+            let mut note = self.joined(note);
             note.drop_migrated();
-        }
-        Ok(merged.map(|note| self.settled(note)))
+            self.settled(note)
+        }))
     }
 
     /// Returns which commits have a note, each with its note blobs. Reads trees only.
@@ -155,7 +165,7 @@ impl<'r> Reader<'r> {
     /// Returns the note that is merged from these blobs.
     pub(super) fn note_of<'b>(&self, blobs: impl Iterator<Item = &'b [u8]>) -> Note {
         let mut notes = blobs.map(|bytes| {
-            let mut note = Note::parse(bytes);
+            let mut note = self.parsed(bytes).with_joined_records();
             self.purged.apply(self.repo, &mut note);
             note
         });
@@ -163,6 +173,58 @@ impl<'r> Reader<'r> {
         notes.for_each(|note| merged.merge(&note));
         merged.drop_migrated();
         merged
+    }
+
+    /// Parses a note as lines, and hides what others say was removed.
+    fn parsed(&self, bytes: &[u8]) -> Note {
+        let mut note = Note::parse_lines(bytes);
+        if self.bars.is_empty() {
+            return note;
+        }
+        let mut hidden: Vec<(SessionKey, String, Mark)> = Vec::new();
+        note.retain(|unit| {
+            let (key, time, mark) = match unit {
+                Unit::Record(record) => (record.key(), &record.time, self.bars.of_record(self.repo, record)),
+                Unit::Earlier(document, _) => {
+                    (document.key(), &document.timestamp, self.bars.of_session(&document.key()))
+                }
+                Unit::Foreign(_) => return true,
+            };
+            let is_shown = mark.is_none();
+            hidden.extend(mark.map(|mark| (key, time.clone(), mark)));
+            is_shown
+        });
+        for (key, time, mark) in hidden {
+            note.hide(Hidden { key, time, removed_by: self.bars.removed_by(self.repo, &mark) });
+        }
+        note
+    }
+
+    /// Joins the records of a note. Of two that begin at one place, the longer stands for both only if its segments prove
+    /// that it has all the words of the other: anybody can write a longer record of somebody else's session.
+    fn joined(&self, note: Note) -> Note {
+        if note.records().count() > MAX_SETTLED {
+            return note.with_joined_records();
+        }
+        let lines: Vec<super::Record> = note.records().cloned().collect();
+        let stands_apart = |record: &super::Record| {
+            lines.iter().any(|other| {
+                let (longer, shorter) = if other.bytes > record.bytes { (other, record) } else { (record, other) };
+                longer.goes_on_with(shorter)
+                    && longer.through != shorter.through
+                    && !super::sync::has_all_of(self.repo, longer, shorter)
+            })
+        };
+        let (mut joined, mut apart) = (Note::default(), Vec::new());
+        note.hidden().iter().for_each(|hidden| joined.hide(hidden.clone()));
+        for unit in note.into_units() {
+            match &unit {
+                Unit::Record(record) if stands_apart(record) => apart.push(unit),
+                _ => joined.add_unit(unit),
+            }
+        }
+        apart.into_iter().for_each(|unit| joined.add_line(unit));
+        joined
     }
 
     /// Returns a note, put together again from the history of its ref if a merge has damaged it and that is possible.
@@ -177,6 +239,7 @@ impl<'r> Reader<'r> {
                 mended.merge(&earlier);
             }
         }
+        note.hidden().iter().for_each(|hidden| mended.hide(hidden.clone()));
         // What was recorded since the damage is whole.
         for unit in note.units().iter().filter(|unit| !matches!(unit, Unit::Foreign(_))) {
             mended.add_unit(unit.clone());
@@ -188,6 +251,7 @@ impl<'r> Reader<'r> {
     fn settled(&self, note: Note) -> Note {
         let records: Vec<_> = note.records().cloned().collect();
         let mut settled = Note::default();
+        note.hidden().iter().for_each(|hidden| settled.hide(hidden.clone()));
         let is_within = |index: usize| {
             let inner = &records[index];
             records.iter().enumerate().any(|(other, outer)| {
@@ -206,7 +270,7 @@ impl<'r> Reader<'r> {
         for unit in note.units() {
             let is_dropped = matches!(unit, Unit::Record(_)) && is_within.next() == Some(&true);
             if !is_dropped {
-                settled.add_unit(unit.clone());
+                settled.add_line(unit.clone());
             }
         }
         settled
@@ -234,8 +298,9 @@ impl<'r> Reader<'r> {
 
     /// Does the same with a note that is needed no more.
     pub(super) fn into_summaries(note: Note) -> Vec<Summary> {
+        let hidden: Vec<Summary> = note.hidden().iter().map(Summary::of_hidden).collect();
         let summaries = note.into_units().into_iter().filter_map(|unit| Some((Summary::of(unit)?, ()))).collect();
-        Self::in_order(summaries).into_iter().map(|(summary, ())| summary).collect()
+        Self::in_order(summaries).into_iter().map(|(summary, ())| summary).chain(hidden).collect()
     }
 
     /// Puts sub-agents behind their sessions.
@@ -275,6 +340,13 @@ impl<'r> Reader<'r> {
                 found.push(self.conversation(summary, unit, is_full));
             }
         }
+        for hidden in note.hidden() {
+            if wanted.as_ref().is_none_or(|key| *key == hidden.key) {
+                let problems = vec![hidden.removed_by.clone()];
+                let summary = Summary::of_hidden(hidden);
+                found.push(Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems });
+            }
+        }
         Ok(found)
     }
 
@@ -282,8 +354,11 @@ impl<'r> Reader<'r> {
     fn conversation(&self, summary: Summary, unit: &Unit, is_full: bool) -> Conversation {
         let (bytes, problems) = match unit {
             Unit::Record(record) => {
-                let archive = Archive::new(self.repo);
+                let archive = Archive::without(self.repo, &self.barred);
                 let parse = |hex: &str| self.repo.parse_id(hex);
+                let whole =
+                    super::Record { since: record.since.clone().filter(|_| !is_full), ..record.as_ref().clone() };
+                let mark = self.bars.of_stretch(self.repo, &whole);
                 let contents = match parse(&record.through) {
                     Some(through) if is_full => archive.transcript(through),
                     Some(through) => archive.increment(record.since.as_deref().and_then(parse), through),
@@ -300,7 +375,9 @@ impl<'r> Reader<'r> {
                     })
                     .fold(0, u64::saturating_add);
                 let mut problems = contents.problems.clone();
-                if missing > 0 {
+                if let Some(mark) = mark {
+                    problems.push(format!("{missing} bytes: {}", self.bars.removed_by(self.repo, &mark)));
+                } else if missing > 0 {
                     problems.push(format!("{missing} bytes of the transcript are missing"));
                 }
                 (contents.bytes(), problems)
@@ -357,6 +434,21 @@ fn pick(summaries: &[Summary], name: &str) -> Result<SessionKey> {
 }
 
 impl Summary {
+    /// Returns what stands in the place of a record that is not shown.
+    fn of_hidden(hidden: &Hidden) -> Summary {
+        Summary {
+            key: hidden.key.clone(),
+            model: None,
+            time: hidden.time.clone(),
+            prompt: Some(hidden.removed_by.clone()),
+            summary: None,
+            turns: 0,
+            messages: 0,
+            tokens: None,
+            is_removed: true,
+        }
+    }
+
     /// Returns what a unit says; `None` for a line that is no record.
     fn of(unit: Unit) -> Option<Summary> {
         match unit {
@@ -369,6 +461,7 @@ impl Summary {
                 turns: record.turns,
                 messages: record.messages,
                 tokens: record.tokens,
+                is_removed: false,
             }),
             Unit::Earlier(earlier, _) => Some(Summary {
                 key: earlier.key(),
@@ -379,6 +472,7 @@ impl Summary {
                 time: earlier.timestamp,
                 prompt: None,
                 summary: None,
+                is_removed: false,
             }),
             Unit::Foreign(_) => None,
         }

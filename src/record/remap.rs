@@ -199,7 +199,7 @@ fn new_notes(repo: &Repository, last: &Done, now: &Done) -> Result<Option<BTreeS
 }
 
 fn carry(repo: &Repository, notes_ref: &str, taken: &BTreeMap<ObjectId, Note>, deadline: Instant) -> Result<()> {
-    notes::edit(repo, notes_ref, "shiftlog: notes carried over by remap\n", deadline, |editor| {
+    notes::carry(repo, notes_ref, "shiftlog: notes carried over by remap\n", deadline, |editor| {
         for (commit_id, note) in taken {
             let there = editor.get(*commit_id)?;
             let mut merged = Note::parse(there.as_deref().unwrap_or_default());

@@ -50,6 +50,10 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
     let purged = Tombstones::read(repo)?;
     let is_barred = |id: ObjectId, session: &SessionKey| purged.segments.contains_key(&id) || purged.bars(session);
     let of = |flaw: Flaw| checked.problems.iter().filter(move |problem| problem.flaw == flaw);
+    if of(Flaw::BadEntry).next().is_some() {
+        let mended = super::check::mend(repo, notes_ref, deadline())?;
+        done.extend(mended.into_iter().map(|name| format!("took out of {name} what has no business there")));
+    }
     for problem in of(Flaw::WrongPath) {
         if let (Some(id), Some(session)) = (repo.parse_id(&problem.subject), &problem.session)
             && !is_barred(id, session)
@@ -87,7 +91,7 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
     }
     let lost = lost_records(repo, notes_ref)?;
     if !lost.is_empty() {
-        notes::edit(repo, notes_ref, "shiftlog: records that were overwritten\n", deadline(), |editor| {
+        notes::carry(repo, notes_ref, "shiftlog: records that were overwritten\n", deadline(), |editor| {
             for (commit_id, records) in &lost {
                 let mut note = Note::parse(&editor.get(*commit_id)?.unwrap_or_default());
                 records.iter().for_each(|record| note.add(record.clone()));
@@ -101,7 +105,7 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
         let Some(commit_id) = problem.commit_id else { continue };
         let mended = Reader::new(repo, Some(notes_ref)).note(commit_id)?.filter(|note| !note.is_damaged());
         if let Some(note) = mended {
-            notes::edit(repo, notes_ref, "shiftlog: a note put together again\n", deadline(), |editor| {
+            notes::carry(repo, notes_ref, "shiftlog: a note put together again\n", deadline(), |editor| {
                 editor.replace(commit_id, &note.to_bytes())
             })?;
             done.push(format!("put the note of {commit_id} together again"));

@@ -198,8 +198,6 @@ impl Recorder<'_> {
     }
 
     fn carry_rewritten(&mut self, rewritten: &Rewritten) -> Result<()> {
-        // Git's own copy has no signature.
-        self.repo.sign_tip(&self.notes_ref, COPIED_BY_GIT, self.deadline)?;
         let mut undone: BTreeMap<ObjectId, Copied> = BTreeMap::new();
         for (_, new) in &rewritten.skipped {
             if let Some(copied) = self.copied_by_git(*new, rewritten)? {
@@ -209,7 +207,7 @@ impl Recorder<'_> {
         let own = (self.notes_ref != notes::DEFAULT_REF).then_some(self.notes_ref.as_str());
         let reader = rewritten.is_copy.then(|| Reader::new(self.repo, own));
         let message = format!("shiftlog: notes carried over by {}\n", rewritten.command);
-        notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
+        notes::carry(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
             let mut merged: BTreeMap<ObjectId, Note> = undone.keys().map(|new| (*new, Note::default())).collect();
             for (old, new) in &rewritten.pairs {
                 let note = match &reader {

@@ -1,7 +1,7 @@
-//! What was removed for good: a mark for each segment and session, shared with the notes, so that nobody brings them back.
+//! What we removed for good: a mark for each segment and session, shared with the notes, so that nobody brings them back.
 //!
 //! The marks are files in the tree of a ref of their own: `segments/<two hex>/<segment id>`, with what became of it, and
-//! `sessions/<session>`. They say nothing of what the words were.
+//! `sessions/<session>`. They say nothing of what the words were. Marks that others made are not here: see `bars`.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::{Note, Record};
 use crate::archive::{self, Archive};
 use crate::error::Result;
-use crate::git::{Merged, ObjectId, Repository};
+use crate::git::{ObjectId, Repository, Tip};
 use crate::transcript::SessionKey;
 
 /// The ref that holds the marks.
 pub const REF: &str = "refs/shiftlog/purged";
+/// The largest mark that is read, in bytes.
+pub const MAX_MARK_BYTES: u64 = 4096;
 
 /// What became of a segment: the one that stands in its place.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -30,7 +32,16 @@ pub struct Became {
     pub sha256: String,
 }
 
-/// Everything that was removed for good.
+/// One mark: what it names.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Mark {
+    /// A segment.
+    Segment(ObjectId),
+    /// A session, by its file name.
+    Session(String),
+}
+
+/// Everything that was removed for good here.
 #[derive(Clone, Debug, Default)]
 pub struct Tombstones {
     /// What became of segments.
@@ -48,20 +59,26 @@ impl Tombstones {
     pub fn read(repo: &Repository) -> Result<Self> {
         let mut tombstones = Tombstones::default();
         for (path, blob_id) in Archive::new(repo).listing(REF)? {
-            match path.split('/').collect::<Vec<_>>().as_slice() {
-                ["segments", _, hex] => {
-                    let Some(segment_id) = repo.parse_id(hex) else { continue };
-                    let text = repo.read_blob(blob_id, 4096).unwrap_or_default();
-                    let nothing = Became { shiftlog: 1, became: None, bytes: 0, sha256: String::new() };
-                    tombstones.segments.insert(segment_id, serde_json::from_slice(&text).unwrap_or(nothing));
+            match mark_of_path(repo, &path) {
+                Some(Mark::Segment(segment_id)) => {
+                    let text = repo.read_blob(blob_id, MAX_MARK_BYTES).unwrap_or_default();
+                    tombstones.segments.insert(segment_id, serde_json::from_slice(&text).unwrap_or(Became::nothing()));
                 }
-                ["sessions", name] => {
-                    tombstones.sessions.insert((*name).to_owned());
+                Some(Mark::Session(name)) => {
+                    tombstones.sessions.insert(name);
                 }
-                _ => {}
+                None => {}
             }
         }
         Ok(tombstones)
+    }
+
+    /// Says whether a mark is among these.
+    pub fn has(&self, mark: &Mark) -> bool {
+        match mark {
+            Mark::Segment(id) => self.segments.contains_key(id),
+            Mark::Session(name) => self.sessions.contains(name),
+        }
     }
 
     /// Says whether nothing was ever removed.
@@ -144,30 +161,44 @@ impl Tombstones {
     }
 }
 
-/// Joins the marks of the commit `theirs` to ours. Returns whether there are new ones.
+impl Became {
+    /// Returns what says that nothing is left.
+    pub fn nothing() -> Self {
+        Became { shiftlog: 1, became: None, bytes: 0, sha256: String::new() }
+    }
+}
+
+/// Returns the mark that a path in a tree of marks stands for; `None` if it is none that we would make.
+pub fn mark_of_path(repo: &Repository, path: &str) -> Option<Mark> {
+    match path.split('/').collect::<Vec<_>>().as_slice() {
+        ["segments", two, hex] if hex.starts_with(two) => Some(Mark::Segment(repo.parse_id(hex)?)),
+        ["sessions", name] => {
+            let is_name = !name.starts_with('.') && name.len() <= 250 && name.bytes().all(archive::is_name_byte);
+            is_name.then(|| Mark::Session((*name).to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the commit to push so that a remote, whose marks are at `theirs`, has ours as well; `None` if it has them.
+///
+/// It is not signed: what others have marked is only carried.
 ///
 /// # Errors
 ///
-/// As [`Repository::merge_ref`].
-pub fn merge(repo: &Repository, theirs: ObjectId, deadline: Instant) -> Result<bool> {
+/// If a tree cannot be read, or the commit cannot be written.
+pub fn joined(repo: &Repository, ours: Tip, theirs: Tip) -> Result<Option<ObjectId>> {
     let archive = Archive::new(repo);
-    let message = "shiftlog: merge what was purged\n";
-    let mut has_new = false;
-    repo.merge_ref(REF, theirs, message, deadline, |ours, theirs, _| {
-        let root = ours.map_or(repo.empty_tree_id(), |ours| ours.tree_id);
-        let known: HashSet<String> = match ours {
-            Some(_) => archive.listing(REF)?.into_iter().map(|(path, _)| path).collect(),
-            None => HashSet::new(),
-        };
-        let theirs_files = archive.listing_of(theirs.tree_id)?;
-        let is_mark = |path: &str| {
-            let part = |part: &str| !part.starts_with('.') && part.bytes().all(archive::is_name_byte);
-            path.len() <= 300 && path.split('/').all(part)
-        };
-        let new: Vec<(String, ObjectId)> =
-            theirs_files.into_iter().filter(|(path, _)| is_mark(path) && !known.contains(path)).collect();
-        has_new |= !new.is_empty();
-        Ok(Merged { tree_id: archive.edited(root, new, &[])?, joins_ours: true, joins_theirs: true })
-    })?;
-    Ok(has_new)
+    let known: HashSet<String> = archive.listing_of(theirs.tree_id)?.into_iter().map(|(path, _)| path).collect();
+    let mut new = archive.listing_of(ours.tree_id)?;
+    new.retain(|(path, _)| !known.contains(path));
+    if new.is_empty() {
+        return Ok(None);
+    }
+    if repo.merge_base(ours.commit_id, theirs.commit_id)? == Some(theirs.commit_id) {
+        return Ok(Some(ours.commit_id));
+    }
+    let tree_id = archive.edited(theirs.tree_id, new, &[])?;
+    let parents = [theirs.commit_id, ours.commit_id];
+    repo.carry("shiftlog: merge what was purged\n", tree_id, &parents).map(Some)
 }

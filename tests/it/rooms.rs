@@ -118,7 +118,7 @@ const WAYS: &[(&str, &str, &[&str])] = &[
     ("'\\\\''", "outside::shell", &["outside.rs"]),
     // Names of refs: `git::is_ref_name`, and `tracking_ref` for those of remotes.
     ("FullName::try_from", "git::is_ref_name", &["git/refs.rs"]),
-    ("\"refs/shiftlog/remotes/{", "record::sync::tracking_ref", &["record/sync.rs"]),
+    ("\"refs/shiftlog/remotes/{", "record::sync::tracking_ref", &["record/sync/mod.rs"]),
     // HTML: `pretty::markdown::inert`.
     ("&lt;", "pretty::markdown::inert", &["pretty/markdown.rs"]),
 ];

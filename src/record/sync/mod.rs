@@ -4,17 +4,24 @@
 //! Fetch and push are Git's own; a push holds only if the remote is where it was when we looked, so nobody's words are
 //! ever overwritten.
 
+mod join;
+mod known;
+mod quiet;
+
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::state::write_private;
+pub(super) use self::join::has_all_of;
+use self::join::resolve;
+pub use self::known::Known;
+pub use self::quiet::{has_news, push_quietly};
+use super::bars::Bars;
 use super::tombstone::{self, Tombstones};
-use super::{Note, State, Unit, purge};
+use super::{Note, Unit, check};
 use crate::archive::{self, Archive};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Fetch, ObjectId, Push, Repository};
-use crate::notes::{self, Resolved, Versions};
+use crate::notes;
 
 /// How often a push is tried when others are faster.
 const MAX_ATTEMPTS: u32 = 40;
@@ -66,8 +73,10 @@ pub struct Synced {
     pub refused: Vec<Error>,
     /// What a dry run would do.
     pub would: Vec<String>,
-    /// Whether others have removed words for good that were here.
+    /// Whether others have removed words for good that are here.
     pub has_purged: bool,
+    /// Entries of others' trees that were left out, and why.
+    pub left_out: Vec<String>,
 }
 
 impl Level {
@@ -161,18 +170,19 @@ impl<'r> Syncer<'r> {
             if !plan.is_dry_run {
                 for shared in &shared {
                     if at(&shared.name).is_some() {
-                        self.merge(shared, &mut synced.received, &mut synced.has_purged)?;
+                        self.merge(remote, shared, synced)?;
                     }
                 }
             }
+            let bars = Bars::read(self.repo, &Tombstones::read(self.repo)?);
+            synced.has_purged = hides_ours(self.repo, &bars)?;
             let mut pushes = Vec::new();
             for shared in
                 shared.iter().filter(|shared| is_in(shared.what, plan.push) && !refused.contains(&shared.name))
             {
-                let Some(ours) = self.repo.tip(&shared.name)? else { continue };
                 let expected = at(&shared.name);
-                if expected != Some(ours.commit_id) {
-                    pushes.push(Push { ref_name: shared.name.clone(), commit_id: ours.commit_id, expected });
+                if let Some(commit_id) = self.outgoing(shared, expected, &bars)?.filter(|id| Some(*id) != expected) {
+                    pushes.push(Push { ref_name: shared.name.clone(), commit_id, expected });
                 }
             }
             if plan.is_dry_run {
@@ -288,28 +298,17 @@ impl<'r> Syncer<'r> {
         self.repo.fetch_refs(remote, &[shared.fetch(*there)], Some("--refetch"), self.asking)
     }
 
-    /// Joins what was fetched to ours.
-    fn merge(&self, shared: &Shared, received: &mut Amount, has_purged: &mut bool) -> Result<()> {
-        let Some(theirs) = self.repo.tip(&shared.tracking)? else { return Ok(()) };
+    /// Joins what was fetched to ours, after a check of it. Marks of removal stay where they were fetched to.
+    fn merge(&self, remote: &str, shared: &Shared, synced: &mut Synced) -> Result<()> {
+        let Some(theirs) = self.checked(remote, shared, &mut synced.left_out)? else { return Ok(()) };
         let before = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
         let deadline = Instant::now() + MERGE_TIMEOUT;
-        if shared.what == What::Purged {
-            // Should this end before our refs have been rewritten, the next sync must know.
-            let unapplied = State::new(&self.repo.common_dir()).root().join("received");
-            let was_unapplied = unapplied.exists();
-            write_private(&unapplied, b"")?;
-            if tombstone::merge(self.repo, theirs.commit_id, deadline)? || was_unapplied {
-                purge::apply_received(self.repo, &self.notes_ref)?;
-                *has_purged = true;
-            }
-            return std::fs::remove_file(&unapplied).map_err(|error| Error::io("remove", &unapplied, error));
-        }
         let purged = Tombstones::read(self.repo)?;
         match shared.what {
             What::Purged => {}
             What::Notes => {
                 let takes_all = purged.is_empty();
-                notes::merge(self.repo, &shared.name, theirs.commit_id, takes_all, deadline, |versions| {
+                notes::merge(self.repo, &shared.name, theirs, takes_all, deadline, |versions| {
                     Ok(resolve(self.repo, &purged, versions))
                 })?;
             }
@@ -318,11 +317,99 @@ impl<'r> Syncer<'r> {
                     purged.segments.contains_key(&id)
                         || archive::session_of_path(path).is_some_and(|session| purged.bars(&session))
                 };
-                Archive::new(self.repo).merge(theirs.commit_id, deadline, is_barred)?;
+                Archive::new(self.repo).merge(theirs, deadline, is_barred)?;
             }
         }
         let after = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
-        self.count(shared.what, before, after, received)
+        self.count(shared.what, before, after, &mut synced.received)
+    }
+
+    /// Returns the commit to join: what was fetched, or a copy of it without the entries that have no business there.
+    fn checked(&self, remote: &str, shared: &Shared, left_out: &mut Vec<String>) -> Result<Option<ObjectId>> {
+        let Some(theirs) = self.repo.tip(&shared.tracking)? else { return Ok(None) };
+        let known = self.repo.tip(&shared.name)?.map(|tip| tip.commit_id);
+        let check = check::fetched(self.repo, shared.what.kind(), theirs.commit_id, known.as_slice())?;
+        let Some(clean) = check.clean else { return Ok(Some(theirs.commit_id)) };
+        left_out.extend(check.bad.iter().map(|bad| format!("left out of '{}' of {remote}: {bad}", shared.name)));
+        // The remote still has it there: it must not be fetched once more.
+        let mut known = Known::read(self.repo);
+        known.add(&shared.tracking, theirs.commit_id);
+        known.write(self.repo)?;
+        self.repo.point_ref(&shared.tracking, clean)?;
+        self.repo.forget_reflog(&shared.tracking)?;
+        // 'git fsck' looks at objects that no ref reaches as well. What cannot be removed, 'git gc' removes later.
+        if let Ok(gone) = self.repo.unneeded(&[theirs.commit_id], |_, _| false) {
+            let _ = self.repo.drop_objects(&gone);
+        }
+        Ok(Some(clean))
+    }
+
+    /// Returns the commit to push to a ref that the remote has at `there`; `None` if it has all of ours, or there is
+    /// nothing of ours.
+    ///
+    /// What others say was removed is not sent. Where we have any of it, neither is our history, which holds it.
+    fn outgoing(&self, shared: &Shared, there: Option<ObjectId>, bars: &Bars) -> Result<Option<ObjectId>> {
+        let Some(ours) = self.repo.tip(&shared.name)? else { return Ok(None) };
+        let theirs = there.and(self.repo.tip(&shared.tracking)?);
+        if shared.what == What::Purged {
+            return theirs.map_or(Ok(Some(ours.commit_id)), |theirs| tombstone::joined(self.repo, ours, theirs));
+        }
+        if bars.is_empty() {
+            return Ok(Some(ours.commit_id));
+        }
+        let base = theirs.map_or(self.repo.empty_tree_id(), |theirs| theirs.tree_id);
+        let tree_id = match shared.what {
+            What::Sessions => self.segments_without(base, ours.tree_id, bars)?,
+            _ => self.notes_without(base, ours.tree_id, bars)?,
+        };
+        match tree_id {
+            None => Ok(Some(ours.commit_id)),
+            Some(tree_id) if theirs.is_some_and(|theirs| theirs.tree_id == tree_id) => Ok(None),
+            Some(tree_id) => {
+                let parents: Vec<ObjectId> = theirs.iter().map(|theirs| theirs.commit_id).collect();
+                self.repo.carry("shiftlog: without what was removed\n", tree_id, &parents).map(Some)
+            }
+        }
+    }
+
+    /// Returns the archive tree `base` with what ours has, but for what is barred; `None` if nothing of ours is.
+    fn segments_without(&self, base: ObjectId, ours: ObjectId, bars: &Bars) -> Result<Option<ObjectId>> {
+        let archive = Archive::new(self.repo);
+        let mut new = archive.added(base, ours)?;
+        let count = new.len();
+        new.retain(|(path, id)| {
+            let session = archive::session_of_path(path);
+            !bars.has_segment(*id) && session.is_none_or(|session| bars.of_session(&session).is_none())
+        });
+        if new.len() == count { Ok(None) } else { archive.edited(base, new, &[]).map(Some) }
+    }
+
+    /// Does the same with notes.
+    fn notes_without(&self, base: ObjectId, ours: ObjectId, bars: &Bars) -> Result<Option<ObjectId>> {
+        let mut outgoing = Vec::new();
+        let mut is_hit = false;
+        for annotated_id in notes::changed(self.repo, base, ours)? {
+            let note = |tree_id| -> Result<Note> {
+                Ok(Note::parse_lines(&notes::get_at(self.repo, tree_id, annotated_id)?.unwrap_or_default()))
+            };
+            let (theirs, mut ours) = (note(base)?, note(ours)?);
+            let count = ours.units().len();
+            ours.retain(|unit| match unit {
+                Unit::Record(record) => bars.of_stretch(self.repo, record).is_none(),
+                Unit::Earlier(document, _) => bars.of_session(&document.key()).is_none(),
+                Unit::Foreign(_) => true,
+            });
+            is_hit |= ours.units().len() != count;
+            let mut union = theirs.clone();
+            ours.units().iter().for_each(|unit| union.add_line(unit.clone()));
+            if union != theirs {
+                outgoing.push((annotated_id, union.to_bytes()));
+            }
+        }
+        if !is_hit {
+            return Ok(None);
+        }
+        notes::tree_with(self.repo, base, &outgoing).map(Some)
     }
 
     fn count_sent(&self, shared: &Shared, push: &Push, sent: &mut Amount) -> Result<()> {
@@ -344,6 +431,28 @@ impl<'r> Syncer<'r> {
     }
 }
 
+impl What {
+    fn kind(self) -> check::Kind {
+        match self {
+            What::Notes => check::Kind::Notes,
+            What::Sessions => check::Kind::Sessions,
+            What::Purged => check::Kind::Marks,
+        }
+    }
+}
+
+/// Says whether others have removed something that is here.
+fn hides_ours(repo: &Repository, bars: &Bars) -> Result<bool> {
+    if bars.is_empty() {
+        return Ok(false);
+    }
+    let here = Archive::new(repo).listing(archive::REF)?;
+    Ok(here.iter().any(|(path, id)| {
+        bars.has_segment(*id)
+            || archive::session_of_path(path).is_some_and(|session| bars.of_session(&session).is_some())
+    }))
+}
+
 /// Returns the ref under which a ref of a remote is kept.
 fn tracking_ref(repo: &Repository, remote: &str, last: &str) -> String {
     // A remote that is given by its URL has no name to keep its refs under.
@@ -356,84 +465,11 @@ fn tracking_ref(repo: &Repository, remote: &str, last: &str) -> String {
 
 /// Returns the last part of the name under which a remote's notes are kept. Only what belongs to our own notes is read
 /// beside them.
-fn notes_name(notes_ref: &str) -> Cow<'static, str> {
+pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
     if notes_ref == notes::DEFAULT_REF {
         "notes".into()
     } else {
         format!("notes-{:016x}", twox_hash::XxHash3_64::oneshot(notes_ref.as_bytes())).into()
-    }
-}
-
-/// Says whether a push to `remote` has anything new, as far as is known here, without asking the remote.
-///
-/// # Errors
-///
-/// If a ref cannot be read.
-pub fn has_news(repo: &Repository, notes_ref: &str, remote: &str, level: Level) -> Result<bool> {
-    let pairs = [(notes_ref, notes_name(notes_ref), Level::Notes), (archive::REF, "sessions".into(), Level::All)];
-    for (name, last, needed) in pairs {
-        let tracking = tracking_ref(repo, remote, &last);
-        let ours = repo.tip(name)?.map(|tip| tip.commit_id);
-        if level >= needed && ours.is_some() && ours != repo.tip(&tracking)?.map(|tip| tip.commit_id) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Does with a remote what its hook asks for: pushes, and writes to the log what came of it.
-pub fn push_quietly(repo: &Repository, notes_ref: &str, remote: &str) {
-    let state = State::new(&repo.common_dir());
-    let pushed = Level::of(repo, remote).and_then(|level| {
-        let plan = Plan { pull: Level::None, push: level, is_dry_run: false };
-        Syncer::new(repo, notes_ref, Asking::Never).sync(remote, plan)
-    });
-    match pushed {
-        Ok(synced) => {
-            state.log(&format!("pushed {} notes, {} segments to {remote}", synced.sent.notes, synced.sent.segments));
-            synced.refused.iter().for_each(|error| state.log(&format!("warning: {error}")));
-        }
-        Err(error) => state.log(&format!("warning: cannot push to {remote}: {error}")),
-    }
-}
-
-/// Where remotes' refs were when they were joined to ours for the last time before something was removed for good.
-///
-/// To fetch them once more would bring back what was removed; they are pushed over instead.
-#[derive(Default)]
-pub struct Known {
-    tips: BTreeSet<(String, String)>,
-}
-
-impl Known {
-    /// Reads what was written down.
-    pub fn read(repo: &Repository) -> Self {
-        let text = std::fs::read_to_string(Self::file(repo)).unwrap_or_default();
-        let pair = |line: &str| line.split_once(' ').map(|(name, hex)| (name.to_owned(), hex.to_owned()));
-        Known { tips: text.lines().filter_map(pair).collect() }
-    }
-
-    /// Adds where a ref is that repeats a remote's.
-    pub fn add(&mut self, tracking: &str, commit_id: ObjectId) {
-        self.tips.insert((tracking.to_owned(), commit_id.to_string()));
-    }
-
-    /// Writes it down.
-    ///
-    /// # Errors
-    ///
-    /// [`Kind::Storage`] when the disk is full or read-only.
-    pub fn write(&self, repo: &Repository) -> Result<()> {
-        let text: String = self.tips.iter().map(|(name, hex)| format!("{name} {hex}\n")).collect();
-        write_private(&Self::file(repo), text.as_bytes())
-    }
-
-    fn has(&self, tracking: &str, commit_id: ObjectId) -> bool {
-        self.tips.contains(&(tracking.to_owned(), commit_id.to_string()))
-    }
-
-    fn file(repo: &Repository) -> std::path::PathBuf {
-        State::new(&repo.common_dir()).root().join("joined")
     }
 }
 
@@ -446,41 +482,8 @@ pub fn join_fetched(repo: &Repository, notes_ref: &str) -> Result<()> {
     let syncer = Syncer::new(repo, notes_ref, Asking::Never);
     for remote in repo.remotes() {
         for what in [What::Purged, What::Sessions, What::Notes] {
-            syncer.merge(&syncer.shared(&remote, what), &mut Amount::default(), &mut false)?;
+            syncer.merge(&remote, &syncer.shared(&remote, what), &mut Synced::default())?;
         }
     }
     Ok(())
-}
-
-/// Makes one note of two. Records are joined; of other lines, those go that one side has removed since both parted.
-///
-/// Whichever side has all of the other's stands byte for byte, so that clones which merge in turn come to rest.
-///
-/// What was removed for good is taken out of theirs.
-fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Versions) -> Resolved {
-    let parse = |bytes: &Option<Vec<u8>>| Note::parse(bytes.as_deref().unwrap_or_default());
-    let (ours, mut theirs, base) = (parse(&versions.ours), parse(&versions.theirs), parse(&versions.base));
-    let bars_theirs = purged.apply(repo, &mut theirs);
-    if bars_theirs {
-        versions.theirs = Some(theirs.to_bytes());
-    }
-    let mut union = ours.clone();
-    union.merge(&theirs);
-    let is_removed = |unit: &Unit| {
-        matches!(unit, Unit::Foreign(_))
-            && base.units().contains(unit)
-            && !(ours.units().contains(unit) && theirs.units().contains(unit))
-    };
-    union.retain(|unit| !is_removed(unit));
-    let has_all = |side: &Note| {
-        union.units().len() == side.units().len() && union.units().iter().all(|unit| side.units().contains(unit))
-    };
-    let note = if has_all(&theirs) {
-        versions.theirs
-    } else if has_all(&ours) {
-        versions.ours
-    } else {
-        Some(union.to_bytes())
-    };
-    Resolved { note: note.filter(|note| !note.is_empty()), bars_theirs }
 }

@@ -1,0 +1,196 @@
+//! Marks of removal that others have made: they hide what they name, and do nothing else until somebody accepts them.
+//!
+//! They stay where they were fetched to, apart from ours (see `tombstone`): nothing of ours is changed because of them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::OnceLock;
+
+use super::Record;
+use super::tombstone::{Mark, Tombstones, mark_of_path};
+use crate::archive::Archive;
+use crate::error::Result;
+use crate::git::date;
+use crate::git::sign::{Signature, State};
+use crate::git::{Commit, ObjectId, Order, Range, Repository};
+use crate::transcript::SessionKey;
+
+/// Where a remote's refs are fetched to.
+const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
+/// How many marks are read from the history of a ref to find who made them: enough for a thousand commits with a thousand
+/// marks. Of older ones it is not told who made them.
+const MAX_READ: usize = 1_000_000;
+
+/// What others say was removed for good.
+#[derive(Clone, Debug, Default)]
+pub struct Bars {
+    /// Each mark with the refs that have it.
+    marks: HashMap<Mark, Vec<String>>,
+    /// What stands in the place of what each names, once somebody has asked.
+    texts: OnceLock<BTreeMap<Mark, String>>,
+}
+
+/// Who made a mark.
+#[derive(Clone, Debug)]
+pub struct Maker {
+    /// The commit that brought the mark; `None` if too many commits would have to be looked at.
+    pub commit: Option<Box<Commit>>,
+    /// Its signature.
+    pub signature: Signature,
+}
+
+impl Bars {
+    /// Reads the marks that were fetched from remotes and are not among ours. A ref that cannot be read bars nothing.
+    pub fn read(repo: &Repository, ours: &Tombstones) -> Self {
+        let mut bars = Bars::default();
+        for name in repo.ref_names(REMOTES_PREFIX).into_iter().filter(|name| name.ends_with("/purged")) {
+            for (path, _) in Archive::new(repo).listing(&name).unwrap_or_default() {
+                let Some(mark) = mark_of_path(repo, &path).filter(|mark| !ours.has(mark)) else { continue };
+                bars.marks.entry(mark).or_default().push(name.clone());
+            }
+        }
+        bars
+    }
+
+    /// Says whether others have removed nothing but what we have removed as well.
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    /// Returns the marks, each with the refs that have it.
+    pub fn marks(&self) -> impl Iterator<Item = &Mark> {
+        self.marks.keys()
+    }
+
+    /// Says whether a segment is barred by itself.
+    pub fn has_segment(&self, segment_id: ObjectId) -> bool {
+        !self.is_empty() && self.marks.contains_key(&Mark::Segment(segment_id))
+    }
+
+    /// Returns the mark that bars a session, if there is one.
+    pub fn of_session(&self, session: &SessionKey) -> Option<Mark> {
+        if self.is_empty() {
+            return None;
+        }
+        let parent = session.parent_id().map(|id| SessionKey::new(&session.agent, id));
+        let names = [Some(session.file_name()), parent.map(|parent| parent.file_name())];
+        names.into_iter().flatten().map(Mark::Session).find(|mark| self.marks.contains_key(mark))
+    }
+
+    /// Returns the mark that bars a record by what the record itself names: its session, or its last segment.
+    pub fn of_record(&self, repo: &Repository, record: &Record) -> Option<Mark> {
+        if self.is_empty() {
+            return None;
+        }
+        let through = repo.parse_id(&record.through).map(Mark::Segment);
+        self.of_session(&record.key()).or_else(|| through.filter(|mark| self.marks.contains_key(mark)))
+    }
+
+    /// Does the same and looks at every segment of the record. Costs a walk of them.
+    pub fn of_stretch(&self, repo: &Repository, record: &Record) -> Option<Mark> {
+        if self.is_empty() {
+            return None;
+        }
+        self.of_record(repo, record).or_else(|| {
+            let since = record.since.as_deref().and_then(|hex| repo.parse_id(hex));
+            let (links, _) = Archive::new(repo).chain(repo.parse_id(&record.through)?, since);
+            let within = links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since);
+            within.map(Mark::Segment).find(|mark| self.marks.contains_key(mark))
+        })
+    }
+
+    /// Returns the segments that are barred by themselves.
+    pub fn segments(&self) -> HashSet<ObjectId> {
+        let segment = |mark: &Mark| if let Mark::Segment(id) = mark { Some(*id) } else { None };
+        self.marks.keys().filter_map(segment).collect()
+    }
+
+    /// Returns who made marks. Of several makers of one mark, the one with the best signature.
+    ///
+    /// Costs a look at the history of the refs that have them.
+    ///
+    /// # Errors
+    ///
+    /// If the history of a ref cannot be read.
+    pub fn makers(&self, repo: &Repository, wanted: &[Mark]) -> Result<BTreeMap<Mark, Maker>> {
+        let mut brought: HashMap<Mark, Vec<ObjectId>> = HashMap::new();
+        let refs: HashSet<&String> = wanted.iter().filter_map(|mark| self.marks.get(mark)).flatten().collect();
+        for name in refs {
+            for (mark, commit_id) in introduced(repo, name, wanted)? {
+                brought.entry(mark).or_default().push(commit_id);
+            }
+        }
+        let commit_ids: HashSet<ObjectId> = brought.values().flatten().copied().collect();
+        let signatures = repo.signatures(&commit_ids.into_iter().collect::<Vec<_>>())?;
+        let mut makers = BTreeMap::new();
+        for mark in wanted {
+            let signed = brought
+                .get(mark)
+                .into_iter()
+                .flatten()
+                .map(|id| (*id, signatures.get(id).cloned().unwrap_or_else(Signature::none)));
+            let maker = match signed.max_by_key(|(_, signature)| signature.state) {
+                Some((id, signature)) => Maker { commit: Some(Box::new(repo.commit(id)?)), signature },
+                None => Maker { commit: None, signature: Signature::none() },
+            };
+            makers.insert(mark.clone(), maker);
+        }
+        Ok(makers)
+    }
+
+    /// Returns what stands in the place of something barred: `removed by <name> on <date>`, and whether that is signed.
+    pub fn removed_by(&self, repo: &Repository, mark: &Mark) -> String {
+        let texts = self.texts.get_or_init(|| {
+            let all: Vec<Mark> = self.marks.keys().cloned().collect();
+            let makers = self.makers(repo, &all).unwrap_or_default();
+            makers.into_iter().map(|(mark, maker)| (mark, maker.to_string())).collect()
+        });
+        texts.get(mark).cloned().unwrap_or_else(|| "removed by somebody".to_owned())
+    }
+}
+
+impl Maker {
+    /// Says whether the mark has a good signature by a key that is trusted.
+    pub fn is_trusted(&self) -> bool {
+        self.signature.state == State::Good
+    }
+}
+
+impl std::fmt::Display for Maker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Some(commit) = &self.commit else { return write!(f, "removed by somebody") };
+        let author = &commit.author;
+        let date = date::Format::STRICT.show(author.time);
+        let day = date.split('T').next().unwrap_or_default();
+        write!(f, "removed by {} <{}> on {day}, ", author.name, author.email)?;
+        match self.signature.state {
+            State::Good => write!(f, "good signature by {}", self.signature.signer),
+            State::None => write!(f, "unsigned"),
+            _ => write!(f, "no good signature"),
+        }
+    }
+}
+
+/// Returns the marks among `wanted` with the commits of a ref that brought them: no parent of such a commit has the mark.
+fn introduced(repo: &Repository, ref_name: &str, wanted: &[Mark]) -> Result<Vec<(Mark, ObjectId)>> {
+    let wanted: HashSet<&Mark> = wanted.iter().collect();
+    let Some(tip) = repo.tip(ref_name)? else { return Ok(Vec::new()) };
+    let mut read = 0;
+    let mut marks_of = |tree_id: ObjectId| -> Result<HashSet<Mark>> {
+        let listing = if read < MAX_READ { Archive::new(repo).listing_of(tree_id)? } else { Vec::new() };
+        read += listing.len() + 1;
+        let marks = listing.iter().filter_map(|(path, _)| mark_of_path(repo, path));
+        Ok(marks.filter(|mark| wanted.contains(mark)).collect())
+    };
+    let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
+    let mut found = Vec::new();
+    for step in repo.walk(&range, Order::AsFound)? {
+        let step = step?;
+        let mut marks = marks_of(repo.commit(step.commit_id)?.tree_id)?;
+        for parent in &step.parent_ids {
+            let before = marks_of(repo.commit(*parent)?.tree_id)?;
+            marks.retain(|mark| !before.contains(mark));
+        }
+        found.extend(marks.into_iter().map(|mark| (mark, step.commit_id)));
+    }
+    Ok(found)
+}

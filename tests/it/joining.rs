@@ -1,0 +1,214 @@
+//! What is fetched is checked before it is joined to ours, and pushes by themselves are in nobody's way.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::pushed::push_files;
+use crate::sharing::Team;
+
+const NOTES: &str = "refs/notes/shiftlog";
+const SESSIONS: &str = "refs/shiftlog/sessions";
+const MARKS: &str = "refs/shiftlog/purged";
+
+/// Asserts that nothing of what Git does to a whole repository stops.
+#[track_caller]
+fn assert_tidy(team: &Team, clone: &Path) {
+    team.assert_sound(clone);
+    team.git(clone, &["gc", "-q", "--prune=now"]).ok();
+    team.assert_sound(clone);
+    team.git(clone, &["repack", "-a", "-d", "-q"]).ok();
+}
+
+#[test]
+fn an_entry_that_is_no_file_is_left_out_and_named_once() {
+    let nowhere = "1234567890123456789012345678901234567890";
+    let path = format!("segments/12/{nowhere}");
+    let session = format!("12/claude~s/000000-{}.zst", &nowhere[..12]);
+    let cases = [
+        (MARKS, path.as_str(), format!("160000 {nowhere}"), "a link to another repository"),
+        (SESSIONS, session.as_str(), format!("160000 {nowhere}"), "a link to another repository"),
+        (NOTES, nowhere, format!("160000 {nowhere}"), "a link to another repository"),
+        (NOTES, "link", "120000 text:/etc/passwd".to_owned(), "a symbolic link"),
+        (SESSIONS, "12/link", "120000 text:../../x".to_owned(), "a symbolic link"),
+    ];
+    for (ref_name, path, entry, what) in cases {
+        let team = Team::new();
+        let (a, m) = (team.clone_of("a", &[]), team.clone_of("m", &[]));
+        team.says(&m, "HEAD", "of a colleague");
+        team.shiftlog(&m, "sync", &["-q"]).ok();
+        let bad = push_files(&team, &m, "Mallory", ref_name, &[(path, &entry)]);
+        team.says(&a, "HEAD", "of a");
+        let synced = team.shiftlog(&a, "sync", &["pull"]);
+        let warning = format!("warning: left out of '{ref_name}' of origin: {what} at '{path}'\n");
+        assert_eq!((synced.code, synced.stderr.as_str()), (0, warning.as_str()));
+        team.assert_said(&a, "HEAD", &["of a", "of a colleague"]);
+        let reached = team.git(&a, &["log", "--all", "--format=%H"]).ok();
+        assert!(!reached.contains(&bad), "{ref_name}: nothing reaches it");
+        assert_tidy(&team, &a);
+        let again = team.shiftlog(&a, "sync", &[]);
+        assert_eq!((again.code, again.stderr.as_str()), (0, ""), "{ref_name}: once is enough");
+        assert_tidy(&team, &a);
+        let listed = team.git(&team.server, &["ls-tree", "-r", ref_name]).stdout;
+        assert!(ref_name == MARKS || !listed.contains("160000") && !listed.contains("120000"), "{listed}");
+        let b = team.clone_of("b", &[]);
+        team.shiftlog(&b, "sync", &["-q"]).ok();
+        team.assert_said(&b, "HEAD", &["of a", "of a colleague"]);
+        assert_tidy(&team, &b);
+    }
+}
+
+#[test]
+fn a_bad_entry_in_history_alone_does_not_come_along() {
+    let team = Team::new();
+    let (a, m) = (team.clone_of("a", &[]), team.clone_of("m", &[]));
+    team.says(&m, "HEAD", "of a colleague");
+    team.shiftlog(&m, "sync", &["-q"]).ok();
+    let clean = team.git(&m, &["rev-parse", &format!("{NOTES}^{{tree}}")]).ok();
+    let nowhere = "1234567890123456789012345678901234567890";
+    let bad = push_files(&team, &m, "Mallory", NOTES, &[("link", &format!("160000 {nowhere}"))]);
+    let over = team.git(&m, &["commit-tree", clean.trim(), "-m", "over it", "-p", &bad]).ok();
+    team.git(&m, &["push", "-q", "--no-verify", "origin", &format!("{}:{NOTES}", over.trim())]).ok();
+    let synced = team.shiftlog(&a, "sync", &["pull"]);
+    assert!(synced.stderr.contains("a link to another repository at 'link'"), "{synced:?}");
+    team.assert_said(&a, "HEAD", &["of a colleague"]);
+    assert!(!team.git(&a, &["log", "--all", "--format=%H"]).ok().contains(&bad));
+    assert_tidy(&team, &a);
+}
+
+#[test]
+fn a_repository_that_has_a_bad_entry_is_mended() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.says(&a, "HEAD", "of a");
+    let nowhere = "1234567890123456789012345678901234567890";
+    // As an earlier version joined it: a file that is a link to nowhere.
+    let tree = format!("100644 blob {nowhere}\t{nowhere}\n");
+    let mut mktree = team.scratch.command("git", &a);
+    let tree = crate::support::feed(mktree.args(["mktree", "--missing"]), tree.as_bytes()).ok();
+    for prefix in ["12", "segments"] {
+        let entry = format!("040000 tree {}\t{prefix}\n", tree.trim());
+        let mut mktree = team.scratch.command("git", &a);
+        let above = crate::support::feed(mktree.args(["mktree", "--missing"]), entry.as_bytes()).ok();
+        let commit = team.git(&a, &["commit-tree", above.trim(), "-m", "joined"]).ok();
+        team.git(&a, &["update-ref", MARKS, commit.trim()]).ok();
+    }
+    let link = format!("160000 commit {nowhere}\tlink\n{}", team.git(&a, &["ls-tree", NOTES]).ok());
+    let mut mktree = team.scratch.command("git", &a);
+    let tree = crate::support::feed(mktree.arg("mktree"), link.as_bytes()).ok();
+    let commit = team.git(&a, &["commit-tree", tree.trim(), "-p", NOTES, "-m", "joined"]).ok();
+    team.git(&a, &["update-ref", NOTES, commit.trim()]).ok();
+    assert_ne!(team.git(&a, &["gc", "-q"]).code, 0, "that is what is wrong");
+    let checked = team.shiftlog(&a, "fsck", &["-q"]);
+    assert_eq!(checked.code, 1);
+    assert!(
+        checked.stdout.contains("bad-entry refs/notes/shiftlog: a link to another repository at 'link'\n"),
+        "{checked:?}"
+    );
+    assert!(checked.stdout.contains(&format!("bad-entry {MARKS}: a file that is missing at ")), "{checked:?}");
+    let mended = team.shiftlog(&a, "fsck", &["--repair", "-q"]);
+    assert_eq!(mended.code, 0, "{mended:?}");
+    team.assert_said(&a, "HEAD", &["of a"]);
+    team.git(&a, &["gc", "-q", "--prune=now"]).ok();
+    team.git(&a, &["fsck", "--strict"]).ok();
+}
+
+#[test]
+fn syncs_at_the_same_moment_in_one_clone_all_succeed() {
+    let team = Team::new();
+    let (a, m) = (team.clone_of("a", &[]), team.clone_of("m", &[]));
+    team.says(&m, "HEAD", "of a colleague");
+    team.shiftlog(&m, "purge", &["--yes", "HEAD"]).ok();
+    team.says(&m, "HEAD", "what is left");
+    team.shiftlog(&m, "sync", &["-q"]).ok();
+    for round in 0..3 {
+        team.says(&a, "HEAD", &format!("round {round}"));
+        let ran: Vec<_> = std::thread::scope(|scope| {
+            let (team, a) = (&team, &a);
+            let syncs: Vec<_> = (0..4).map(|_| scope.spawn(move || team.shiftlog(a, "sync", &["-q"]))).collect();
+            syncs.into_iter().map(|sync| sync.join().unwrap()).collect()
+        });
+        assert!(ran.iter().all(|ran| ran.code == 0), "{ran:?}");
+    }
+    team.assert_said(&a, "HEAD", &["what is left", "round 0", "round 1", "round 2"]);
+    team.assert_sound(&a);
+}
+
+/// Makes what serves a push to the server wait until a file is there, and count how often it ran.
+fn slow(team: &Team, clone: &Path) {
+    let program = team.scratch.root().join("bin/slow-receive-pack");
+    let dir = team.scratch.root();
+    let script = format!(
+        "#!/bin/sh\necho run >>'{0}/runs'\nn=0\nwhile [ ! -e '{0}/go' ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done\n\
+         exec git receive-pack \"$@\"\n",
+        dir.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    team.git(clone, &["config", "remote.origin.receivepack", program.to_str().unwrap()]).ok();
+}
+
+fn wait_for(is_there: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < end && !is_there() {
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    is_there()
+}
+
+#[test]
+fn pushes_by_themselves_do_not_pile_up() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    slow(&team, &a);
+    let runs = || fs::read_to_string(team.scratch.root().join("runs")).unwrap_or_default().lines().count();
+    let log = || fs::read_to_string(a.join(".git/shiftlog/log")).unwrap_or_default();
+    team.says(&a, "HEAD", "first");
+    let push = |words: &str| {
+        team.says(&a, "HEAD", words);
+        team.scratch.run_in(&a, "git-shiftlog--hook", ["git", "pre-push", "origin", "url"]).ok();
+    };
+    push("one");
+    assert!(wait_for(|| runs() == 1), "{}", log());
+    for words in ["two", "three", "four"] {
+        push(words);
+    }
+    assert!(
+        wait_for(|| log().matches("left the push to origin to the one that is under way").count() == 3),
+        "{}",
+        log()
+    );
+    assert_eq!(runs(), 1, "the others did not even begin");
+    fs::write(team.scratch.root().join("go"), "").unwrap();
+    // What they were to send goes with the one that was under way.
+    let notes = || team.git(&team.server, &["notes", "--ref=shiftlog", "show", "main"]).stdout;
+    assert!(wait_for(|| ["one", "two", "three", "four"].iter().all(|words| notes().contains(words))), "{}", log());
+}
+
+#[test]
+fn a_push_of_ours_stays_away_where_the_users_own_takes_our_refs_along() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    slow(&team, &a);
+    fs::write(team.scratch.root().join("go"), "").unwrap();
+    let runs = || fs::read_to_string(team.scratch.root().join("runs")).unwrap_or_default().lines().count();
+    let mut expected = 0;
+    for args in [
+        &["push", "-q", "--mirror"][..],
+        &["push", "-q", "origin", "refs/notes/shiftlog"],
+        &["push", "-q", "origin", "+refs/shiftlog/*:refs/shiftlog/*"],
+    ] {
+        team.says(&a, "HEAD", &format!("words {expected}"));
+        team.git(&a, args).ok();
+        expected += 1;
+        std::thread::sleep(Duration::from_millis(700));
+        assert_eq!(runs(), expected, "{args:?}: nothing but the user's own push ran");
+        // The remote is as if it had never seen ours.
+        for name in [NOTES, SESSIONS] {
+            team.git(&team.server, &["update-ref", "-d", name]).ok();
+        }
+    }
+    team.git(&a, &["push", "-q", "origin", "HEAD:refs/heads/other"]).ok();
+    assert!(wait_for(|| runs() == expected + 2), "a push of a branch takes ours along");
+}
