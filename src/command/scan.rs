@@ -28,7 +28,7 @@ pub struct Options {
     /// Start from all local branches
     #[arg(long)]
     branches: bool,
-    /// List the kinds of secrets that are known
+    /// List the kinds of secrets that are known, and whose they are
     #[arg(long)]
     list_rules: bool,
     /// Remove what is found in conversations with 'git shiftlog purge --secrets'
@@ -156,7 +156,7 @@ impl Scanner<'_> {
             object.insert("version".into(), 1.into());
             object.extend(fields.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())));
             object.insert("line".into(), line.into());
-            object.insert("rule".into(), finding.rule.as_str().into());
+            object.insert("rule".into(), (*finding.rule).into());
             let object = serde_json::Value::Object(object);
             return self.screen.write(|out, _| write!(out, "{}{end}", outside::json(&object)));
         }
@@ -167,10 +167,10 @@ impl Scanner<'_> {
 
 fn list_rules() -> Result<Outcome> {
     let mut text = String::new();
-    let mut last = "";
-    for rule in RULES.iter().filter(|rule| std::mem::replace(&mut last, rule.name) != rule.name) {
+    let mut listed = std::collections::HashSet::new();
+    for rule in RULES.iter().filter(|rule| listed.insert((rule.name, rule.source))) {
         let example: String = expand(rule.example).split('\n').next().unwrap_or_default().chars().take(60).collect();
-        text += &format!("{:24} {example}\n", rule.name);
+        text += &format!("{:24} {:22} {example}\n", rule.name, rule.source);
     }
     cli::print(&text)?;
     Ok(Outcome::Done)

@@ -26,8 +26,13 @@ pub struct Word {
     next: u16,
 }
 
-/// Escapes that can hide a word: printable ASCII in JSON, and the separators of a connection string.
-const ESCAPES: &[&str] = &["\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "%3a%2f"];
+/// Escapes that can hide a word: printable ASCII, colours and what has no width, as JSON writes them, and as others do.
+/// Of a word of three bytes only the digits that can follow are meant.
+const ESCAPES: &[&str] = &[
+    "\\u001b", "\\u009b", "\\u00ad", "\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\u200", "\\u206",
+    "\\ufeff", "\\x1b", "\\x2", "\\x3", "\\x4", "\\x5", "\\x6", "\\x7", "&#x2", "&#x3", "&#x4", "&#x5", "&#x6", "&#x7",
+    "&#3", "&#4", "&#5", "&#6", "&#7", "&#8", "&#9", "&#1",
+];
 
 /// All words of some rules.
 pub struct Index {
@@ -47,7 +52,19 @@ impl Index {
         };
         // Each is put before those it shares an entry with.
         for text in ESCAPES {
-            index.put(&text.as_bytes()[..4], rules.len(), text, None);
+            match text.as_bytes() {
+                [a, b, c] => {
+                    let digits = b"0123456789abcdef;".iter();
+                    digits.for_each(|d| index.put(&[*a, *b, *c, *d], rules.len(), text, Some(*d)));
+                }
+                bytes => index.put(&bytes[..4], rules.len(), text, None),
+            }
+        }
+        // Two bytes in a row that are percent-encoded, or one that is a sign of a connection string.
+        for high in b"234567" {
+            for low in b"0123456789abcdef" {
+                index.put(&[b'%', *high, *low, b'%'], rules.len(), "%", None);
+            }
         }
         for (rule, row) in rules.iter().enumerate().rev() {
             for text in row.words {

@@ -1,187 +1,142 @@
-//! Values: whether what is given to a name such as `api_key` is a secret, or a word, a path, a hash, an example.
+//! Values: whether what is given to a name such as `api_key` is a secret, or a word, a path, a reference, an example.
 
-use super::shape::{ALNUM, B64, DIGITS, DOTTED, HEX, URL64, WORD, is_in};
+use super::text::{ALNUM, ANYHEX, B64, DIGITS, DOTTED, OPAQUE, URL64, WORD, is_in};
+use super::words;
 
-/// Words that only examples have.
-const EXAMPLE_WORDS: &[&str] = &[
-    "example",
-    "xxxxx",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "dummy",
-    "redacted",
-    "sample",
-    "replace",
-    "insert",
-    "fixme",
-    "foobar",
-    "lorem",
-    "notreal",
-    "not-a-real",
-    "1234567890",
-    "0123456789",
-    "abcdefgh",
-    "....",
-    "****",
-    "0000000",
-    "1111111",
-    "aaaaaaa",
-    "<",
-    "${",
-    "{{",
-    "$(",
-    "%s",
-    "hunter2",
-    "deadbeef",
-    "cafebabe",
-    "secret_here",
-    "token_here",
-    "key_here",
-    "my-secret",
-    "my_secret",
-    "mysecret",
-    "supersecret",
-    "topsecret",
-    "test_token",
-    "test-token",
-    "testtoken",
-    "undefined",
-    "password",
-];
+/// What the name of a value says about it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, PartialOrd, Ord)]
+pub enum Sure {
+    /// `token`, `_key`: only what is long and random is a secret.
+    Maybe,
+    /// `api_key`, `client_secret`: also a digest or an id is one.
+    Secret,
+    /// `password`: people choose them, short and of any kind.
+    Password,
+}
 
-/// Words that examples have, but so short that a random token can hold them by chance.
-const SHORT_EXAMPLE_WORDS: &[&str] = &["your", "todo", "fake", "mock", "xxxx", "some-", "some_", "test"];
+/// How a value is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Place {
+    /// It stands in quotes.
+    pub is_quoted: bool,
+    /// As in `DB_PASSWORD=…`.
+    pub is_setting: bool,
+    /// Name and value are a line of their own.
+    pub is_line: bool,
+    /// It follows the name behind a comma, as the next of a list does.
+    pub is_listed: bool,
+    /// The name's last word is `token`, or tells that of a key.
+    pub is_telling: bool,
+}
 
-/// Names that hold a word such as `key` or `token` without any secret behind them.
-const HARMLESS_NAMES: &[&str] = &[
-    "public",
-    "pubkey",
-    "keyid",
-    "key_id",
-    "key-id",
-    "keyboard",
-    "keyname",
-    "key_name",
-    "keyword",
-    "tokenizer",
-    "tokens",
-    "token_count",
-    "tokencount",
-    "token_type",
-    "tokentype",
-    "token_url",
-    "token_uri",
-    "tokenurl",
-    "max_token",
-    "_file",
-    "_path",
-    "file_",
-    "_dir",
-    "_url",
-    "_uri",
-    "endpoint",
-    "hash",
-    "digest",
-    "checksum",
-    "sha",
-    "md5",
-    "etag",
-    "integrity",
-    "commit",
-    "cache",
-    "primary_key",
-    "foreign_key",
-    "sort_key",
-    "partition",
-    "hotkey",
-    "author",
-    "_name",
-    "_length",
-    "_len",
-    "_size",
-    "_at",
-    "expir",
-    "ttl",
-    "policy",
-    "_type",
-    "_field",
-    "_column",
-    "label",
-    "regex",
-    "pattern",
-    "passenger",
-    "passive",
-    "passthrough",
-    "passport_number",
-    "secretary",
-    "_version",
-];
-
-/// Passwords that no one means to hide, and those that the manuals of databases use.
-const KNOWN_PASSWORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "pass",
-    "pw",
-    "pwd",
-    "secret",
-    "postgres",
-    "root",
-    "admin",
-    "guest",
-    "test",
-    "user",
-    "mysql",
-    "redis",
-    "mongo",
-    "rabbitmq",
-    "token",
-    "example",
-    "changeme",
-    "x-oauth-basic",
-    "x-access-token",
-    "oauth2",
-    "pat",
-    "123456",
-    "12345678",
+/// Words that only examples have, wherever they stand.
+#[rustfmt::skip]
+const EXAMPLES: &[&str] = &[
+    "example", "xxxxx", "placeholder", "changeme", "change_me", "change-me", "dummy", "redacted", "replace_",
+    "replace-", "replaceme", "insert_", "insert-", "fixme", "foobar", "lorem", "notreal", "not-a-real", "your_",
+    "your-", "yourkey", "yourtoken", "yoursecret", "yourpassword", "yourapi", "1234567890", "0123456789",
+    "abcdefgh", "....", "****", "00000000", "11111111", "deadbeef", "cafebabe", "_here", "-here", "undefined",
+    "sample_", "sample-",
 ];
 
 /// Says whether a value is one that documentation and tests use in place of a secret.
 pub fn is_placeholder(value: &[u8]) -> bool {
-    if value.windows(10).any(|window| window == b"[REDACTED:") {
-        return true;
-    }
-    // In what is long and random, a short word can come up by chance.
+    // In what is long and random, a word can come up by chance.
     let lower = value[..value.len().min(64)].to_ascii_lowercase();
-    let has = |word: &str| lower.windows(word.len()).any(|window| window == word.as_bytes());
-    if EXAMPLE_WORDS.iter().any(|word| has(word)) {
-        return true;
+    has_example(&lower) || is_monotone(&lower) || is_made_of_words(value)
+}
+
+/// For each first byte of an example's word, which second bytes there are, by their last six bits.
+const PAIRS: [u64; 256] = {
+    let mut pairs = [0; 256];
+    let mut word = 0;
+    while word < EXAMPLES.len() {
+        let bytes = EXAMPLES[word].as_bytes();
+        pairs[bytes[0] as usize] |= 1 << (bytes[1] & 63);
+        word += 1;
     }
+    pairs
+};
+
+fn has_example(lower: &[u8]) -> bool {
+    // Few places have the first two bytes of any word.
+    let is_begun = |pair: &[u8]| PAIRS[usize::from(pair[0])] >> (pair[1] & 63) & 1 != 0;
+    lower
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| is_begun(pair))
+        .any(|(at, _)| EXAMPLES.iter().any(|word| lower[at..].starts_with(word.as_bytes())))
+}
+
+/// Says whether a value has so few different bytes that it is not random.
+fn is_monotone(lower: &[u8]) -> bool {
     let mut seen = [false; 256];
     lower.iter().for_each(|byte| seen[usize::from(*byte)] = true);
     let different = seen.iter().filter(|is_seen| **is_seen).count();
-    // Random digits repeat, but never so much.
-    value.len() >= 16 && different <= 5
+    match lower.len() {
+        0..=5 => different <= 1,
+        6..=11 => different <= 2,
+        12..=15 => different <= 3,
+        _ => different <= 5,
+    }
+}
+
+/// Says whether a value is made of the words of examples and of small numbers alone: `my-secret-token-123`.
+fn is_made_of_words(value: &[u8]) -> bool {
+    value.len() <= 64
+        && parts(value).all(|part| match part[0] {
+            b'0'..=b'9' => is_counting(part),
+            _ => words::is_made_of_example_words(&part.to_ascii_lowercase()),
+        })
+}
+
+/// Says whether digits are counted up or down, or no more than two.
+fn is_counting(digits: &[u8]) -> bool {
+    let step = |by: u8| digits.windows(2).all(|pair| (pair[1] - b'0') % 10 == (pair[0] - b'0' + by) % 10);
+    digits.len() == 1 || step(1) || step(0) || step(9)
+}
+
+/// Returns the words and numbers of a value: signs, and the change from letters to digits, part them.
+fn parts(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value
+        .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit() && is_in(*a, ALNUM) == is_in(*b, ALNUM))
+        .filter(|part| is_in(part[0], ALNUM))
 }
 
 /// Says whether a password is as good as public, or repeats its user.
 pub fn is_known_password(user: &[u8], password: &[u8]) -> bool {
-    let lower = password.to_ascii_lowercase();
-    KNOWN_PASSWORDS.iter().any(|known| lower == known.as_bytes())
-        || password == user
+    password == user
+        || is_reference(password)
         || is_placeholder(password)
-        || matches!(password.first(), Some(b'$' | b'{' | b'<' | b'%' | b'*' | b'[' | b':'))
-        || password.iter().all(|byte| *byte == password[0])
+        || matches!(password.first(), None | Some(b'*' | b'[' | b':'))
+        || password.eq_ignore_ascii_case(b"x-oauth-basic")
+        || password.eq_ignore_ascii_case(b"x-access-token")
+        || matches!(password, b"oauth2" | b"pat" | b"pw" | b"rabbitmq" | b"123456" | b"12345678")
         // A port: `://[::1]:80@`, or the clock time of a log line.
         || (password.len() <= 5 && password.iter().all(u8::is_ascii_digit))
 }
 
-/// Says whether a whole name shows that its value is no secret.
-pub fn names_no_secret(name: &[u8]) -> bool {
-    let lower = name.to_ascii_lowercase();
-    HARMLESS_NAMES.iter().any(|word| lower.windows(word.len()).any(|window| window == word.as_bytes()))
+/// Says whether a value stands for another: a variable, a template, a call to a store of secrets.
+pub fn is_reference(value: &[u8]) -> bool {
+    let has = |word: &[u8]| value.windows(word.len()).any(|window| window == word);
+    match value {
+        [b'$', b'{' | b'(' | b'[' | b'$', ..] | [b'{', b'{' | b'%', ..] | [b'#', b'{', ..] | [b'@', b'{', ..] => true,
+        // `$FOO`, `%FOO%`, `<foo>`, `[foo]`, `@foo@`, `:foo`.
+        [b'$' | b':', rest @ ..] => !rest.is_empty() && rest.iter().all(|byte| is_in(*byte, WORD)),
+        [b'<', .., b'>'] | [b'[', .., b']'] | [b'{', .., b'}'] => true,
+        [b'%', rest @ .., b'%'] | [b'@', rest @ .., b'@'] => rest.iter().all(|byte| is_in(*byte, DOTTED)),
+        [b'%', b's' | b'd' | b'v' | b'r' | b'q'] => true,
+        _ => {
+            value.starts_with(b"[REDACTED:")
+                || value.starts_with(b"ENC[")
+                || value.starts_with(b"ENC(")
+                || value.starts_with(b"op://")
+                || value.starts_with(b"arn:")
+                || (value.contains(&b'$') && (has(b"${") || has(b"$(")))
+                || (value.contains(&b'{') && (has(b"{{") || has(b"#{")))
+                || (value.contains(&b'[') && has(b"[REDACTED:"))
+        }
+    }
 }
 
 /// Says whether a value has letters and digits, or letters of both cases.
@@ -193,13 +148,16 @@ pub fn is_mixed(value: &[u8]) -> bool {
 
 /// Says whether a value reads as code: names with dots between them, or a name that is written like one.
 pub fn is_code(value: &[u8]) -> bool {
-    let is_name = |part: &[u8]| {
-        part.first().is_some_and(|first| !first.is_ascii_digit())
-            && part.iter().all(|byte| is_in(*byte, WORD))
-            && turns(part) * 5 < part.len().max(6)
-    };
-    let parts: Vec<&[u8]> = value.split(|byte| matches!(byte, b'.' | b':' | b'-' | b'/')).collect();
-    parts.iter().all(|part| part.is_empty() || is_name(part))
+    value.split(|byte| matches!(byte, b'.' | b':' | b'-' | b'/')).all(|part| part.is_empty() || is_name(part))
+}
+
+/// Says whether bytes are written as a name is in a program.
+pub fn is_name(part: &[u8]) -> bool {
+    part.first().is_some_and(|first| !first.is_ascii_digit()) && part.iter().all(|byte| is_in(*byte, WORD)) && {
+        // Words with `_` between them are no turns.
+        let stem: Vec<u8> = part.iter().copied().filter(|byte| *byte != b'_').collect();
+        turns(&stem) * 5 < part.len().max(6)
+    }
 }
 
 /// Counts how often a value goes from one kind of byte to another; in what is random, at every second byte.
@@ -219,49 +177,119 @@ fn turns(value: &[u8]) -> usize {
 }
 
 /// Says whether the value of an assignment can only be a secret.
-///
-/// `is_sure` stands for a name that leaves no doubt (`password`, `api_key`); then a hex digest counts too, and a short
-/// value with digits or signs. Behind doubtful names (`token`, `key`) only what is long and random does.
-pub fn is_secret(value: &[u8], is_sure: bool, is_quoted: bool) -> bool {
-    let value = value.strip_suffix(b".").filter(|_| !is_quoted).unwrap_or(value);
-    if value.len() < 8 || value.len() > 4096 || is_placeholder(value) || is_uuid(value) {
+pub fn is_secret(value: &[u8], sure: Sure, place: Place) -> bool {
+    let value = value.strip_suffix(b".").filter(|_| !place.is_quoted).unwrap_or(value);
+    let (min, max) = match sure {
+        Sure::Password => (6, 1024),
+        Sure::Secret => (8, 4096),
+        Sure::Maybe => (16, 4096),
+    };
+    if value.len() < min || value.len() > max || is_reference(value) {
         return false;
     }
-    let lower = value.to_ascii_lowercase();
-    if value.len() <= 64
-        && SHORT_EXAMPLE_WORDS.iter().any(|word| lower.windows(word.len()).any(|w| w == word.as_bytes()))
+    let is_certain = place.is_quoted || place.is_setting || place.is_line;
+    let all = |class| value.iter().all(|byte| is_in(*byte, class));
+    if value.iter().all(|byte| is_in(*byte, DIGITS) || *byte == b'.') {
+        return match sure {
+            Sure::Password => is_certain && all(DIGITS) && !is_counting(value) && !is_monotone(value),
+            Sure::Secret => is_certain && all(DIGITS) && value.len() >= 12 && !is_placeholder(value),
+            Sure::Maybe => false,
+        };
+    }
+    if is_uuid(value) {
+        return sure >= Sure::Secret || place.is_telling;
+    }
+    if all(ANYHEX) && value.len() >= 16 {
+        let is_long = if sure == Sure::Maybe { place.is_telling && value.len() >= 32 } else { true };
+        return is_long && is_mixed(value) && !is_placeholder(value);
+    }
+    if is_path_or_url(value) || value.ends_with(b":") || words::is_type(value) {
+        return false;
+    }
+    // A number, or a variable of a shell or of Perl.
+    let is_number = value.starts_with(b"0x") && value.len() <= 18 && value[2..].iter().all(u8::is_ascii_hexdigit);
+    let is_variable = value[0] == b'$' && value.len() > 3 && value[1..4].iter().all(|byte| is_in(*byte, WORD));
+    if is_number || (is_variable && !place.is_quoted) || (place.is_listed && value.iter().all(u8::is_ascii_alphabetic))
     {
         return false;
     }
-    if matches!(value[0], b'$' | b'{' | b'<' | b'%' | b'*' | b'[' | b'#' | b'@' | b':') || value.ends_with(b":") {
-        return false;
+    if value.iter().all(u8::is_ascii_alphabetic) && (value.len() < 20 || !is_shuffled(value)) {
+        // Of letters alone: names and words are, and so are some passwords.
+        let is_strange = words::is_gibberish(value) && value.len() >= if sure == Sure::Password { 7 } else { 14 };
+        let is_chosen = sure == Sure::Password && place.is_setting && value.len() >= 8 && !words::is_camel(value);
+        return is_certain && sure > Sure::Maybe && (is_strange || is_chosen) && !is_placeholder(value);
     }
-    if is_path_or_url(value) || is_code(value) || value.iter().all(|byte| is_in(*byte, DIGITS) || *byte == b'.') {
-        return false;
+    let is_token = all(OPAQUE);
+    match sure {
+        Sure::Password => is_password(value, place, is_token),
+        Sure::Secret => {
+            let signs = value.iter().filter(|byte| !is_in(**byte, OPAQUE)).count();
+            is_mixed(value)
+                && turns(value) >= 2
+                && !is_code(value)
+                && (is_token || (place.is_quoted && !value.contains(&b'(')) || (is_certain && signs <= value.len() / 4))
+                && !is_words(value)
+                && !is_placeholder(value)
+        }
+        Sure::Maybe => {
+            let stem = value.strip_suffix(b"=").unwrap_or(value);
+            is_token
+                && value.len() >= 20
+                && is_mixed(value)
+                && !is_code(value)
+                && (value.iter().any(u8::is_ascii_digit) || is_shuffled(value))
+                && turns(stem) * 4 >= stem.len()
+                && entropy_bits(value) >= 3.5
+                && !is_words(value)
+                && value.iter().filter(|byte| !is_in(**byte, URL64)).count() <= value.len() / 8
+                && !is_placeholder(value)
+        }
     }
-    let is_token = value.iter().all(|byte| is_in(*byte, DOTTED | B64) || *byte == b'=');
-    let is_hex = value.iter().all(|byte| is_in(*byte, HEX)) || value.iter().all(|b| b.is_ascii_hexdigit());
-    if is_hex {
-        return is_sure && value.len() >= 16 && value.len().is_multiple_of(2) && is_mixed(value);
-    }
-    if is_sure {
-        // `Tr0ub4dor&3`: letters and digits or signs, and no mere words.
-        let signs = value.iter().filter(|byte| !is_in(**byte, ALNUM) && !matches!(byte, b'-' | b'_' | b'.')).count();
-        let is_varied = is_mixed(value) || (signs > 0 && is_quoted);
+}
+
+/// Says whether a value with letters and something else in it is a password.
+fn is_password(value: &[u8], place: Place, is_token: bool) -> bool {
+    let signs = value.iter().filter(|byte| !is_in(**byte, ALNUM) && !matches!(byte, b'-' | b'_' | b'.')).count();
+    let is_certain = place.is_quoted || place.is_setting || place.is_line;
+    if signs == 0 {
+        let is_varied = is_mixed(value) && turns(value) >= 1 && (is_certain || turns(value) >= 2);
+        let is_plain = is_code(value) || is_words(value);
+        // `summer2024x` in a file of settings is one; in a program it is a variable.
         return is_varied
-            && turns(value) >= 2
-            && (is_token || is_quoted || signs <= value.len() / 3)
-            && !is_words(value);
+            && (!is_plain || (is_certain && !is_code(value) && value.iter().any(u8::is_ascii_digit)))
+            && !is_placeholder(value);
     }
-    let stem = value.strip_suffix(b"=").unwrap_or(value);
-    is_token
-        && value.len() >= 20
-        && is_mixed(value)
-        && value.iter().any(u8::is_ascii_digit)
-        && turns(stem) * 4 >= stem.len()
-        && entropy_bits(value) >= 3.5
-        && !is_words(value)
-        && value.iter().filter(|byte| !is_in(**byte, URL64)).count() <= value.len() / 8
+    let is_code = !place.is_quoted && reads_as_code(value, place);
+    let is_varied = value.iter().any(u8::is_ascii_alphanumeric)
+        && (is_mixed(value) || (is_certain && value.iter().any(u8::is_ascii_alphanumeric) && turns(value) >= 2));
+    is_varied && !is_code && (is_certain || is_token || signs <= value.len() / 3) && !is_placeholder(value)
+}
+
+/// Says whether an unquoted value with signs in it is code: a call, a type, a list.
+fn reads_as_code(value: &[u8], place: Place) -> bool {
+    if matches!(value[0], b'[' | b'{' | b'(' | b'&' | b'*' | b'!' | b'|' | b'<' | b'>' | b',' | b';' | b'=')
+        && !(place.is_setting && value.len() >= 8)
+    {
+        return true;
+    }
+    let name = value.iter().take_while(|byte| is_in(**byte, DOTTED)).count();
+    let next = value.get(name).copied().unwrap_or_default();
+    if name >= 2 && is_code(&value[..name]) && matches!(next, b'(' | b'[' | b'{' | b'<' | b':' | b'|' | b'=') {
+        return true;
+    }
+    // Names and numbers with signs between them, as in `a.b||c`.
+    !place.is_setting
+        && value
+            .split(|byte| !is_in(*byte, DOTTED))
+            .filter(|part| !part.is_empty())
+            .all(|part| is_code(part) || part.iter().all(u8::is_ascii_digit))
+        && !(place.is_line && is_mixed(value) && value.len() >= 8 && value.iter().any(u8::is_ascii_digit))
+}
+
+/// Says whether letters of both cases are mixed as only chance does.
+fn is_shuffled(value: &[u8]) -> bool {
+    let turns = value.windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()).count();
+    turns * 6 >= value.len()
 }
 
 /// Says whether a value is words with `-`, `_` or `.` between them, a few of them numbered: `utf8mb4_general_ci`.
@@ -280,7 +308,8 @@ fn is_words(value: &[u8]) -> bool {
     count >= 2 && all_words
 }
 
-fn is_uuid(value: &[u8]) -> bool {
+/// Says whether a value is written as a UUID.
+pub fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
         && value
             .iter()
@@ -290,12 +319,24 @@ fn is_uuid(value: &[u8]) -> bool {
 
 fn is_path_or_url(value: &[u8]) -> bool {
     value.windows(3).any(|window| window == b"://")
-        || matches!(value, [b'/', ..] | [b'~', b'/', ..] | [b'.', b'/', ..] | [b'.', b'.', b'/', ..])
+        || matches!(value, [b'~', b'/', ..] | [b'.', b'/', ..] | [b'.', b'.', b'/', ..])
+        || (value[0] == b'/' && (!value.iter().all(|byte| is_in(*byte, B64) || *byte == b'=') || value.len() < 24))
         || {
             // Words with slashes between them, as in `docs/api/v2`.
             let parts: Vec<&[u8]> = value.split(|byte| *byte == b'/').collect();
             parts.len() >= 2 && parts.iter().all(|part| part.len() <= 16 && turns(part) * 4 < part.len().max(4))
         }
+}
+
+/// Says whether a value is as random as a token is: for what stands behind no telling name.
+pub fn is_random(value: &[u8]) -> bool {
+    is_mixed(value)
+        && value.iter().any(u8::is_ascii_digit)
+        && turns(value) * 5 >= value.len()
+        && entropy_bits(value) >= 3.0
+        && !is_words(value)
+        && !is_code(value)
+        && !is_placeholder(value)
 }
 
 /// Returns Shannon's entropy of the bytes, in bits a byte.

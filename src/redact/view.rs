@@ -4,12 +4,21 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
-/// What `\u009b` is in a view: the beginning of a control sequence, as a byte that no text has.
+use super::text::{OPAQUE, is_in};
+use super::value::is_code;
+
+/// The beginning of a control sequence that was written as one character, as a byte that no text has.
 const CONTROL: u8 = 0xFF;
+/// A character without width, as a byte that no text has.
+const INVISIBLE: u8 = 0xFE;
 /// What is longer than that is no control sequence.
 const CONTROL_BYTES: usize = 64;
-/// How programs spell the beginning of a control sequence.
-const SPELLED: &[&[u8]] = &[b"\\x1b[", b"\\x1B[", b"\\033[", b"\\e["];
+/// How programs spell the beginning of a control sequence, beside `\x1b[`.
+const SPELLED: &[&[u8]] = &[b"\\033[", b"\\e["];
+/// What is shorter than that was not cut by the width of a terminal, in bytes.
+const MIN_COLUMNS: usize = 20;
+/// What a cut token has in all, at least; words are shorter.
+const MIN_CUT_BYTES: usize = 24;
 
 /// A text made from another by undoing escapes.
 pub struct View {
@@ -17,113 +26,236 @@ pub struct View {
     pub text: Vec<u8>,
     /// Where a stretch of the text begins, and where in the source; between two of them both run alike.
     anchors: Vec<(usize, usize)>,
-    source_len: usize,
 }
 
+/// What an escape stands for: one byte, or nothing.
+type Unit = Option<(usize, Option<u8>)>;
+
 impl View {
-    /// Undoes backslash escapes as JSON has them, and those few that other languages share. `None` if there are none.
-    ///
-    /// Quotes stand for themselves, so strings within JSON within strings come apart like any others.
+    /// Undoes one level of the escapes of JSON, and those few that other languages share. `None` if there are none.
     pub fn unescaped(source: &[u8]) -> Option<View> {
-        source.contains(&b'\\').then(|| {
-            View::made(source, |rest| match rest {
-                [b'\\', b'u', hex @ ..] => {
-                    let code =
-                        hex.get(..4).and_then(|hex| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-                    let byte = |code| match u8::try_from(code) {
-                        Ok(0x9B) => CONTROL,
-                        Ok(byte) if byte.is_ascii() => byte,
-                        _ => 0x80,
-                    };
-                    code.map(|code| (6, byte(code)))
-                }
-                [b'\\', byte, ..] => Some((
-                    2,
-                    match byte {
-                        b'n' => b'\n',
-                        b't' => b'\t',
-                        b'r' => b'\r',
-                        b'b' | b'f' => b' ',
-                        other if other.is_ascii_punctuation() => *other,
-                        _ => return None,
-                    },
-                )),
-                _ => None,
-            })
-        })
+        View::made(source, |rest| rest.find_byte(b'\\'), |rest| escape(rest, 1))
+    }
+
+    /// Undoes escapes however many backslashes they have: text within JSON within JSON. `None` if there are none.
+    ///
+    /// Quotes stand for themselves, so strings come apart like any others.
+    pub fn flattened(source: &[u8]) -> Option<View> {
+        let unit = |rest: &[u8]| {
+            let slashes = rest.iter().take_while(|byte| **byte == b'\\').count();
+            // Backslashes alone stand for one, also before what they do not escape.
+            escape(rest, slashes).or(Some((slashes, Some(b'\\'))))
+        };
+        View::made(source, |rest| rest.find_byte(b'\\'), unit)
     }
 
     /// Undoes percent-encoding. `None` if there is none.
     pub fn percent_decoded(source: &[u8]) -> Option<View> {
-        let is_encoded =
-            source.windows(3).any(|w| w[0] == b'%' && w[1].is_ascii_hexdigit() && w[2].is_ascii_hexdigit());
-        is_encoded.then(|| {
-            View::made(source, |rest| match rest {
-                [b'%', high, low, ..] => {
-                    let digit = |byte: &u8| char::from(*byte).to_digit(16);
-                    let byte = u8::try_from(digit(high)? * 16 + digit(low)?).ok()?;
-                    Some((3, if byte.is_ascii() { byte } else { 0x80 }))
-                }
-                _ => None,
-            })
-        })
+        let hex = |byte: &u8| char::from(*byte).to_digit(16);
+        let unit = |rest: &[u8]| match rest {
+            [b'%', high, low, ..] => {
+                let byte = u8::try_from(hex(high)? * 16 + hex(low)?).ok()?;
+                Some((3, Some(if byte.is_ascii() { byte } else { 0x80 })))
+            }
+            _ => None,
+        };
+        View::made(source, |rest| rest.find_byte(b'%'), unit)
+    }
+
+    /// Undoes the entities of HTML. `None` if there are none.
+    pub fn of_entities(source: &[u8]) -> Option<View> {
+        let unit = |rest: &[u8]| {
+            let length = rest.iter().take(8).position(|byte| *byte == b';')?;
+            let byte = match &rest[1..length] {
+                b"quot" | b"QUOT" => b'"',
+                b"apos" => b'\'',
+                b"amp" | b"AMP" => b'&',
+                b"lt" | b"LT" => b'<',
+                b"gt" | b"GT" => b'>',
+                b"nbsp" => b' ',
+                [b'#', b'x' | b'X', hex @ ..] => u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?,
+                [b'#', decimal @ ..] => std::str::from_utf8(decimal).ok()?.parse().ok()?,
+                _ => return None,
+            };
+            Some((length + 1, Some(if byte.is_ascii() { byte } else { 0x80 })))
+        };
+        View::made(source, |rest| rest.find_byte(b'&'), unit)
     }
 
     /// Puts a space in the place of each control sequence of a terminal, so that its last letter is no part of the word
     /// behind it. `None` if there are none.
     pub fn uncoloured(source: &[u8]) -> Option<View> {
-        let is_begun = source.iter().any(|byte| matches!(byte, 0x1B | 0x9B | &CONTROL))
-            || (source.contains(&b'\\') && SPELLED.iter().any(|spelled| source.contains_str(spelled)));
-        let view = is_begun.then(|| View::made(source, |rest| Some((control_bytes(rest)?, b' '))))?;
-        (view.anchors.len() > 1).then_some(view)
+        View::without(source, |rest| Some((control_bytes(rest)?, Some(b' '))))
+    }
+
+    /// Leaves out the control sequences of a terminal and the characters that have no width, as they can stand within a
+    /// word. `None` if there are none.
+    pub fn visible(source: &[u8]) -> Option<View> {
+        View::without(source, |rest| {
+            control_bytes(rest).or_else(|| Some(invisible_bytes(rest)).filter(|length| *length > 0)).map(|n| (n, None))
+        })
+    }
+
+    fn without(source: &[u8], unit: impl Fn(&[u8]) -> Unit) -> Option<View> {
+        let is_spelled = source.contains(&b'\\') && SPELLED.iter().any(|spelled| source.contains_str(spelled));
+        let next = |rest: &[u8]| {
+            let is_start = |byte: &u8| {
+                matches!(*byte, 0x1B | CONTROL | INVISIBLE | 0xC2 | 0xE2 | 0xEF) || (is_spelled && *byte == b'\\')
+            };
+            rest.iter().position(is_start)
+        };
+        let is_begun = is_spelled
+            || source.find_byteset([0x1B, CONTROL, INVISIBLE]).is_some()
+            || source.find_byteset([0xC2, 0xE2, 0xEF]).is_some();
+        is_begun.then(|| View::made(source, next, unit)).flatten()
+    }
+
+    /// Joins lines where a word was cut by the width of what it was written on. `None` if none was.
+    pub fn unwrapped(source: &[u8]) -> Option<View> {
+        let mut cuts = Vec::new();
+        let mut start = 0;
+        for end in source.find_iter("\n") {
+            let next = &source[end + 1..];
+            let behind = next.iter().take(end - start + 1).take_while(|byte| is_wordy(**byte)).count();
+            if behind > 0 && end - start >= MIN_COLUMNS && behind <= end - start {
+                let before = source[start..end].iter().rev().take_while(|byte| is_wordy(**byte)).count();
+                if before > 0 && before + behind >= MIN_CUT_BYTES && goes_on(&next[..behind]) {
+                    cuts.push(end);
+                }
+            }
+            start = end + 1;
+        }
+        if cuts.is_empty() {
+            return None;
+        }
+        let mut view = View::empty(source);
+        let mut at = 0;
+        for cut in cuts {
+            view.text.extend_from_slice(&source[at..cut]);
+            view.anchors.push((view.text.len(), cut));
+            at = cut + 1;
+            view.anchors.push((view.text.len(), at));
+        }
+        view.text.extend_from_slice(&source[at..]);
+        Some(view)
+    }
+
+    fn empty(source: &[u8]) -> View {
+        View { text: Vec::with_capacity(source.len()), anchors: vec![(0, 0)] }
     }
 
     /// Makes a view; `unit` says for a rest of the source how long the escape at its beginning is and what it stands
-    /// for.
-    fn made(source: &[u8], unit: impl Fn(&[u8]) -> Option<(usize, u8)>) -> View {
-        let mut view = View { text: Vec::with_capacity(source.len()), anchors: vec![(0, 0)], source_len: source.len() };
-        let mut at = 0;
-        while at < source.len() {
-            let run = source[at..].iter().position(|byte| is_special(*byte)).unwrap_or(source.len() - at);
-            view.text.extend_from_slice(&source[at..at + run]);
+    /// for. It is asked only where `next` finds something. `None` if there is no escape.
+    fn made(source: &[u8], next: impl Fn(&[u8]) -> Option<usize>, unit: impl Fn(&[u8]) -> Unit) -> Option<View> {
+        // Nothing is copied before there is an escape.
+        let mut view: Option<View> = None;
+        let (mut at, mut copied) = (0, 0);
+        while let Some(run) = source.get(at..).and_then(&next) {
             at += run;
-            if at == source.len() {
-                break;
-            }
-            match unit(&source[at..]) {
-                Some((length, byte)) => {
-                    view.anchors.push((view.text.len(), at));
-                    view.text.push(byte);
-                    at += length;
-                    view.anchors.push((view.text.len(), at));
-                }
-                None => {
-                    view.text.push(source[at]);
-                    at += 1;
-                }
-            }
+            let Some((length, byte)) = unit(&source[at..]) else {
+                at += 1;
+                continue;
+            };
+            let view = view.get_or_insert_with(|| View::empty(source));
+            view.text.extend_from_slice(&source[copied..at]);
+            view.anchors.push((view.text.len(), at));
+            view.text.extend(byte);
+            at += length;
+            copied = at;
+            view.anchors.push((view.text.len(), at));
+        }
+        if let Some(view) = &mut view {
+            view.text.extend_from_slice(&source[copied..]);
         }
         view
     }
 
     /// Returns the bytes of the source that a stretch of the text was made of.
     pub fn source(&self, span: Range<usize>) -> Range<usize> {
-        self.source_of(span.start)..self.source_of(span.end)
-    }
-
-    fn source_of(&self, position: usize) -> usize {
-        if position >= self.text.len() {
-            return self.source_len;
-        }
-        let next = self.anchors.partition_point(|(at, _)| *at <= position);
-        let (at, source) = self.anchors[next - 1];
-        source + (position - at)
+        let start = self.anchors.partition_point(|(at, _)| *at <= span.start) - 1;
+        let start = self.anchors[start].1 + (span.start - self.anchors[start].0);
+        // What stands for nothing right behind the stretch is no part of it.
+        let end = self.anchors.partition_point(|(at, _)| *at < span.end);
+        let end = match self.anchors.get(end) {
+            Some((at, source)) if *at == span.end => *source,
+            _ => self.anchors[end - 1].1 + (span.end - self.anchors[end - 1].0),
+        };
+        start..end.max(start)
     }
 }
 
-/// Says whether something can begin here that stands for something else.
-fn is_special(byte: u8) -> bool {
-    matches!(byte, b'\\' | b'%' | 0x1B | 0xC2 | CONTROL)
+/// Returns how long the escape is that begins with so many backslashes, and what it stands for.
+fn escape(rest: &[u8], slashes: usize) -> Unit {
+    let hex = |digits: Option<&[u8]>| u32::from_str_radix(std::str::from_utf8(digits?).ok()?, 16).ok();
+    let (length, byte) = match &rest[slashes..] {
+        [b'u', digits @ ..] => (5, of_code(hex(digits.get(..4))?)),
+        [b'x', digits @ ..] => (3, of_code(hex(digits.get(..2))?)),
+        [b'n', ..] => (1, b'\n'),
+        [b't', ..] => (1, b'\t'),
+        [b'r', ..] => (1, b'\r'),
+        [b'b' | b'f', ..] => (1, b' '),
+        [other, ..] if other.is_ascii_punctuation() && !matches!(other, b'<' | b'>') => (1, *other),
+        _ => return None,
+    };
+    Some((slashes + length, Some(byte)))
+}
+
+/// Returns the byte that a view has for a character.
+fn of_code(code: u32) -> u8 {
+    match code {
+        0x9B => CONTROL,
+        0xAD | 0x180E | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x2064 | 0xFEFF => INVISIBLE,
+        _ => u8::try_from(code).ok().filter(u8::is_ascii).unwrap_or(0x80),
+    }
+}
+
+/// Returns the length of the character at the beginning of `text` if it has no width, else 0.
+fn invisible_bytes(text: &[u8]) -> usize {
+    match text {
+        [INVISIBLE, ..] => 1,
+        [0xC2, 0xAD, ..] => 2,
+        [0xE2, 0x80, 0x8B..=0x8F | 0xAA..=0xAE, ..] | [0xE2, 0x81, 0xA0..=0xA4, ..] => 3,
+        [0xE1, 0xA0, 0x8E, ..] | [0xEF, 0xBB, 0xBF, ..] => 3,
+        _ => 0,
+    }
+}
+
+/// Says whether a text, whose escapes are not undone, has a character at its beginning that can stand within a word
+/// unseen, or an escape that can stand for one of the word's own.
+pub fn hides(text: &[u8]) -> bool {
+    match text {
+        [b'\\', b'u' | b'x' | b'n' | b'r' | b'0' | b'e' | b'\\' | b'/', ..]
+        | [0x1B | 0xC2 | 0xE2 | 0xEF | b'\n', ..] => true,
+        [b'%', high, low, ..] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
+        [b'&', next, ..] => *next == b'#' || next.is_ascii_lowercase(),
+        _ => false,
+    }
+}
+
+/// Returns the first place at or after `from` where a character begins that has no width or begins a control sequence.
+pub fn next_hidden(text: &[u8], from: usize) -> Option<usize> {
+    let escape = text.get(from..)?.find_byte(0x1B).map(|at| from + at);
+    let mut at = from;
+    while let Some(next) = text[at..escape.unwrap_or(text.len())].find_byteset([0xC2, 0xE2, 0xEF]) {
+        at += next;
+        if invisible_bytes(&text[at..]) > 0 || text[at..].starts_with(&[0xC2, 0x9B]) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    escape
+}
+
+/// Says whether the beginning of a line can be the rest of a token: no name, and no name with a value.
+fn goes_on(rest: &[u8]) -> bool {
+    let content = rest.strip_suffix(b"=").unwrap_or(rest);
+    let content = content.strip_suffix(b"=").unwrap_or(content);
+    !content.contains(&b'=') && !is_code(content)
+}
+
+/// Says whether a byte can stand where a token is cut.
+fn is_wordy(byte: u8) -> bool {
+    is_in(byte, OPAQUE)
 }
 
 /// Returns the length of the control sequence at the beginning of `text`.
@@ -176,7 +308,7 @@ mod tests {
             (b"\x1b(B\x1b[38;2;255;255;255;48;2;255;255;255mx", b"  x"),
             (b"\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b", b" a b"),
             ("\u{9b}31ma\u{e9}31mb".as_bytes(), " a\u{e9}31mb".as_bytes()),
-            (br"\033[31ma\x1b[Kb\e[0mc\d", br" a b c\d"),
+            (br"\033[31mab\e[0mc\d", br" ab c\d"),
             (b"\x1b]no end", b""),
             (b"\x1b[31", b""),
             ("\u{96db}\u{c9}m".as_bytes(), b""),
@@ -187,11 +319,41 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_stands_within_a_word_unseen_is_left_out() {
+        let view =
+            |source: &[u8]| View::visible(source).map(|view| view.text.as_bstr().to_string()).unwrap_or_default();
+        assert_eq!(view("gh\u{200b}p_\u{feff}a\u{ad}b\x1b[1mc".as_bytes()), "ghp_abc");
+        assert_eq!(view("caf\u{e9} \u{2014}".as_bytes()), "");
+        let source = "x\u{200b}ab\u{200b}y".as_bytes();
+        let view = View::visible(source).expect("it has some");
+        assert_eq!(view.source(1..3), 4..6, "and is no part of what stands beside it");
+        let view = View::flattened(br#"a\\\\n\"\\u0041\x42\\ c"#).expect("it has escapes");
+        assert_eq!(view.text.as_bstr(), "a\n\"AB\\ c");
+    }
+
+    #[test]
+    fn a_word_that_was_cut_by_a_terminal_is_one_again() {
+        let source = b"export TOKEN=abcdefghijklm0123456789\nn0p1Qr2St3u\nnext line\n";
+        let view = View::unwrapped(source).expect("one is cut");
+        assert_eq!(view.text.as_bstr(), "export TOKEN=abcdefghijklm0123456789n0p1Qr2St3u\nnext line\n");
+        let prose = b"the quick brown fox jumps over the lazy\ndog and then goes on to the end\nof the line\n";
+        assert!(View::unwrapped(prose).is_none());
+    }
+
     proptest! {
         #[test]
-        fn every_stretch_leads_back_into_the_source(source in "[a\\\\nu04%D\"\\x1b\\[;m]{0,40}", from in 0usize..40, length in 0usize..10) {
+        fn every_stretch_leads_back_into_the_source(source in "[a\\\\nxu0246%D&;#\"\\x1b\\[m\\u200b]{0,60}", from in 0usize..40, length in 0usize..10) {
             let source = source.as_bytes();
-            let views = [View::unescaped(source), View::percent_decoded(source), View::uncoloured(source)];
+            let views = [
+                View::unescaped(source),
+                View::flattened(source),
+                View::percent_decoded(source),
+                View::of_entities(source),
+                View::uncoloured(source),
+                View::visible(source),
+                View::unwrapped(source),
+            ];
             for view in views.into_iter().flatten() {
                 let end = (from + length).min(view.text.len());
                 let span = view.source(from.min(end)..end);

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::{Redaction, cannot_redact};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::transcript::{complete_lines, line_ends};
 
 /// How many bytes are redacted at once; more than a private key in plain text can have.
@@ -158,7 +158,7 @@ impl<'a> Lines<'a> {
     ///
     /// # Errors
     ///
-    /// If reading fails; [`Kind::Busy`] if the deadline has passed.
+    /// If reading fails; [`Kind::Busy`](crate::error::Kind::Busy) if the deadline has passed.
     pub fn piece(&mut self, from: u64, to: u64, target: usize) -> Result<Rc<Piece>> {
         if let Some(last) = self.last.as_ref().filter(|last| last.is(from, to)) {
             return Ok(Rc::clone(last));
@@ -166,15 +166,15 @@ impl<'a> Lines<'a> {
         self.last = None;
         let mut target = target;
         loop {
-            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(Error::new(Kind::Busy, "the time limit has passed before everything was redacted"));
-            }
             let mut lines = self.lines_at(from, to, target)?;
             let (redacted, dealt) = match self.redaction.as_ref() {
-                Ok(redactor) => match redactor.redact(&lines) {
-                    (Cow::Borrowed(_), dealt) => (None, dealt),
-                    (Cow::Owned(redacted), dealt) => (Some(redacted), dealt),
-                },
+                Ok(redactor) => {
+                    let (redacted, dealt) = match self.deadline {
+                        Some(deadline) => redactor.redact_until(&lines, deadline)?,
+                        None => redactor.redact(&lines),
+                    };
+                    (if let Cow::Owned(redacted) = redacted { Some(redacted) } else { None }, dealt)
+                }
                 Err(_) => (None, lines.len()),
             };
             let may_be_more = !lines.is_empty() && (target as u64) < MAX_LINE_BYTES;

@@ -1,0 +1,328 @@
+//! Names and their values: `DB_PASSWORD=…`, `"apiKey": "…"`, `- name: X` with `value: …`, `<password>…</password>`.
+
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+
+use super::shape::{NAME_BYTES, Piece, pieces_end};
+use super::text::{ALNUM, DOTTED, OPAQUE, Text, VALUE, WORD, is_in};
+use super::value::{self, Place, Sure};
+use super::words;
+
+/// The longest value that is looked at, in quotes or of the signs of a token.
+const VALUE_BYTES: usize = 4096;
+/// The longest value without quotes that has other signs in it.
+const BARE_BYTES: usize = 256;
+/// What stands between a name and its value at most, indentation included.
+const GAP_BYTES: usize = 80;
+
+/// A name, and where its value begins.
+struct Name {
+    /// The whole name.
+    span: Range<usize>,
+    /// Where the value begins, its quote left out.
+    start: usize,
+    quote: Option<u8>,
+    /// As in `NAME=value`, nothing between them.
+    is_tight: bool,
+    /// A comma stands between them.
+    is_listed: bool,
+}
+
+/// Says whether a value can follow a name that has a word in it that ends at `end`, in a text with escapes.
+pub fn is_plausible(text: &[u8], end: usize) -> bool {
+    let rest = &text[end..];
+    let name = rest.iter().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED)).count();
+    let gap = &rest[name..];
+    if gap.first().is_some_and(|byte| matches!(byte, 0x1B | b'&' | 0xC2 | 0xE2 | 0xEF)) {
+        return true;
+    }
+    // As in `key="X" value="…"`, on one line or two.
+    if matches!(gap.first(), Some(b'\\' | b'<' | b'"' | b'\'' | b',')) {
+        let near = &gap[..gap.len().min(GAP_BYTES)];
+        if near.contains_str("alue") || near.contains_str("<string") {
+            return true;
+        }
+    }
+    let way = gap.iter().take(GAP_BYTES).take_while(|byte| !is_in(**byte, ALNUM)).count();
+    // Between a name and its value stands a sign; only after an option (`--token abc`) a mere space.
+    let is_assignment = gap[..way].iter().any(|byte| matches!(byte, b':' | b'=' | b',' | b'%' | b'>' | b'(' | b'\\'))
+        || (way > 0 && gap[0] == b' ' && is_option(text, end));
+    let value = &gap[way..];
+    let is_graphic = |byte: &&u8| byte.is_ascii_graphic() && **byte != b'"';
+    let length = value.iter().take(5).take_while(is_graphic).count();
+    // Behind a short word there can be a value still, if it is a type: `token: str = "…"`.
+    is_assignment && (length + way >= 6 || value[length..].starts_with(b" ="))
+}
+
+fn is_option(text: &[u8], end: usize) -> bool {
+    let name = text[..end].iter().rev().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED)).count();
+    let before = text[..end - name].last();
+    text[end - name..end].starts_with(b"-") && before.is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b'"')
+}
+
+/// Finds the value that is given to a name with `word` in it.
+pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range<usize>> {
+    let name = name(text, word.clone())?;
+    if words::names_no_secret(&text.bytes[name.span.clone()]) {
+        return None;
+    }
+    let place = place(text, &name);
+    let span = value(text, &name, sure)?;
+    let place = Place { is_line: place.is_line && ends_line(text, span.end), ..place };
+    let value = &text.bytes[span.clone()];
+    let is_secret = match &text.judged {
+        Some((last, of, at, is_secret)) if text.bytes[last.clone()] == *value && (*of, *at) == (sure, place) => {
+            *is_secret
+        }
+        _ => value::is_secret(value, sure, place),
+    };
+    text.judged = Some((span.clone(), sure, place, is_secret));
+    is_secret.then_some(span)
+}
+
+/// Finds a value that the pieces match, and that is given to a name with `word` in it.
+pub fn named(text: &mut Text<'_>, word: Range<usize>, pieces: &[Piece]) -> Option<Range<usize>> {
+    let name = name(text, word)?;
+    if words::names_no_secret(&text.bytes[name.span.clone()]) {
+        return None;
+    }
+    let end = pieces_end(text, name.start, pieces)?;
+    let is_end = text.at(end).is_none_or(|byte| !is_in(byte, OPAQUE) && byte != b':' && byte != b'@');
+    (is_end && value::is_mixed(&text.bytes[name.start..end])).then_some(name.start..end)
+}
+
+fn place(text: &Text<'_>, name: &Name) -> Place {
+    let bytes = text.bytes;
+    let spelled = &bytes[name.span.clone()];
+    let is_upper = spelled.iter().all(|byte| !byte.is_ascii_lowercase()) && spelled.len() >= 3;
+    let line =
+        bytes[..name.span.start].iter().rev().take(16).take_while(|byte| matches!(byte, b' ' | b'\t' | b'-')).count();
+    let before = bytes[..name.span.start - line].last();
+    let begins_line = line < 16 && before.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'"'));
+    let mut last: &[u8] = b"";
+    words::each_word(spelled, |word| last = word);
+    let is_telling = last.eq_ignore_ascii_case(b"token")
+        || last.eq_ignore_ascii_case(b"authtoken")
+        || (is_upper && name.is_tight && spelled.contains(&b'_'));
+    Place {
+        is_quoted: name.quote.is_some(),
+        is_setting: is_upper && name.is_tight,
+        is_line: begins_line,
+        is_listed: name.is_listed,
+        is_telling,
+    }
+}
+
+fn ends_line(text: &Text<'_>, end: usize) -> bool {
+    let end = text.skip(end, 4, |byte| matches!(byte, b' ' | b',' | b';' | b'\r'));
+    text.at(end).is_none_or(|byte| matches!(byte, b'\n' | b'"'))
+}
+
+/// Reads the name around `word`, and the way to its value.
+fn name(text: &mut Text<'_>, word: Range<usize>) -> Option<Name> {
+    let bytes = text.bytes;
+    let start = text.start(DOTTED, word.start).max(word.start.saturating_sub(NAME_BYTES));
+    let span = start..text.end(DOTTED, word.end).min(word.end + NAME_BYTES);
+    // The name of a rule in a placeholder is not the name of a value.
+    if bytes[..span.start].ends_with(b"[REDACTED:") {
+        return None;
+    }
+    let is_space = |byte| matches!(byte, b' ' | b'\t');
+    let mut at = text.skip(span.end, 8, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']' | b')'));
+    let has_closers = at > span.end;
+    // As in `user[:password]`.
+    let is_optional = bytes.get(span.end) == Some(&b']') && span.start > 0 && bytes[span.start - 1] == b':';
+    let spaces = text.skip(at, 24, is_space);
+    let mut is_listed = false;
+    let mut signs = text.skip(spaces, 3, |byte| matches!(byte, b':' | b'=' | b'>' | b'!' | b'?' | b'|'));
+    let is_tight = !has_closers && spaces == at && signs == at + 1 && bytes[at] == b'=';
+    if let Some(value) = paired(text, at) {
+        // `"name": "X", "value": "…"`.
+        signs = value;
+    } else if signs == spaces {
+        let is_call =
+            !has_closers && text.at(at) == Some(b'(') && takes_value(&bytes[span.clone()], &bytes[..span.start]);
+        if (has_closers && !is_optional && text.at(at) == Some(b',')) || is_call {
+            is_listed = !is_call;
+            signs = at + 1;
+        } else if spaces == at || has_closers || !is_option(bytes, span.end) {
+            return None;
+        }
+    }
+    // The end of a tag, or of a comparison, behind a quote.
+    if has_closers && bytes[spaces..signs] == *b">" {
+        return None;
+    }
+    at = text.skip(signs, 24, is_space);
+    if let Some(next) = nested_tag(text, at) {
+        at = next;
+    }
+    at = behind_type(text, at);
+    for scheme in ["bearer ", "basic ", "token "] {
+        at += if text.has(at, scheme) { scheme.len() } else { 0 };
+    }
+    // As in `b"…"` or `@"…"`.
+    if matches!(text.at(at), Some(b'b' | b'r' | b'u' | b'f' | b'@' | b'L'))
+        && matches!(text.at(at + 1), Some(b'"' | b'\''))
+    {
+        at += 1;
+    }
+    let quote = text.at(at).filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+    Some(Name { span, start: at + usize::from(quote.is_some()), quote, is_tight, is_listed })
+}
+
+/// Says whether a function of this name is given a secret: `setPassword("…")`, `.password("…")`.
+fn takes_value(name: &[u8], before: &[u8]) -> bool {
+    let own = name.rsplit(|byte| *byte == b'.').next().unwrap_or(name);
+    let mut first: &[u8] = b"";
+    words::each_word(own, |word| {
+        if first.is_empty() {
+            first = word;
+        }
+    });
+    let is_method =
+        own.len() < name.len() || before.ends_with(b".") || before.ends_with(b":") || before.ends_with(b"->");
+    let starts = |words: &[&str]| words.iter().any(|word| first.eq_ignore_ascii_case(word.as_bytes()));
+    starts(&["set", "with", "use", "add"])
+        || (is_method
+            && starts(&[
+                "password",
+                "passwd",
+                "secret",
+                "token",
+                "api",
+                "apikey",
+                "passphrase",
+                "credentials",
+                "bearer",
+                "access",
+            ]))
+}
+
+/// Returns where the value of a pair begins whose name ends at `at`: `name: X` and `value: …`, in any notation.
+fn paired(text: &Text<'_>, at: usize) -> Option<usize> {
+    let is_between = |byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b',' | b'+');
+    let mut at = text.skip(at, GAP_BYTES, is_between);
+    // `</name>` and `<value>`, as Java and Apple write settings.
+    for tag in ["</name>", "</key>"] {
+        if text.has(at, tag) {
+            at = text.skip(at + tag.len(), GAP_BYTES, is_between);
+            let tag = ["<value>", "<string>"].into_iter().find(|tag| text.has(at, tag))?;
+            return Some(at + tag.len());
+        }
+    }
+    let word =
+        ["default_value", "defaultvalue", "stringvalue", "value", "val"].into_iter().find(|word| text.has(at, word))?;
+    at = text.skip(at + word.len(), 4, |byte| matches!(byte, b'"' | b'\'' | b' '));
+    matches!(text.at(at), Some(b':' | b'=')).then_some(at + 1)
+}
+
+/// Returns where a value begins that stands in an element within the name's: `<password><value>…`.
+fn nested_tag(text: &Text<'_>, at: usize) -> Option<usize> {
+    ["<![CDATA[", "<value>", "<string>"].into_iter().find(|tag| text.has(at, tag)).map(|tag| at + tag.len())
+}
+
+/// Returns where the value begins if a type stands before it: `token: str = "…"`.
+fn behind_type(text: &Text<'_>, at: usize) -> usize {
+    let of_type =
+        text.skip(at, NAME_BYTES, |byte| is_in(byte, WORD) || matches!(byte, b'<' | b'>' | b'&' | b'?' | b'*'));
+    let sign = text.skip(of_type, NAME_BYTES, |byte| byte == b' ');
+    let is_value_next = matches!(text.at(sign + 1), Some(b' ' | b'"' | b'\''));
+    if of_type > at && sign > of_type && text.at(sign) == Some(b'=') && is_value_next {
+        text.skip(sign + 1, 8, |byte| byte == b' ')
+    } else {
+        at
+    }
+}
+
+/// Returns the value that a name has.
+fn value(text: &mut Text<'_>, name: &Name, sure: Sure) -> Option<Range<usize>> {
+    let start = name.start;
+    if let Some(quote) = name.quote {
+        let end = text.next(quote, start);
+        let value = text.bytes.get(start..end.min(start + VALUE_BYTES))?;
+        return value
+            .iter()
+            .all(|byte| byte.is_ascii_graphic() && *byte != b'\\')
+            .then_some(start..end)
+            .filter(|_| end - start < VALUE_BYTES);
+    }
+    let end = text.end(VALUE, start);
+    let is_query = name.span.start > 0 && matches!(text.bytes[name.span.start - 1], b'?' | b'&');
+    // The signs of a token first: they are most, and can be many.
+    let opaque = text.end(OPAQUE, start);
+    if opaque == end && end - start > BARE_BYTES {
+        // Only padding stands behind them.
+        let end = text.next(b'=', start);
+        let padded = text.skip(end, 2, |byte| byte == b'=');
+        let end = if padded == opaque { padded } else { end.min(opaque) };
+        return (end - start <= VALUE_BYTES).then_some(start..end);
+    }
+    let end = cut(&text.bytes[start..end.min(start + BARE_BYTES + 1)], is_query, sure)?;
+    (end <= BARE_BYTES).then_some(start..start + end)
+}
+
+/// Returns how long a value without quotes is. What looks like another assignment ends it, and so do the signs that only
+/// stand around values; `None` if it is code.
+fn cut(value: &[u8], is_query: bool, sure: Sure) -> Option<usize> {
+    let mut end = value.len();
+    let mut colons = 0;
+    for (at, byte) in value.iter().enumerate() {
+        let rest = &value[at + 1..];
+        let ends = match byte {
+            b'&' if is_query => true,
+            b'<' => rest.starts_with(b"/") || sure < Sure::Password,
+            b':' => {
+                colons += 1;
+                colons > 2
+            }
+            b'=' => {
+                // The padding of base64, or else another name's value.
+                let padding = rest.iter().take_while(|byte| **byte == b'=').count();
+                let is_padding = padding <= 1 && rest.get(padding).is_none_or(|byte| !is_in(*byte, ALNUM));
+                !is_padding && (sure < Sure::Password || value[..at].iter().all(|byte| is_in(*byte, DOTTED)))
+            }
+            b',' | b';' | b'&' | b'|' => {
+                let word =
+                    rest.iter().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED) || **byte == b' ').count();
+                sure < Sure::Password
+                    || (word > 1 && matches!(rest.get(word), Some(b'=' | b':')))
+                    || rest.first() == Some(byte)
+            }
+            b'>' | b'{' | b'}' | b')' | b'[' | b']' => sure < Sure::Password,
+            // What goes on like this is a call: code, not a value.
+            b'(' if reads_as_function(&value[..at]) || sure < Sure::Password => return None,
+            _ => false,
+        };
+        if ends {
+            end = at;
+            break;
+        }
+    }
+    while end > 0
+        && matches!(value[end - 1], b',' | b';' | b')' | b']' | b'}' | b'>')
+        && !is_opened(&value[..end - 1], value[end - 1])
+    {
+        end -= 1;
+    }
+    Some(end)
+}
+
+/// Says whether what stands before a bracket is the name of a function.
+fn reads_as_function(name: &[u8]) -> bool {
+    let is_path = name.iter().all(|byte| is_in(*byte, WORD) || matches!(byte, b'.' | b':' | b'>' | b'-'));
+    value::is_code(name) || (is_path && name.iter().any(|byte| matches!(byte, b'_' | b'.' | b':')))
+}
+
+/// Says whether a closing sign belongs to one in the value.
+fn is_opened(value: &[u8], closing: u8) -> bool {
+    let opening = match closing {
+        b')' => b'(',
+        b']' => b'[',
+        b'}' => b'{',
+        b'>' => b'<',
+        _ => return false,
+    };
+    value.contains(&opening)
+}

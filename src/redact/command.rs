@@ -1,0 +1,123 @@
+//! Secrets on command lines and in small files of settings: `curl -u`, `mysql -p`, SQL, `.netrc`, `.pgpass`.
+
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+
+use super::text::{ALNUM, DOTTED, Text, URL, VALUE, WORD, is_in};
+use super::value::{self, Place, Sure};
+
+/// How far behind the name of a command its option is looked for.
+const COMMAND_BYTES: usize = 160;
+/// The longest password on a command line.
+const MAX_BYTES: usize = 256;
+
+const PLACE: Place = Place { is_quoted: true, is_setting: false, is_line: true, is_listed: false, is_telling: false };
+
+/// Returns the value that begins at `at`, in quotes or up to a space.
+fn word(text: &mut Text<'_>, at: usize) -> Option<Range<usize>> {
+    let quote = text.at(at).filter(|byte| matches!(byte, b'"' | b'\''));
+    let start = at + usize::from(quote.is_some());
+    let end = match quote {
+        Some(quote) => text.next(quote, start),
+        None => text.end(VALUE, start),
+    };
+    (end > start && end - start <= MAX_BYTES).then_some(start..end)
+}
+
+/// Says whether a value on a command line is a password; almost everything there is.
+fn is_password(value: &[u8]) -> bool {
+    value.len() >= 4
+        && !value.iter().any(|byte| byte.is_ascii_whitespace())
+        && !value::is_known_password(b"", value)
+        && !matches!(value[0], b'-' | b'|' | b'<' | b'$' | b'&' | b';')
+}
+
+/// `machine … login … password …` in a line, or `-u user:password`.
+pub fn login(text: &mut Text<'_>, word: Range<usize>) -> Option<Range<usize>> {
+    let is_flag = text.has(word.start, " -u") || text.has(word.start, "--user") || text.has(word.start, "--proxy-user");
+    let start = text.skip(word.end, 2, |byte| matches!(byte, b'"' | b'\'' | b' '));
+    let end = text.end(URL, start);
+    if end - start > 512 {
+        return None;
+    }
+    let mut span = start..end;
+    if is_flag {
+        let colon = text.bytes[span.clone()].iter().position(|byte| *byte == b':')?;
+        let user = &text.bytes[start..start + colon];
+        span.start += colon + 1;
+        if !user.first().is_some_and(|byte| is_in(*byte, ALNUM))
+            || !user.iter().all(|byte| is_in(*byte, DOTTED) || *byte == b'@')
+        {
+            return None;
+        }
+        let password = &text.bytes[span.clone()];
+        return (!value::is_known_password(user, password)
+            && span.len() >= 6
+            && !password.contains(&b':')
+            && !password.contains(&b'('))
+        .then_some(span);
+    }
+    // Only behind a login: the word itself is common.
+    let before = &text.bytes[word.start.saturating_sub(160)..word.start];
+    let login = before.windows(6).rposition(|window| window == b"login ")?;
+    let has_machine = before[..login].windows(8).any(|window| window == b"machine " || window == b"default ");
+    (has_machine && is_password(&text.bytes[span.clone()])).then_some(span)
+}
+
+/// Returns what stands in quotes behind the word: `IDENTIFIED BY '…'`.
+pub fn quoted(text: &mut Text<'_>, name: Range<usize>) -> Option<Range<usize>> {
+    let at = text.skip(name.end, 4, |byte| matches!(byte, b' ' | b'='));
+    if !matches!(text.at(at), Some(b'"' | b'\'')) {
+        return None;
+    }
+    let span = word(text, at)?;
+    let value = &text.bytes[span.clone()];
+    // In double quotes there is also the name of a column.
+    (is_password(value) && (text.at(at) == Some(b'\'') || !value::is_code(value))).then_some(span)
+}
+
+/// Returns the value of an option of the command that the word names.
+pub fn option(text: &mut Text<'_>, command: Range<usize>, flag: &str) -> Option<Range<usize>> {
+    if command.start > 0 && is_in(text.bytes[command.start - 1], WORD) {
+        return None;
+    }
+    let rest = &text.bytes[command.end..text.bytes.len().min(command.end + COMMAND_BYTES)];
+    let rest = &rest[..rest.iter().position(|byte| matches!(byte, b'\n' | b'|' | b';')).unwrap_or(rest.len())];
+    let flag_at = rest.find_iter(flag).find(|at| *at > 0 && rest[at - 1] == b' ')?;
+    let end = command.end + flag_at + flag.len();
+    let at = text.skip(end, 1, |byte| byte == b' ' || byte == b'=');
+    // MySQL's `-p` with a space asks for the password.
+    let is_apart = at > end;
+    if is_apart && text.bytes[command.clone()].starts_with(b"mysql") {
+        return None;
+    }
+    let span = word(text, at)?;
+    let value = &text.bytes[span.clone()];
+    (is_password(value) && !value.contains(&b':')).then_some(span)
+}
+
+/// Returns the word behind the word.
+pub fn argument(text: &mut Text<'_>, name: Range<usize>) -> Option<Range<usize>> {
+    let span = word(text, name.end)?;
+    let value = &text.bytes[span.clone()];
+    (is_password(value)
+        && (value::is_secret(value, Sure::Password, PLACE) || value.iter().all(|byte| is_in(*byte, ALNUM))))
+    .then_some(span)
+}
+
+/// Returns the last field of `host:port:database:user:password`.
+pub fn pgpass(text: &mut Text<'_>, port: Range<usize>) -> Option<Range<usize>> {
+    let host = text.start(DOTTED, port.start);
+    if host == port.start && text.bytes[..port.start].last() != Some(&b'*') {
+        return None;
+    }
+    let is_field = |byte: u8| is_in(byte, DOTTED) || byte == b'*';
+    let database = text.skip(port.end, 64, is_field);
+    let user = text.skip(database + 1, 64, is_field);
+    if database == port.end || text.at(database) != Some(b':') || user == database + 1 || text.at(user) != Some(b':') {
+        return None;
+    }
+    let span = user + 1..text.end(VALUE, user + 1);
+    (span.len() <= MAX_BYTES && is_password(&text.bytes[span.clone()])).then_some(span)
+}

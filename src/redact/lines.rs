@@ -1,0 +1,191 @@
+//! Lines: which of them a key fills, and where in a line of JSON something may be replaced.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+
+use super::key::is_key_line;
+use super::{Finding, MAX_BLOCK_BYTES};
+
+/// The longest margin before the last line of a key.
+const MARGIN_BYTES: usize = 24;
+
+/// The lines behind a key's beginning that belong to it.
+pub struct Block {
+    /// Where they end.
+    pub end: usize,
+    /// Whether the key has ended, or a line follows that is no part of it.
+    pub is_over: bool,
+}
+
+impl Block {
+    /// Returns the lines from `from` on that belong to a key.
+    pub fn after(text: &[u8], from: usize) -> Block {
+        let mut end = from;
+        while end < text.len() && end - from < MAX_BLOCK_BYTES {
+            let line = end..line_end(text, end);
+            let content = &text[line.clone()];
+            // A line of JSON holds whole strings: it is no part of a key, also if it speaks of one's end.
+            if is_json(content) {
+                return Block { end, is_over: true };
+            }
+            if content.find("-----END ").is_some_and(|at| at <= MARGIN_BYTES) {
+                return Block { end: line.end, is_over: true };
+            }
+            if !is_key_line(content) {
+                return Block { end, is_over: true };
+            }
+            end = line.end;
+        }
+        Block { end, is_over: false }
+    }
+}
+
+/// Makes findings disjoint and in order, and keeps JSON what it is: nothing outside its strings, nothing across their
+/// ends, no half of an escape. Each comes with the rank of its rule. Says whether the line is JSON, if there is anything to find.
+pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>, bool) {
+    if findings.is_empty() {
+        return (Vec::new(), false);
+    }
+    findings.sort_by_key(|(rank, finding)| (finding.span.start, *rank));
+    let content = line.len() - usize::from(line.ends_with(b"\n"));
+    let is_json = is_json(line);
+    let mut strings = Strings { line, at: 0, start: 0, end: 0 };
+    let mut settled: Vec<Finding> = Vec::new();
+    let mut put = |rule: &Cow<'static, str>, span: Range<usize>| match settled.last_mut() {
+        Some(last) if span.start < last.span.end => last.span.end = last.span.end.max(span.end),
+        _ if span.is_empty() => {}
+        _ => settled.push(Finding { rule: rule.clone(), span }),
+    };
+    let mut behind = 0;
+    for (_, Finding { rule, mut span }) in findings {
+        span.end = span.end.min(content);
+        if !is_json {
+            put(&rule, char_start(line, span.start)..char_end(line, span.end));
+            continue;
+        }
+        let may_go_on = rule == "private-key";
+        // What has gone already is not looked at again, but for the last place of it: so both become one.
+        let is_overlapping = span.start < behind;
+        if is_overlapping {
+            if span.end <= behind || (behind >= strings.end && !may_go_on) {
+                continue;
+            }
+            span.start = behind;
+        }
+        // A key can fill the strings of a list of lines; all else stays in the one where it begins.
+        while let Some(clipped) = strings.clip(&span) {
+            let start = if is_overlapping && clipped.start == behind { clipped.start - 1 } else { clipped.start };
+            (behind, span.start) = (clipped.end, clipped.end);
+            put(&rule, start..clipped.end);
+            if !may_go_on || span.is_empty() {
+                break;
+            }
+        }
+    }
+    (settled, is_json)
+}
+
+/// Returns where the character begins that `at` is in.
+fn char_start(line: &[u8], at: usize) -> usize {
+    let is_inner = |at: usize| line.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    at - (0..3).take_while(|back| *back < at && is_inner(at - back)).count()
+}
+
+/// Returns where the character ends that the byte before `at` is in.
+fn char_end(line: &[u8], at: usize) -> usize {
+    at + line[at..].iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count()
+}
+
+/// The strings of a line of JSON, walked through once.
+struct Strings<'l> {
+    line: &'l [u8],
+    /// A place within the string where a character or an escape begins.
+    at: usize,
+    /// Where the string begins that was reached last.
+    start: usize,
+    /// Where it ends; 0 before the first.
+    end: usize,
+}
+
+impl Strings<'_> {
+    /// Cuts a span down to the first string it touches, and widens it to whole characters and escapes. `None` if it
+    /// touches none. Spans must come in order.
+    fn clip(&mut self, span: &Range<usize>) -> Option<Range<usize>> {
+        while self.end <= span.start {
+            self.next_string()?;
+        }
+        if self.start >= span.end {
+            return None;
+        }
+        let mut start = self.at.max(self.start);
+        let (from, to) = (span.start.max(self.start), span.end.min(self.end));
+        let mut end = start;
+        while end <= from && end < self.end {
+            start = end;
+            end += self.unit(end);
+        }
+        self.at = start;
+        while end < to {
+            end += self.unit(end);
+        }
+        (from < to).then(|| start..end.min(self.end))
+    }
+
+    fn next_string(&mut self) -> Option<()> {
+        let from = if self.end == 0 { 0 } else { self.end + 1 };
+        let start = from + self.line.get(from..)?.find_byte(b'"')? + 1;
+        let mut end = start;
+        while end < self.line.len() && self.line[end] != b'"' {
+            end += if self.line[end] == b'\\' { 2 } else { 1 };
+        }
+        (self.at, self.start, self.end) = (start, start, end.min(self.line.len()));
+        Some(())
+    }
+
+    /// Returns the length of the character or the escape at `at`; two escapes can be one character.
+    fn unit(&self, at: usize) -> usize {
+        let rest = &self.line[at..self.end];
+        let length = match rest {
+            [b'\\', b'u', b'd' | b'D', b'8'..=b'9' | b'a'..=b'b' | b'A'..=b'B', _, _, b'\\', b'u', ..] => 12,
+            [b'\\', b'u', ..] => 6,
+            [b'\\', _, ..] => 2,
+            [_, inner @ ..] => 1 + inner.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count(),
+            [] => 1,
+        };
+        length.min(rest.len().max(1))
+    }
+}
+
+/// Says whether a line begins as JSON does that holds strings.
+pub fn seems_json(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'))
+}
+
+/// Says whether a line is JSON that holds strings.
+pub fn is_json(line: &[u8]) -> bool {
+    seems_json(line) && serde_json::from_slice::<serde::de::IgnoredAny>(line.trim_ascii()).is_ok()
+}
+
+/// Returns where the line ends that `at` is in.
+pub fn line_end(text: &[u8], at: usize) -> usize {
+    text[at..].find_byte(b'\n').map_or(text.len(), |length| at + length + 1)
+}
+
+/// Copies a line with placeholders in the place of what was found.
+pub fn put_placeholders(line: &[u8], findings: &[Finding], redacted: &mut Vec<u8>) {
+    let mut copied = 0;
+    for finding in findings {
+        redacted.extend_from_slice(&line[copied..finding.span.start]);
+        if finding.rule == "home" {
+            redacted.push(b'~');
+        } else {
+            redacted.extend_from_slice(b"[REDACTED:");
+            redacted.extend_from_slice(finding.rule.as_bytes());
+            redacted.push(b']');
+        }
+        copied = finding.span.end;
+    }
+    redacted.extend_from_slice(&line[copied..]);
+}
