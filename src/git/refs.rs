@@ -327,7 +327,9 @@ impl Repository {
             Some(tip) => PreviousValue::MustExistAndMatch(tip.commit_id.into()),
             None => PreviousValue::MustNotExist,
         };
-        let edit = RefEdit::update(full_name(ref_name)?, commit_id, expected, message);
+        // An entry of a reflog is one line, which gix ends itself.
+        let line = message.lines().next().unwrap_or_default();
+        let edit = RefEdit::update(full_name(ref_name)?, commit_id, expected, line);
         fault_point("commit-written");
         self.gix().edit_references_as(Some(edit), Some(signature)).map_err(|error| {
             let error = fail(error);

@@ -612,3 +612,20 @@ fn a_capture_that_was_overtaken_still_ends_where_it_ended() {
     assert_eq!(scratch.raw(&two, &[]), session.text(), "what was recorded later stays as it was");
     scratch.assert_sound();
 }
+
+#[test]
+fn an_entry_of_a_reflog_is_one_line() {
+    let scratch = Scratch::new();
+    scratch.git(["config", "core.logAllRefUpdates", "always"]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("one");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    for name in ["refs/notes/shiftlog", "refs/shiftlog/sessions"] {
+        let log = fs::read_to_string(scratch.top.join(".git/logs").join(name)).unwrap();
+        let entries = scratch.git(["reflog", "show", name]).ok().lines().count();
+        assert_eq!(log.lines().count(), entries, "{log:?}");
+        assert!(log.lines().all(|line| line.contains("\tshiftlog: ")), "{log:?}");
+    }
+}
