@@ -275,11 +275,14 @@ fn a_read_only_repository_can_be_read_and_breaks_no_hook() {
     }
     let shown = scratch.shiftlog("show", ["--raw", "--full"]);
     let listed = scratch.shiftlog("log", ["--oneline"]);
+    let remapped = scratch.shiftlog("remap", [""; 0]);
     let hook = scratch.run_in(&scratch.top, "sh", [".git/hooks/post-commit"]);
     let event = session.try_hook("Stop", "");
     std::process::Command::new("umount").arg(&git_dir).status().unwrap();
     assert_eq!(shown.ok(), text);
     assert_eq!(listed.ok().lines().count(), 1);
+    assert_eq!(remapped.code, 1, "{remapped:?}");
+    assert!(remapped.stderr.to_lowercase().contains("read-only"), "{remapped:?}");
     assert_eq!((hook.code, hook.stdout.as_str()), (0, ""), "{hook:?}");
     assert_eq!((event.code, event.stdout.as_str()), (0, ""), "{event:?}");
 }
