@@ -92,11 +92,14 @@ impl Repository {
     /// [`Kind::Missing`] if there is no repository, [`Kind::Unsupported`] if it keeps its refs in a reftable, and
     /// [`Kind::Other`] if Git would refuse to use it (`safe.directory`).
     pub fn open(directory: &Path) -> Result<Self> {
-        let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
-        let upwards = gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
-        let inner = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(directory, upwards, trust)
-            .map_err(|error| open_error(directory, error))?;
-        Self::of(inner)
+        let discover = |must_be_ours: bool| {
+            let options = || options().bail_if_untrusted(must_be_ours);
+            let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
+            let upwards = gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
+            gix::ThreadSafeRepository::discover_with_environment_overrides_opts(directory, upwards, trust)
+        };
+        let inner = discover(true).or_else(|error| if is_allowed(directory) { discover(false) } else { Err(error) });
+        Self::of(inner.map_err(|error| open_error(directory, error))?)
     }
 
     /// Opens the repository with this git directory once more, for another thread.
@@ -105,7 +108,11 @@ impl Repository {
     ///
     /// As [`Repository::open`].
     pub fn open_git_dir(git_dir: &Path) -> Result<Self> {
-        let opened = gix::ThreadSafeRepository::open_opts(git_dir, options().open_path_as_is(true));
+        let open = |must_be_ours: bool| {
+            let options = options().open_path_as_is(true).bail_if_untrusted(must_be_ours);
+            gix::ThreadSafeRepository::open_opts(git_dir, options)
+        };
+        let opened = open(true).or_else(|error| if is_allowed(git_dir) { open(false) } else { Err(error) });
         Self::of(opened.map_err(|error| open_error(git_dir, error))?)
     }
 
@@ -280,9 +287,15 @@ impl Repository {
     }
 }
 
+/// Says whether the environment allows to open the repository that `directory` is in, whoever owns it.
+fn is_allowed(directory: &Path) -> bool {
+    let Some(location) = locate(directory) else { return false };
+    let places = location.worktree.into_iter().chain([location.git_dir]);
+    config::is_safe_by_environment(&places.filter_map(|place| place.canonicalize().ok()).collect::<Vec<_>>())
+}
+
 fn options() -> gix::open::Options {
     gix::open::Options::default()
-        .bail_if_untrusted(true)
         .cli_overrides(config::overrides_from_environment())
         // An object of somebody else's can claim any size.
         .config_overrides([format!("gitoxide.objects.allocLimit={MAX_OBJECT_BYTES}")])

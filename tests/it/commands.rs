@@ -416,3 +416,27 @@ fn a_transcript_is_added_by_hand_once() {
     let ran = scratch.shiftlog("add", ["--session=../../etc/passwd"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: Claude Code has no session '../../etc/passwd'\n"));
 }
+
+#[test]
+fn a_repository_of_somebody_else_opens_as_the_environment_allows() {
+    let scratch = recorded();
+    if scratch.run_in(&scratch.top, "chown", ["-R", "12345", "."]).code != 0 {
+        super::support::skip("cannot give a repository to somebody else");
+        return;
+    }
+    let plain = scratch.shiftlog("log", [""; 0]);
+    assert_eq!(plain.code, 128, "{plain:?}");
+    assert!(plain.stderr.contains("dubious ownership"), "{plain:?}");
+    let top = scratch.top.to_str().unwrap();
+    for (value, is_allowed) in [("*", true), (top, true), ("/nowhere", false), ("", false)] {
+        let passed_on = format!("safe.directory={value}");
+        let by_option = scratch.git(["-c", &passed_on, "shiftlog", "log", "--format=%H"]);
+        let mut command = scratch.command("git-shiftlog-log", &scratch.top);
+        command.args(["--format=%H"]).env("GIT_CONFIG_COUNT", "1");
+        command.env("GIT_CONFIG_KEY_0", "safe.directory").env("GIT_CONFIG_VALUE_0", value);
+        let by_count = feed(&mut command, b"");
+        for ran in [by_option, by_count] {
+            assert_eq!((ran.code == 0, !ran.stdout.is_empty()), (is_allowed, is_allowed), "{value}: {ran:?}");
+        }
+    }
+}
