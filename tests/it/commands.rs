@@ -440,3 +440,16 @@ fn a_repository_of_somebody_else_opens_as_the_environment_allows() {
         }
     }
 }
+
+#[test]
+fn a_number_alone_is_a_count_as_in_git_log() {
+    let scratch = recorded();
+    let all = scratch.shiftlog("log", ["--format=%H"]).ok();
+    assert!(all.lines().count() > 1, "there is more than one");
+    let first: String = all.lines().take(1).map(|line| format!("{line}\n")).collect();
+    assert_eq!(scratch.shiftlog("log", ["-1", "--format=%H"]).ok(), first);
+    assert_eq!(scratch.shiftlog("log", ["-n5", "-1", "--format=%H"]).ok(), first, "the last one wins");
+    assert_eq!(scratch.shiftlog("log", ["-99", "--format=%H"]).ok(), all);
+    assert_eq!(scratch.shiftlog("log", ["-1x"]).code, 129);
+    assert_eq!(scratch.shiftlog("log", ["--", "-1"]).ok(), "", "behind the dashes it is a path");
+}
