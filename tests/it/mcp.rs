@@ -813,3 +813,16 @@ fn the_lists_and_the_instructions_are_those_of_the_golden_file() {
     let text = serde_json::to_string_pretty(&golden).unwrap() + "\n";
     snapbox::assert_data_eq!(text, snapbox::file!["../data/mcp-lists.json"].raw());
 }
+
+#[test]
+fn the_first_message_may_have_a_byte_order_mark() {
+    let scratch = Scratch::new();
+    for before in ["", "\n", "\r\n \n"] {
+        let mut client = Client::start(&scratch, &scratch.top, &[]);
+        let answer = client.ask(&format!("\u{feff}{before}{}", initialize("2025-11-25")));
+        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{before:?}: {answer}");
+        let mut client = Client::start(&scratch, &scratch.top, &[]);
+        let answer = client.ask(&format!("{before}\u{feff}{}", initialize("2025-11-25")));
+        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{before:?}: {answer}");
+    }
+}
