@@ -33,7 +33,7 @@ pub use self::locate::{Location, locate};
 pub use self::names::Names;
 pub use self::refs::{Branch, Merged, Tip, backoff, fault_point, has_fault, is_ref_name};
 pub use self::remote::{Asking, Fetch, Push};
-pub use self::walk::{Met, Order, Range, Step};
+pub use self::walk::{Met, Order, Paths, Range, Step};
 pub use self::worktrees::Worktree;
 
 use crate::error::{Error, Kind, Result};

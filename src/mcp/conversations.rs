@@ -10,7 +10,7 @@ use super::tools::Answer;
 use super::{Context, Refusal};
 use crate::error::{Error, Kind};
 use crate::git::date::Time;
-use crate::git::{ObjectId, Range, Repository};
+use crate::git::{ObjectId, Paths, Range, Repository};
 use crate::outside;
 use crate::pretty::{self, Depth, ToolOutput};
 use crate::record::{Conversation, Listed, Query, Reader, redaction};
@@ -347,18 +347,14 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
         Some(text) => repo.parse_date(text).map(Some).map_err(|_| format!("invalid arguments: {name} is not a date")),
         None => Ok(None),
     };
-    let candidates = match string(arguments, "path") {
-        Some(path) => {
-            // As it stands, without pathspec magic, from the top.
-            let spec = std::ffi::OsString::from(format!(":(top,literal){path}"));
-            let top = repo.worktree().unwrap_or_else(|| repo.git_dir()).to_owned();
-            Some(repo.walk_paths(&range, &[spec], &top).map_err(|error| refusal(&error))?)
-        }
-        None => None,
-    };
+    let paths = string(arguments, "path").map(|path| {
+        // As it stands, without pathspec magic, from the top.
+        let specs = vec![std::ffi::OsString::from(format!(":(top,literal){path}"))];
+        Paths { specs, directory: repo.worktree().unwrap_or_else(|| repo.git_dir()).to_owned() }
+    });
     let wanted = Query {
         range,
-        candidates,
+        paths,
         since: date_of("since")?,
         until: date_of("until")?,
         agent: string(arguments, "agent").map(str::to_owned),

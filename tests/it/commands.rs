@@ -453,3 +453,18 @@ fn a_number_alone_is_a_count_as_in_git_log() {
     assert_eq!(scratch.shiftlog("log", ["-1x"]).code, 129);
     assert_eq!(scratch.shiftlog("log", ["--", "-1"]).ok(), "", "behind the dashes it is a path");
 }
+
+#[test]
+fn a_path_is_looked_for_only_as_far_as_is_wanted() {
+    let scratch = recorded();
+    let all = scratch.shiftlog("log", ["--format=%H", "--", "."]).ok();
+    assert!(all.lines().count() > 1, "there is more than one");
+    assert_eq!(scratch.shiftlog("log", ["-1", "--format=%H", "--", "."]).ok(), format!("{}\n", &all[..40]));
+    let second: Vec<&str> = all.lines().skip(1).take(1).collect();
+    let listed = scratch.shiftlog("log", ["-1", "--skip=1", "--format=%H", "--", "."]).ok();
+    assert_eq!(listed.lines().collect::<Vec<_>>(), second);
+    assert_eq!(scratch.shiftlog("log", ["-50", "--format=%H", "--", "."]).ok(), all);
+    let ran = scratch.shiftlog("log", ["-1", "--", ":(nonsense)x"]);
+    assert_eq!(ran.code, 128, "{ran:?}");
+    assert!(ran.stderr.starts_with("fatal: cannot run 'git -C': "), "{ran:?}");
+}
