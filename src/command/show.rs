@@ -143,9 +143,13 @@ fn print(
             Some(Amount::Short) | None => ToolOutput::Short,
         },
     };
+    let is_screen = screen.is_screen;
     screen.write(|out, style| {
         if options.raw {
-            return conversations.iter().try_for_each(|conversation| out.write_all(&raw(conversation, options.full)));
+            // Bytes on their way into a file stay as they are; a terminal would act on some of them.
+            return conversations.iter().map(|conversation| raw(conversation, options.full)).try_for_each(|raw| {
+                if is_screen { outside::write_text(out, &raw) } else { out.write_all(&raw) }
+            });
         }
         if options.json {
             let end = options.printing.end();

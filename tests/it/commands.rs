@@ -468,3 +468,19 @@ fn a_path_is_looked_for_only_as_far_as_is_wanted() {
     assert_eq!(ran.code, 128, "{ran:?}");
     assert!(ran.stderr.starts_with("fatal: cannot run 'git -C': "), "{ran:?}");
 }
+
+#[test]
+fn a_screen_gets_no_escapes_of_a_transcript_and_a_pipe_gets_all() {
+    let mut scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.append("{\"type\":\"user\",\"text\":\"\u{1b}[2J\u{202e}x\"}\n".as_bytes());
+    session.prompt("something");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    let text = session.text();
+    assert_eq!(scratch.raw("HEAD", &[]), text, "a pipe gets the bytes");
+    // What a pager shows ends on a screen too; Git says so in this variable.
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
+    let shown = scratch.shiftlog("show", ["--raw"]).ok();
+    assert_eq!(shown, text.replace(['\u{1b}', '\u{202e}'], ""));
+}
