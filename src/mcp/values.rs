@@ -33,15 +33,37 @@ impl Server {
             return Some(directory.clone());
         }
         let here = self.directory.clone().or_else(|| std::env::current_dir().ok())?;
-        let top = locate(&here).and_then(|location| location.worktree).unwrap_or(here);
-        Some(top.join(INDEX_DIRECTORY)).filter(|directory| directory.is_dir())
+        index_below(&self.top(here))
     }
+
+    /// Returns the top of the working tree that a directory is in.
+    fn top(&self, here: PathBuf) -> PathBuf {
+        locate(&here).and_then(|location| location.worktree).unwrap_or(here)
+    }
+
+    /// Says why there is no index.
+    fn no_index(&self) -> Refusal {
+        let here = self.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+        let top = self.top(here);
+        let is_link = |path: &str| top.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        match [".memo", INDEX_DIRECTORY].into_iter().find(|path| is_link(path)) {
+            Some(path) => format!("{path} is a symbolic link, which is not followed"),
+            None => "there is no project index here (.memo/index)".to_owned(),
+        }
+    }
+}
+
+/// Returns the index below a directory. The project's authors decide what is there: a symbolic link could lead to any file
+/// of whoever reads it.
+fn index_below(top: &Path) -> Option<PathBuf> {
+    let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let index = top.join(INDEX_DIRECTORY);
+    (index.parent().is_some_and(is_directory) && is_directory(&index)).then_some(index)
 }
 
 /// Finds the index that a directory is, or holds.
 pub(super) fn find_index(directory: &Path) -> Option<PathBuf> {
-    let below = directory.join(INDEX_DIRECTORY);
-    if below.is_dir() {
+    if let Some(below) = index_below(directory) {
         return Some(below);
     }
     let has_file = |root: &&str| directory.join(format!("{root}.json")).symlink_metadata().is_ok();
@@ -84,7 +106,7 @@ fn with_value<T>(
 
 /// Reads a file of the index: opened once, a regular file, not through a symbolic link.
 fn index_file(context: &Context<'_>, root: &str, name: &str) -> Result<String, Refusal> {
-    let directory = context.server.index().ok_or("there is no project index here (.memo/index)")?;
+    let directory = context.server.index().ok_or_else(|| context.server.no_index())?;
     let path = directory.join(format!("{root}.json"));
     let mut options = std::fs::OpenOptions::new();
     options.read(true);
