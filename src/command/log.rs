@@ -94,12 +94,20 @@ pub fn run() -> ExitCode {
         let end = options.printing.end().encode_utf8(&mut end).as_bytes();
         let mut is_first = true;
         let mut names = repo.names();
+        let mut outcome = Outcome::Done;
         reader.each(&query, |listed| {
+            for problem in &listed.problems {
+                cli::warning(problem);
+                outcome = Outcome::No;
+            }
+            if listed.summaries.is_empty() {
+                return Ok(ControlFlow::Continue(()));
+            }
             print(&mut names, &mut screen, &voice, &listed, end, std::mem::replace(&mut is_first, false))?;
             Ok(ControlFlow::Continue(()))
         })?;
         screen.out.finish()?;
-        Ok(Outcome::Done)
+        Ok(outcome)
     })
 }
 

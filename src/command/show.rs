@@ -1,6 +1,7 @@
 //! `git shiftlog show`: the conversation of a commit.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -8,10 +9,10 @@ use clap::Parser;
 use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Repository, date};
+use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Depth, ToolOutput};
-use crate::record::{Conversation, Reader};
+use crate::record::{Conversation, Note, Reader, Words};
 
 /// Show the conversation of a commit
 #[derive(Debug, Parser)]
@@ -71,33 +72,75 @@ pub fn run() -> ExitCode {
             options.revisions.push("HEAD".into());
         }
         let dates = options.printing.dates(&repo, date::Format::default())?;
+        let mut shown =
+            Shown { repo: &repo, options: &options, dates, screen: None, has_problems: false, lacks_words: false };
         let mut outcome = Outcome::Done;
-        let mut lacks_words = false;
-        let mut screen = None;
         for revision in &options.revisions {
-            let conversations = match find(&reader, revision, options.session.as_deref(), options.full) {
-                Ok(found) => found,
+            match shown.commit(&reader, revision) {
+                Ok(()) => {}
                 Err(error) if error.kind() == Kind::Missing => {
                     cli::error(&error);
                     outcome = Outcome::No;
-                    continue;
                 }
                 Err(error) => return Err(error),
-            };
-            // The pager starts with the first thing to show, so that an error alone does not flash by in it.
-            let screen = screen.get_or_insert_with(|| options.printing.screen(&repo, dates.clone()));
-            print(&repo, screen, &options, revision, &conversations)?;
-            if conversations.iter().any(|conversation| !conversation.problems.is_empty()) {
-                outcome = Outcome::No;
             }
-            lacks_words |= conversations.iter().any(|each| each.bytes.is_empty() && !each.problems.is_empty());
         }
+        let Shown { screen, has_problems, lacks_words, .. } = shown;
         screen.map_or(Ok(()), |screen| screen.out.finish())?;
         if lacks_words && !repo.remotes().is_empty() {
             cli::hint(Some(&repo), "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
-        Ok(outcome)
+        Ok(if has_problems { Outcome::No } else { outcome })
     })
+}
+
+/// What is shown, and how.
+struct Shown<'a> {
+    repo: &'a Repository,
+    options: &'a Options,
+    dates: date::Format,
+    /// Started with the first thing to show, so that an error alone does not flash by in a pager.
+    screen: Option<Screen>,
+    has_problems: bool,
+    lacks_words: bool,
+}
+
+impl Shown<'_> {
+    /// Shows the conversations of a commit one after the other: only one is in memory.
+    fn commit(&mut self, reader: &Reader<'_>, revision: &str) -> Result<()> {
+        let (commit_id, note) = note_of(reader, revision)?;
+        for problem in note.problems() {
+            cli::warning(problem);
+            self.has_problems = true;
+        }
+        let commit = self.repo.commit(commit_id)?;
+        let words = if self.options.raw { Words::All } else { Words::Shown };
+        let mut has_shown = false;
+        let session = self.options.session.as_deref();
+        reader.each_conversation(&note, session, self.options.full, words, |conversation| {
+            self.has_problems |= !conversation.problems.is_empty();
+            self.lacks_words |= conversation.bytes.is_empty() && !conversation.problems.is_empty();
+            let (printing, repo, dates) = (&self.options.printing, self.repo, &self.dates);
+            let screen = self.screen.get_or_insert_with(|| printing.screen(repo, dates.clone()));
+            print(screen, self.options, &commit, conversation, !has_shown)?;
+            has_shown = true;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if has_shown { Ok(()) } else { Err(nothing(revision)) }
+    }
+}
+
+fn nothing(revision: &str) -> Error {
+    Error::new(Kind::Missing, format!("no conversation recorded for {revision}"))
+}
+
+/// Finds the note of a commit.
+fn note_of(reader: &Reader<'_>, revision: &str) -> Result<(ObjectId, Note)> {
+    let commit_id = reader.repo().resolve(revision).map_err(|error| match error.kind() {
+        Kind::Missing => Error::other(error.to_string()),
+        _ => error,
+    })?;
+    Ok((commit_id, reader.note(commit_id)?.ok_or_else(|| nothing(revision))?))
 }
 
 /// Finds the conversations of a commit.
@@ -111,28 +154,21 @@ pub(super) fn find(
     session: Option<&str>,
     is_full: bool,
 ) -> Result<Vec<Conversation>> {
-    let commit_id = reader.repo().resolve(revision).map_err(|error| match error.kind() {
-        Kind::Missing => Error::other(error.to_string()),
-        _ => error,
-    })?;
-    let nothing = || Error::new(Kind::Missing, format!("no conversation recorded for {revision}"));
-    let note = reader.note(commit_id)?.ok_or_else(nothing)?;
+    let (_, note) = note_of(reader, revision)?;
     let conversations = reader.conversations(&note, session, is_full)?;
-    if conversations.is_empty() { Err(nothing()) } else { Ok(conversations) }
+    if conversations.is_empty() { Err(nothing(revision)) } else { Ok(conversations) }
 }
 
+/// Prints a conversation; the first of a commit comes with the commit.
 fn print(
-    repo: &Repository,
     screen: &mut Screen,
     options: &Options,
-    revision: &str,
-    conversations: &[Conversation],
+    commit: &Commit,
+    conversation: Conversation,
+    is_first: bool,
 ) -> Result<()> {
-    let commit = repo.commit(repo.resolve(revision)?)?;
     if options.raw || options.json {
-        for problem in conversations.iter().flat_map(|conversation| &conversation.problems) {
-            cli::warning(problem);
-        }
+        conversation.problems.iter().for_each(|problem| cli::warning(problem));
     }
     let depth = Depth {
         has_thinking: !options.no_thinking,
@@ -146,21 +182,21 @@ fn print(
     let is_screen = screen.is_screen;
     screen.write(|out, style| {
         if options.raw {
+            let raw = raw(&conversation, options.full);
             // Bytes on their way into a file stay as they are; a terminal would act on some of them.
-            return conversations.iter().map(|conversation| raw(conversation, options.full)).try_for_each(|raw| {
-                if is_screen { outside::write_text(out, &raw) } else { out.write_all(&raw) }
-            });
+            return if is_screen { outside::write_text(out, &raw) } else { out.write_all(&raw) };
         }
         if options.json {
-            let end = options.printing.end();
-            let objects = conversations.iter().map(|conversation| pretty::conversation_object(&commit, conversation));
-            return objects.into_iter().try_for_each(|object| write!(out, "{}{end}", outside::json(&object)));
+            return pretty::write_conversation_object(out, commit, conversation)
+                .and_then(|()| write!(out, "{}", options.printing.end()));
         }
         if options.format == Some(Layout::Markdown) {
-            return conversations.iter().try_for_each(|each| pretty::write_document(out, &commit, each, depth));
+            return pretty::write_document(out, commit, &conversation, depth);
         }
-        pretty::write_commit(out, &commit, style)?;
-        conversations.iter().try_for_each(|conversation| pretty::write_conversation(out, conversation, depth, style))
+        if is_first {
+            pretty::write_commit(out, commit, style)?;
+        }
+        pretty::write_conversation(out, &conversation, depth, style)
     })
 }
 

@@ -6,12 +6,16 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::Style;
 
+/// Longer text gets no colours.
+const MAX_STYLED_BYTES: usize = 1 << 20;
+
 /// How often text is looked at once more after a link in it was undone.
 const MAX_ROUNDS: usize = 4;
 
 /// Returns Markdown with colours around code, headings and strong words. Without colours it is returned unchanged.
 pub fn styled(source: &str, style: &Style) -> String {
-    if style.reset.is_empty() {
+    // To read that much as Markdown would take many times its size.
+    if style.reset.is_empty() || source.len() > MAX_STYLED_BYTES {
         return source.to_owned();
     }
     let mut spans: Vec<(std::ops::Range<usize>, &str)> = Vec::new();

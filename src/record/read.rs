@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use super::tombstone::Tombstones;
-use super::{Note, Unit};
+use super::{Note, Unit, bounds};
 use crate::agent;
 use crate::archive::{Archive, Contents, Piece};
 use crate::error::{Error, Kind, Result};
@@ -26,6 +27,18 @@ const MAX_UNPUSHED: usize = 64;
 
 /// The most records of one note that are compared with each other.
 const MAX_SETTLED: usize = 64;
+
+/// The problem of a conversation that is not read because of those before it.
+const TOO_MUCH: &str = "it is left out: the note names more words than are stored; '--session=<id>' reads it alone";
+
+/// How much of a large conversation is read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Words {
+    /// All bytes, for those who need them as they are. Messages are bounded in any case.
+    All,
+    /// What is shown.
+    Shown,
+}
 
 /// Reads the notes of a repository.
 pub struct Reader<'r> {
@@ -112,8 +125,16 @@ impl<'r> Reader<'r> {
     pub fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
         let mut merged: Option<Note> = None;
         for name in &self.refs {
-            let Some(bytes) = notes::get(self.repo, name, commit_id)? else { continue };
-            let mut note = self.mended(Note::parse(&bytes), name, commit_id);
+            let note = match notes::get(self.repo, name, commit_id) {
+                Ok(None) => continue,
+                Ok(Some(bytes)) => Note::read(&bytes),
+                // What others have put there takes nothing away from what is elsewhere.
+                Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) && self.refs.len() > 1 => {
+                    Note::unreadable(format!("the note under '{name}' cannot be read: {error}"))
+                }
+                Err(error) => return Err(error),
+            };
+            let mut note = self.mended(note, name, commit_id);
             self.purged.apply(self.repo, &mut note);
             merged.get_or_insert_default().merge(&note);
         }
@@ -141,21 +162,20 @@ impl<'r> Reader<'r> {
         Ok(noted)
     }
 
-    /// Returns the notes made of these blobs, each merged from its own; for listing, so nothing is mended.
+    /// Returns the note made of these blobs; for listing, so nothing is mended.
     ///
     /// # Errors
     ///
     /// If a blob cannot be read.
-    pub fn notes_of_blobs(&self, blob_ids: &[&[ObjectId]]) -> Result<Vec<Note>> {
-        let blobs = notes::read_many(self.repo, &blob_ids.concat())?;
-        let mut blobs = blobs.iter();
-        Ok(blob_ids.iter().map(|ids| self.note_of(blobs.by_ref().take(ids.len()))).collect())
+    pub fn note_of_blobs(&self, blob_ids: &[ObjectId]) -> Result<Note> {
+        let blobs = blob_ids.iter().map(|blob_id| notes::read(self.repo, *blob_id)).collect::<Result<Vec<_>>>()?;
+        Ok(self.note_of(blobs.iter().map(Vec::as_slice)))
     }
 
     /// Returns the note that is merged from these blobs.
     pub(super) fn note_of<'b>(&self, blobs: impl Iterator<Item = &'b [u8]>) -> Note {
         let mut notes = blobs.map(|bytes| {
-            let mut note = Note::parse(bytes);
+            let mut note = Note::read(bytes);
             self.purged.apply(self.repo, &mut note);
             note
         });
@@ -172,7 +192,7 @@ impl<'r> Reader<'r> {
         }
         let mut mended = Note::default();
         for bytes in notes::earlier_contents(self.repo, notes_ref, commit_id).unwrap_or_default() {
-            let earlier = Note::parse(&bytes);
+            let earlier = Note::read(&bytes);
             if !earlier.is_damaged() {
                 mended.merge(&earlier);
             }
@@ -185,39 +205,52 @@ impl<'r> Reader<'r> {
     }
 
     /// Drops records whose stretch lies within another's of the same session, which only the archive can tell.
-    fn settled(&self, note: Note) -> Note {
-        let records: Vec<_> = note.records().cloned().collect();
-        let mut settled = Note::default();
-        let is_within = |index: usize| {
-            let inner = &records[index];
+    fn settled(&self, mut note: Note) -> Note {
+        let records: Vec<_> = note.records().collect();
+        // A note that holds more is none that we made.
+        if !(2..=MAX_SETTLED).contains(&records.len()) {
+            return note;
+        }
+        let mut parents = HashMap::new();
+        let mut is_within = |index: usize| {
+            let inner = records[index];
             records.iter().enumerate().any(|(other, outer)| {
                 other != index
                     && outer.key() == inner.key()
                     && outer.bytes >= inner.bytes
-                    && self.contains(outer, inner)
+                    && self.contains(outer, inner, &mut parents)
             })
         };
-        // A note that holds more is none that we made; each pair costs a walk.
-        if !(2..=MAX_SETTLED).contains(&records.len()) {
-            return note;
-        }
-        let within: Vec<bool> = (0..records.len()).map(is_within).collect();
-        let mut is_within = within.iter();
-        for unit in note.units() {
-            let is_dropped = matches!(unit, Unit::Record(_)) && is_within.next() == Some(&true);
-            if !is_dropped {
-                settled.add_unit(unit.clone());
-            }
-        }
-        settled
+        let within: Vec<bool> = (0..records.len()).map(&mut is_within).collect();
+        let mut is_within = within.into_iter();
+        note.retain(|unit| !(matches!(unit, Unit::Record(_)) && is_within.next() == Some(true)));
+        note
     }
 
-    fn contains(&self, outer: &super::Record, inner: &super::Record) -> bool {
+    /// Says whether the stretch of `inner` lies within that of `outer`. `parents` keeps which segment each follows: the
+    /// records of a session are on one chain, and each link costs a read.
+    fn contains(
+        &self,
+        outer: &super::Record,
+        inner: &super::Record,
+        parents: &mut HashMap<ObjectId, Option<ObjectId>>,
+    ) -> bool {
         let parse = |hex: &str| self.repo.parse_id(hex);
-        let Some(through) = parse(&outer.through) else { return false };
         let stop = outer.since.as_deref().and_then(parse);
-        let (links, _) = Archive::new(self.repo).chain(through, stop);
-        let is_on_it = |hex: &str| parse(hex).is_some_and(|id| links.iter().any(|link| link.segment_id == id));
+        let mut chain = HashSet::new();
+        let mut next = parse(&outer.through);
+        while let Some(segment_id) = next.filter(|id| chain.insert(*id)) {
+            let is_last =
+                Some(segment_id) == stop || (parents.len() >= bounds::MAX_LINKS && !parents.contains_key(&segment_id));
+            if is_last {
+                break;
+            }
+            next = *parents.entry(segment_id).or_insert_with(|| {
+                let header = Archive::new(self.repo).header(segment_id).ok();
+                header.and_then(|header| header.parent.as_deref().and_then(parse))
+            });
+        }
+        let is_on_it = |hex: &str| parse(hex).is_some_and(|id| chain.contains(&id));
         let begins_inside = match &inner.since {
             Some(since) => is_on_it(since),
             None => outer.since.is_none(),
@@ -229,12 +262,7 @@ impl<'r> Reader<'r> {
 
     /// Returns what the records of a note say, sub-agents behind their sessions.
     pub fn summaries(note: &Note) -> Vec<Summary> {
-        Self::into_summaries(note.clone())
-    }
-
-    /// Does the same with a note that is needed no more.
-    pub(super) fn into_summaries(note: Note) -> Vec<Summary> {
-        let summaries = note.into_units().into_iter().filter_map(|unit| Some((Summary::of(unit)?, ()))).collect();
+        let summaries = note.units().iter().filter_map(|unit| Some((Summary::of(unit)?, ()))).collect();
         Self::in_order(summaries).into_iter().map(|(summary, ())| summary).collect()
     }
 
@@ -262,58 +290,117 @@ impl<'r> Reader<'r> {
     ///
     /// [`Kind::Missing`] if no session, or more than one, goes by that name.
     pub fn conversations(&self, note: &Note, session: Option<&str>, is_full: bool) -> Result<Vec<Conversation>> {
-        let wanted = match session {
-            Some(name) => Some(pick(&Self::summaries(note), name)?),
-            None => None,
-        };
         let mut found: Vec<Conversation> = Vec::new();
-        let mut seen = HashSet::new();
-        let units = note.units().iter().filter_map(|unit| Some((Summary::of(unit.clone())?, unit))).collect();
-        for (summary, unit) in Self::in_order(units) {
-            let is_new = seen.insert(summary.key.clone());
-            if wanted.as_ref().is_none_or(|key| *key == summary.key) && (is_new || !is_full) {
-                found.push(self.conversation(summary, unit, is_full));
-            }
-        }
+        self.each_conversation(note, session, is_full, Words::All, |conversation| {
+            found.push(conversation);
+            Ok(ControlFlow::Continue(()))
+        })?;
         Ok(found)
     }
 
+    /// Visits the conversations of a note one by one, until `visit` breaks off: only one is in memory then.
+    ///
+    /// What a note can make us read is bounded: all its conversations together, and with [`Words::Shown`] each of them.
+    /// What is left out is a problem of the conversation.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::conversations`], and what `visit` returns.
+    pub fn each_conversation(
+        &self,
+        note: &Note,
+        session: Option<&str>,
+        is_full: bool,
+        words: Words,
+        mut visit: impl FnMut(Conversation) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let units: Vec<_> = note.units().iter().filter_map(|unit| Some((Summary::of(unit)?, unit))).collect();
+        let units = Self::in_order(units);
+        let wanted = match session {
+            Some(name) => Some(pick(units.iter().map(|(summary, _)| &summary.key), name)?),
+            None => None,
+        };
+        let mut seen = HashSet::new();
+        let mut budget = bounds::Budget::default();
+        for (summary, unit) in units {
+            let is_new = seen.insert(summary.key.clone());
+            if wanted.as_ref().is_none_or(|key| *key == summary.key)
+                && (is_new || !is_full)
+                && visit(self.conversation(summary, unit, is_full, words, &mut budget))?.is_break()
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the conversation of one unit of a note.
-    fn conversation(&self, summary: Summary, unit: &Unit, is_full: bool) -> Conversation {
-        let (bytes, problems) = match unit {
+    fn conversation(
+        &self,
+        summary: Summary,
+        unit: &Unit,
+        is_full: bool,
+        words: Words,
+        budget: &mut bounds::Budget,
+    ) -> Conversation {
+        let mut stored_bytes = 0;
+        let (mut bytes, mut problems) = match unit {
+            _ if budget.is_spent() => (Vec::new(), vec![TOO_MUCH.to_owned()]),
             Unit::Record(record) => {
-                let archive = Archive::new(self.repo);
-                let parse = |hex: &str| self.repo.parse_id(hex);
-                let contents = match parse(&record.through) {
-                    Some(through) if is_full => archive.transcript(through),
-                    Some(through) => archive.increment(record.since.as_deref().and_then(parse), through),
-                    None => {
-                        Contents { pieces: Vec::new(), problems: vec![format!("'{}' is no object id", record.through)] }
-                    }
-                };
-                let missing: u64 = contents
-                    .pieces
-                    .iter()
-                    .map(|piece| match piece {
-                        Piece::Gap(bytes) => *bytes,
-                        Piece::Bytes(_) => 0,
-                    })
-                    .fold(0, u64::saturating_add);
+                let contents = self.contents(record, is_full);
+                stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
+                budget.spend(&contents);
+                let missing = contents.pieces.iter().map(|piece| match piece {
+                    Piece::Gap(bytes) => *bytes,
+                    Piece::Bytes(_) => 0,
+                });
+                let missing = missing.fold(0, u64::saturating_add);
                 let mut problems = contents.problems.clone();
                 if missing > 0 {
                     problems.push(format!("{missing} bytes of the transcript are missing"));
                 }
-                (contents.bytes(), problems)
+                (contents.into_bytes(), problems)
             }
             Unit::Earlier(earlier, _) => match earlier.transcript() {
-                Ok((bytes, problem)) => (bytes, problem.into_iter().collect()),
+                Ok((bytes, problem)) => {
+                    stored_bytes = earlier.packed_bytes() as u64;
+                    budget.spend_bytes(bytes.len() as u64, stored_bytes);
+                    (bytes, problem.into_iter().collect())
+                }
                 Err(error) => (Vec::new(), vec![error.to_string()]),
             },
             Unit::Foreign(_) => (Vec::new(), Vec::new()),
         };
+        let readable = bounds::readable(&bytes, stored_bytes);
+        if readable < bytes.len() {
+            problems.push(format!(
+                "only the first {readable} of {} bytes are shown: it is too large for what is stored of it; 'git \
+                 shiftlog show --raw' prints all of it",
+                bytes.len()
+            ));
+            if words == Words::Shown {
+                bytes.truncate(readable);
+                bytes.shrink_to_fit();
+            }
+        }
         // A transcript of an agent that this version does not know is still shown raw.
-        let messages = agent::find(&summary.key.agent).map_or_else(Vec::new, |agent| agent.parse(&bytes));
+        let agent = agent::find(&summary.key.agent);
+        let messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes[..readable]));
         Conversation { summary, bytes, messages, problems }
+    }
+
+    /// Reads the words of a record.
+    fn contents(&self, record: &super::Record, is_full: bool) -> Contents {
+        let parse = |hex: &str| self.repo.parse_id(hex);
+        let archive = Archive::new(self.repo);
+        match parse(&record.through) {
+            Some(through) if is_full => archive.transcript(through),
+            Some(through) => archive.increment(record.since.as_deref().and_then(parse), through),
+            None => {
+                let problems = vec![format!("'{}' is no object id", record.through)];
+                Contents { problems, ..Contents::default() }
+            }
+        }
     }
 }
 
@@ -342,12 +429,11 @@ fn is_merged(repo: &Repository, name: &str) -> bool {
 }
 
 /// Finds the session that a user calls `name`.
-fn pick(summaries: &[Summary], name: &str) -> Result<SessionKey> {
-    if let Some(exact) = summaries.iter().find(|summary| summary.key.id == name) {
-        return Ok(exact.key.clone());
+fn pick<'k>(keys: impl Iterator<Item = &'k SessionKey> + Clone, name: &str) -> Result<SessionKey> {
+    if let Some(exact) = keys.clone().find(|key| key.id == name) {
+        return Ok(exact.clone());
     }
-    let mut keys: Vec<&SessionKey> =
-        summaries.iter().map(|summary| &summary.key).filter(|key| key.id.starts_with(name)).collect();
+    let mut keys: Vec<&SessionKey> = keys.filter(|key| key.id.starts_with(name)).collect();
     keys.dedup();
     match keys.as_slice() {
         [key] => Ok((*key).clone()),
@@ -358,14 +444,14 @@ fn pick(summaries: &[Summary], name: &str) -> Result<SessionKey> {
 
 impl Summary {
     /// Returns what a unit says; `None` for a line that is no record.
-    fn of(unit: Unit) -> Option<Summary> {
+    fn of(unit: &Unit) -> Option<Summary> {
         match unit {
             Unit::Record(record) => Some(Summary {
-                key: SessionKey::new(record.agent, record.session),
-                model: record.model,
-                time: record.time,
-                prompt: record.prompt,
-                summary: record.summary,
+                key: record.key(),
+                model: record.model.clone(),
+                time: record.time.clone(),
+                prompt: record.prompt.clone(),
+                summary: record.summary.clone(),
                 turns: record.turns,
                 messages: record.messages,
                 tokens: record.tokens,
@@ -375,8 +461,8 @@ impl Summary {
                 turns: earlier.turns(),
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),
-                model: earlier.model,
-                time: earlier.timestamp,
+                model: earlier.model.clone(),
+                time: earlier.timestamp.clone(),
                 prompt: None,
                 summary: None,
             }),

@@ -41,7 +41,7 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
     let mut noted = Vec::new();
     for commit_id in commit_ids {
         let note = notes::get_at(repo, tip.tree_id, *commit_id)?.unwrap_or_default();
-        let note = Note::parse(&note);
+        let note = Note::read(&note);
         if note.records().next().is_some() {
             noted.push((*commit_id, note));
         }
@@ -51,10 +51,11 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
     let signatures = repo.signatures(&written_by.into_iter().collect::<Vec<_>>())?;
     let unsigned = || Signature { state: State::None, signer: String::new(), key: String::new() };
     let mut verified = Vec::new();
+    let mut transcripts = HashMap::new();
     for (commit_id, note) in &noted {
         let tree = repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
         for record in note.records() {
-            let (problem, is_elsewhere) = problem(repo, record);
+            let (problem, is_elsewhere) = problem(repo, record, &mut transcripts);
             // Where several wrote the same, the worst of them counts: any of them may have made it up.
             let signed = writers.get(commit_id).into_iter().flatten().map(|id| (*id, signatures.get(id).cloned()));
             let signed = signed.map(|(id, signature)| (id, signature.unwrap_or_else(unsigned)));
@@ -76,8 +77,13 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
     Ok(verified)
 }
 
-/// Returns what is wrong with a record's words, and whether they are not here at all.
-fn problem(repo: &Repository, record: &Record) -> (Option<String>, bool) {
+/// Returns what is wrong with a record's words, and whether they are not here at all. `transcripts` keeps what is wrong
+/// with each transcript by its last segment, which many records can name.
+fn problem(
+    repo: &Repository,
+    record: &Record,
+    transcripts: &mut HashMap<ObjectId, Option<String>>,
+) -> (Option<String>, bool) {
     let Some(through) = repo.parse_id(&record.through) else {
         return (Some(format!("'{}' is no object id", record.through)), false);
     };
@@ -85,9 +91,9 @@ fn problem(repo: &Repository, record: &Record) -> (Option<String>, bool) {
         return (None, true);
     }
     let archive = Archive::new(repo);
-    let contents = archive.transcript(through);
-    if let Some(problem) = contents.problems.into_iter().next() {
-        return (Some(problem), false);
+    let read = || archive.transcript(through).problems.into_iter().next();
+    if let Some(problem) = transcripts.entry(through).or_insert_with(read) {
+        return (Some(problem.clone()), false);
     }
     let is_it = archive
         .header(through)

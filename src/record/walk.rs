@@ -9,8 +9,8 @@ use std::sync::mpsc;
 
 use bstr::ByteSlice as _;
 
-use super::{Reader, Summary};
-use crate::error::{Error, Result};
+use super::{Note, Reader, Summary};
+use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, Met, ObjectId, Paths, Pieces, Range, Repository};
 use crate::notes;
 
@@ -44,8 +44,10 @@ pub struct Query {
 pub struct Listed {
     /// The commit.
     pub commit: Commit,
-    /// Its records; never empty.
+    /// Its records; empty only if there is a problem with its note.
     pub summaries: Vec<Summary>,
+    /// What of its note could not be read.
+    pub problems: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -136,18 +138,18 @@ impl Reader<'_> {
             Some(known) => Box::new(known.iter().map(|id| Ok(Met { commit_id: *id, data: None }))),
             None => self.steps(query)?,
         };
-        let mut lister = Lister { reader: self, query, skipped: 0, listed: 0 };
+        let mut lister = Lister { reader: self, query, skipped: 0, listed: 0, mended: 0 };
         let first = FIRST_WINDOW.min(query.max_count.map_or(FIRST_WINDOW, |max| max + query.skip));
         let mut windows = Windows { commits, noted, left: noted.len() };
         let is_over = |lister: &Lister<'_, '_>, is_over| Ok((lister.skipped + lister.listed, is_over));
         // A short list comes at once.
-        let window = windows.next(first)?.read(self.repo())?;
+        let window = windows.next(first)?.read(self.repo());
         if lister.list(&window, visit)?.is_break() {
             return is_over(&lister, true);
         }
         if windows.left <= WINDOW || query.paths.is_some() || known.is_some() {
             while windows.left > 0 {
-                let window = windows.next(WINDOW)?.read(self.repo())?;
+                let window = windows.next(WINDOW)?.read(self.repo());
                 if window.is_empty() {
                     break;
                 }
@@ -170,7 +172,7 @@ impl Reader<'_> {
             let repo = reader_of_many(git_dir)?;
             for window in receiver {
                 waiting.fetch_sub(1, Ordering::Relaxed);
-                if lister.list(&window?.read(&repo)?, visit)?.is_break() {
+                if lister.list(&window?.read(&repo), visit)?.is_break() {
                     return is_over(&lister, true);
                 }
             }
@@ -189,6 +191,8 @@ const FIRST_WINDOW: usize = 64;
 const WINDOW: usize = 512;
 /// How many windows are read ahead.
 const WINDOWS_AHEAD: usize = 3;
+/// How many damaged notes one listing puts together again.
+const MAX_MENDED: usize = 16;
 
 /// Noted commits at the beginning of a walk.
 #[derive(Default)]
@@ -213,12 +217,12 @@ struct Window<'a> {
 
 impl Window<'_> {
     /// Reads the notes, unless they are read.
-    fn read(mut self, repo: &Repository) -> Result<Self> {
+    fn read(mut self, repo: &Repository) -> Self {
         if self.blobs.is_none() {
             let blob_ids: Vec<ObjectId> = self.commits.iter().flat_map(|(_, blob_ids)| *blob_ids).copied().collect();
-            self.blobs = Some(notes::read_many(repo, &blob_ids)?);
+            self.blobs = Some(notes::read_many(repo, &blob_ids));
         }
-        Ok(self)
+        self
     }
 
     fn is_empty(&self) -> bool {
@@ -287,7 +291,7 @@ fn read_ahead<'a>(
             if window.is_empty() {
                 return Ok(());
             }
-            let window = if waiting.load(Ordering::Relaxed) > 0 { window.read(&repo)? } else { window };
+            let window = if waiting.load(Ordering::Relaxed) > 0 { window.read(&repo) } else { window };
             // If nobody listens any more, nobody wants more.
             if send(Ok(window)).is_err() {
                 return Ok(());
@@ -304,6 +308,8 @@ struct Lister<'a, 'r> {
     query: &'a Query,
     skipped: usize,
     listed: usize,
+    /// How many damaged notes were looked for in the history of their refs.
+    mended: usize,
 }
 
 impl Lister<'_, '_> {
@@ -315,14 +321,25 @@ impl Lister<'_, '_> {
     ) -> Result<ControlFlow<()>> {
         let mut blobs = window.blobs.iter().flat_map(Pieces::iter);
         for ((commit_id, blob_ids), data) in window.commits.iter().zip(window.data.iter()) {
-            let note = self.reader.note_of(blobs.by_ref().take(blob_ids.len()));
-            let summaries = Reader::into_summaries(note);
-            if !summaries.iter().any(|summary| self.query.fits_summary(summary)) {
+            let (note, problems) = self.note(*commit_id, blob_ids, blobs.by_ref().take(blob_ids.len()))?;
+            let summaries = Reader::summaries(&note);
+            drop(note);
+            let fits = summaries.iter().any(|summary| self.query.fits_summary(summary));
+            if !fits && problems.is_empty() {
                 continue;
             }
             let repo = self.reader.repo();
-            let commit = if data.is_empty() { repo.commit(*commit_id) } else { repo.commit_of(*commit_id, data) }?;
+            let commit = match data.filter(|data| !data.is_empty()) {
+                Some(data) => repo.commit_of(*commit_id, data),
+                None => repo.commit(*commit_id),
+            }?;
             if !self.query.fits(&commit) {
+                continue;
+            }
+            if !fits {
+                if visit(Listed { commit, summaries: Vec::new(), problems })?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
                 continue;
             }
             if self.skipped < self.query.skip {
@@ -331,11 +348,49 @@ impl Lister<'_, '_> {
             }
             self.listed += 1;
             let is_last = self.query.max_count.is_some_and(|max| self.listed >= max);
-            if visit(Listed { commit, summaries })?.is_break() || is_last {
+            if visit(Listed { commit, summaries, problems })?.is_break() || is_last {
                 return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Returns a note, and what of it could not be read. Blobs that were left out are read now, one by one; a damaged note
+    /// that says nothing else is put together again.
+    fn note<'b>(
+        &mut self,
+        commit_id: ObjectId,
+        blob_ids: &[ObjectId],
+        blobs: impl Iterator<Item = Option<&'b [u8]>>,
+    ) -> Result<(Note, Vec<String>)> {
+        let mut problems = Vec::new();
+        let mut read = Vec::new();
+        for (blob_id, blob) in blob_ids.iter().zip(blobs) {
+            read.push(match blob {
+                Some(bytes) => Cow::Borrowed(bytes),
+                None => match notes::read(self.reader.repo(), *blob_id) {
+                    Ok(bytes) => Cow::Owned(bytes),
+                    Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) => {
+                        problems.push(format!("the note of {commit_id} cannot be read: {error}"));
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                },
+            });
+        }
+        let mut note = self.reader.note_of(read.iter().map(AsRef::as_ref));
+        drop(read);
+        if note.is_damaged() && !note.has_conversation() {
+            self.mended += 1;
+            // Each costs a walk through the history of its ref.
+            if self.mended > MAX_MENDED {
+                problems.push(format!("the note of {commit_id} is damaged; 'git shiftlog show' may put it together"));
+            } else if let Some(mended) = self.reader.note(commit_id)? {
+                note = mended;
+            }
+        }
+        problems.extend(note.problems().iter().map(|problem| format!("{problem} (commit {commit_id})")));
+        Ok((note, problems))
     }
 }
 

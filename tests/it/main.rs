@@ -4,6 +4,7 @@
 
 mod agents;
 mod commands;
+mod corpus;
 mod documents;
 mod earlier;
 mod fixtures;

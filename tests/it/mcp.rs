@@ -815,19 +815,6 @@ fn the_lists_and_the_instructions_are_those_of_the_golden_file() {
 }
 
 #[test]
-fn the_first_message_may_have_a_byte_order_mark() {
-    let scratch = Scratch::new();
-    for before in ["", "\n", "\r\n \n"] {
-        let mut client = Client::start(&scratch, &scratch.top, &[]);
-        let answer = client.ask(&format!("\u{feff}{before}{}", initialize("2025-11-25")));
-        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{before:?}: {answer}");
-        let mut client = Client::start(&scratch, &scratch.top, &[]);
-        let answer = client.ask(&format!("{before}\u{feff}{}", initialize("2025-11-25")));
-        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{before:?}: {answer}");
-    }
-}
-
-#[test]
 fn an_index_is_not_reached_through_a_link() {
     let (scratch, ..) = recorded();
     let elsewhere = scratch.root().join("elsewhere");
@@ -852,4 +839,17 @@ fn an_index_is_not_reached_through_a_link() {
     }
     let top = scratch.top.to_str().unwrap();
     assert_eq!(scratch.shiftlog("mcp", ["--index", top]).code, 128, "nor is it by name");
+}
+
+#[test]
+fn the_first_message_may_have_a_byte_order_mark() {
+    let scratch = Scratch::new();
+    for before in ["", "\n", "\r\n \n"] {
+        let mut client = Client::start(&scratch, &scratch.top, &[]);
+        let answer = client.ask(&format!("\u{feff}{before}{}", initialize("2025-11-25")));
+        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{before:?}: {answer}");
+        let mut client = Client::start(&scratch, &scratch.top, &[]);
+        let answer = client.ask(&format!("{before}\u{feff}{}", initialize("2025-11-25")));
+        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{before:?}: {answer}");
+    }
 }
