@@ -87,6 +87,21 @@ pub fn text(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)).collect()
 }
 
+/// Writes bytes for a terminal, as [`text`] has them, piece by piece: there can be many.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_text(out: &mut dyn std::io::Write, bytes: &[u8]) -> std::io::Result<()> {
+    bytes.split_inclusive(|byte| *byte == b'\n').try_for_each(|line| {
+        // Most lines of a transcript have nothing else.
+        match line.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+            true => out.write_all(line),
+            false => out.write_all(text(&String::from_utf8_lossy(line)).as_bytes()),
+        }
+    })
+}
+
 /// Returns a JSON value as text, with escapes for what a terminal would act on: it reads back as the same value.
 pub fn json(value: &serde_json::Value) -> String {
     json_text(value.to_string())

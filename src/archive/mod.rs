@@ -22,9 +22,11 @@ use crate::transcript::SessionKey;
 pub const REF: &str = "refs/shiftlog/sessions";
 
 /// The most bytes a stored segment file may have.
-pub const MAX_FILE_BYTES: u64 = 1 << 30;
+pub const MAX_FILE_BYTES: u64 = 128 << 20;
 /// The longest chain of segments that is followed.
 const MAX_CHAIN: usize = 20_000;
+/// The most stored bytes that are read to follow a chain.
+const MAX_CHAIN_BYTES: u64 = 512 << 20;
 
 /// A segment with its id.
 #[derive(Clone, Debug)]
@@ -51,6 +53,10 @@ pub struct Contents {
     pub pieces: Vec<Piece>,
     /// What is wrong with it: missing segments, or a digest that differs.
     pub problems: Vec<String>,
+    /// The segments that were unpacked, each with the size of its file.
+    pub sources: Vec<(ObjectId, u64)>,
+    /// How many segments were looked at.
+    pub links: usize,
 }
 
 impl Contents {
@@ -63,6 +69,28 @@ impl Contents {
             }
         }
         bytes
+    }
+
+    /// Does the same and gives up the pieces one by one, so that a transcript is not in memory twice.
+    pub fn into_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for piece in self.pieces {
+            match piece {
+                Piece::Bytes(piece) if bytes.is_empty() => bytes = piece,
+                Piece::Bytes(piece) => bytes.extend_from_slice(&piece),
+                Piece::Gap(_) => {}
+            }
+        }
+        bytes
+    }
+
+    /// Returns how many bytes were unpacked.
+    pub fn unpacked_bytes(&self) -> u64 {
+        let lengths = self.pieces.iter().map(|piece| match piece {
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::Gap(_) => 0,
+        });
+        lengths.sum()
     }
 }
 
@@ -109,20 +137,31 @@ impl<'r> Archive<'r> {
     /// The chain ends at the first segment, at `stop` (which is included), or where a segment is missing or damaged;
     /// in the last case the error is returned beside what could be read. A loop counts as damage.
     pub fn chain(&self, through: ObjectId, stop: Option<ObjectId>) -> (Vec<Link>, Option<Error>) {
+        self.chain_until(through, |link| Some(link.segment_id) == stop)
+    }
+
+    /// Returns the chain of segments that ends at `through`, newest first, to the first one that `is_last` says.
+    fn chain_until(&self, through: ObjectId, mut is_last: impl FnMut(&Link) -> bool) -> (Vec<Link>, Option<Error>) {
         let mut links: Vec<Link> = Vec::new();
         let mut seen = std::collections::HashSet::new();
         let mut next = Some(through);
+        let mut stored_bytes = 0;
         while let Some(segment_id) = next {
             if !seen.insert(segment_id) || links.len() >= MAX_CHAIN {
                 return (links, Some(Error::new(Kind::Corrupt, "the chain of segments has no end")));
             }
-            let header = match self.header(segment_id) {
+            if stored_bytes > MAX_CHAIN_BYTES {
+                return (links, Some(Error::new(Kind::Corrupt, "the chain of segments is too large to be read")));
+            }
+            let file = self.repo.read_blob(segment_id, MAX_FILE_BYTES);
+            stored_bytes += file.as_ref().map_or(0, |file| file.len() as u64);
+            let header = match file.and_then(|file| segment::split(&file).map(|(header, _)| header)) {
                 Ok(header) => header,
                 Err(error) => return (links, Some(error)),
             };
             next = header.parent.as_deref().and_then(|hex| self.repo.parse_id(hex));
             links.push(Link { segment_id, header });
-            if Some(segment_id) == stop {
+            if links.last().is_some_and(&mut is_last) {
                 break;
             }
         }
@@ -134,7 +173,8 @@ impl<'r> Archive<'r> {
     /// Costs one read and one decompression per segment. What is missing shows as a gap and as a problem; so does a
     /// digest that differs.
     pub fn transcript(&self, through: ObjectId) -> Contents {
-        let (links, error) = self.chain(through, None);
+        // What a segment does not keep of its parent is not looked for.
+        let (links, error) = self.chain_until(through, |link| link.header.keep == 0);
         let mut contents = self.assemble(&links, 0, error);
         let is_whole = !contents.pieces.iter().any(|piece| matches!(piece, Piece::Gap(_)));
         if let Some(last) = links.first().filter(|_| is_whole) {
@@ -191,6 +231,7 @@ impl<'r> Archive<'r> {
         let mut limit = u64::MAX;
         let mut reversed = Vec::new();
         let (mut stored, mut unpacked) = (0, 0);
+        contents.links = links.len();
         for link in links {
             let (from, to) = (link.header.keep.max(start), link.header.total_bytes().min(limit));
             if limit != u64::MAX && link.header.total_bytes() < limit {
@@ -201,8 +242,10 @@ impl<'r> Archive<'r> {
                 reversed.push(Piece::Gap(to - from));
             } else if from < to {
                 let file = self.repo.read_blob(link.segment_id, MAX_FILE_BYTES);
-                stored += file.as_ref().map_or(0, |file| file.len() as u64);
-                unpacked += link.header.bytes;
+                let file_bytes = file.as_ref().map_or(0, |file| file.len() as u64);
+                stored += file_bytes;
+                unpacked = link.header.bytes.saturating_add(unpacked);
+                contents.sources.push((link.segment_id, file_bytes));
                 // Each can be within bounds, and all of them a bomb.
                 let is_too_much = unpacked > segment::unpacked_limit(stored);
                 let read = file.and_then(|file| match is_too_much {
@@ -210,9 +253,10 @@ impl<'r> Archive<'r> {
                     false => segment::decode(&file),
                 });
                 match read {
-                    Ok((header, body)) => {
-                        let slice = body.get((from - header.keep) as usize..(to - header.keep) as usize);
-                        reversed.push(Piece::Bytes(slice.unwrap_or_default().to_vec()));
+                    Ok((header, mut body)) => {
+                        body.truncate((to - header.keep) as usize);
+                        body.drain(..((from - header.keep) as usize).min(body.len()));
+                        reversed.push(Piece::Bytes(body));
                     }
                     Err(problem) => {
                         contents.problems.push(format!("segment {} cannot be read: {problem}", link.segment_id));

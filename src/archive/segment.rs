@@ -10,12 +10,12 @@ use crate::error::{Error, Kind, Result};
 
 /// The magic number of a skippable frame, variant 0; RFC 8878, section 3.1.2.
 const SKIPPABLE_MAGIC: u32 = 0x184D_2A50;
-/// The longest header that is read. Ours are about 400 bytes.
-const MAX_HEADER_BYTES: usize = 64 * 1024;
+/// The longest header that is read. Ours are about 400 bytes, and a chain has many.
+const MAX_HEADER_BYTES: usize = 4096;
 /// More new text than this becomes several segments.
 pub const TARGET_BYTES: usize = 8 * 1024 * 1024;
 /// The most bytes one segment may unpack to: a single line can be larger than the target.
-const MAX_BODY_BYTES: u64 = 1 << 30;
+const MAX_BODY_BYTES: u64 = 128 << 20;
 /// What may be unpacked in any case: one line that is repeated a thousand times shrinks to almost nothing.
 const SMALL_BYTES: u64 = 64 << 20;
 /// Beyond it, how many times as much may come out as is stored. Transcripts shrink to a fifth or an eighth.
@@ -112,7 +112,7 @@ pub fn split(file: &[u8]) -> Result<(Header, &[u8])> {
 
 /// Returns the header and the bytes of a segment file.
 ///
-/// Never unpacks more than the header says, nor more than a gibibyte, nor out of all proportion to what is stored.
+/// Never unpacks more than the header says, nor more than 128 MiB, nor out of all proportion to what is stored.
 ///
 /// # Errors
 ///

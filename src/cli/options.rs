@@ -13,7 +13,7 @@ use crate::git::Repository;
 /// Parses the arguments of a program, or prints what is wrong and returns the exit code.
 pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: Vec<OsString>) -> Result<O, ExitCode> {
     let command = prepared(command);
-    let args = take_back(&command, args);
+    let args = take_back(&command, with_counts(&command, args));
     let mut shown = command.clone();
     let error = match command.try_get_matches_from(args).and_then(|matches| O::from_arg_matches(&matches)) {
         Ok(options) => return Ok(options),
@@ -66,6 +66,23 @@ fn problem(error: &clap::Error) -> String {
 /// Says whether `--help` is among the options.
 pub(super) fn wants_page(args: &[OsString]) -> bool {
     args.iter().skip(1).take_while(|arg| *arg != "--" && *arg != "--end-of-options").any(|arg| arg == "--help")
+}
+
+/// Turns `-<number>` into `--max-count=<number>` where there is such an option, as in `git log -3`.
+fn with_counts(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
+    if command.get_arguments().all(|arg| arg.get_long() != Some("max-count")) {
+        return args;
+    }
+    let mut is_over = false;
+    let turned = args.into_iter().map(|arg| {
+        is_over |= arg == "--" || arg == "--end-of-options";
+        let digits = arg.to_str().and_then(|text| text.strip_prefix('-'));
+        match digits.filter(|digits| !is_over && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())) {
+            Some(digits) => format!("--max-count={digits}").into(),
+            None => arg,
+        }
+    });
+    turned.collect()
 }
 
 /// Applies `--no-<option>`: it removes what was said before by `--<option>`, and the other way round.

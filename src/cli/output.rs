@@ -15,6 +15,8 @@ pub struct Screen {
     pub out: Output,
     /// The colours and the date format.
     pub style: Style,
+    /// Whether a person sees it: at a terminal, or through a pager.
+    pub is_screen: bool,
 }
 
 /// A buffered writer to stdout or to a pager.
@@ -41,7 +43,7 @@ impl Screen {
         let is_screen = is_terminal || std::env::var_os("GIT_PAGER_IN_USE").is_some();
         let is_colored = color.decide(repo, is_screen);
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
-        Screen { style: Style { top, ..color::style(repo, is_colored, date) }, out }
+        Screen { style: Style { top, ..color::style(repo, is_colored, date) }, out, is_screen }
     }
 
     /// Writes with a printer.

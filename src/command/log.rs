@@ -9,7 +9,7 @@ use clap::Parser;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::date;
-use crate::git::{Names, Range, Repository};
+use crate::git::{Names, Paths, Range, Repository};
 use crate::outside;
 use crate::pretty::{self, Format};
 use crate::record::{Listed, Query};
@@ -97,12 +97,20 @@ pub fn run() -> ExitCode {
         let end = options.printing.end().encode_utf8(&mut end).as_bytes();
         let mut is_first = true;
         let mut names = repo.names();
+        let mut outcome = Outcome::Done;
         reader.each(&query, |listed| {
+            for problem in &listed.problems {
+                cli::warning(problem);
+                outcome = Outcome::No;
+            }
+            if listed.summaries.is_empty() {
+                return Ok(ControlFlow::Continue(()));
+            }
             print(&mut names, &mut screen, &voice, &listed, end, std::mem::replace(&mut is_first, false))?;
             Ok(ControlFlow::Continue(()))
         })?;
         screen.out.finish()?;
-        Ok(Outcome::Done)
+        Ok(outcome)
     })
 }
 
@@ -144,12 +152,12 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
             None => {}
         }
     }
-    let candidates = match words.paths.as_slice() {
-        [] => None,
-        paths => {
-            let here = std::env::current_dir()
+    let paths = match words.paths.is_empty() {
+        true => None,
+        false => {
+            let directory = std::env::current_dir()
                 .map_err(|error| Error::other("cannot read the current directory").because(error))?;
-            Some(repo.walk_paths(&range, paths, &here)?)
+            Some(Paths { specs: words.paths, directory })
         }
     };
     let pattern = |text: &Option<String>| match text {
@@ -164,7 +172,7 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
     let time = |text: &Option<String>| text.as_deref().map(|text| repo.parse_date(text)).transpose();
     Ok(Query {
         range,
-        candidates,
+        paths,
         since: time(&options.since)?,
         until: time(&options.until)?,
         author: pattern(&options.author)?,

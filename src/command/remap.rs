@@ -7,7 +7,7 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::cli::{self, Outcome};
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
 use crate::record::HOOK_TIMEOUT_SECS;
 use crate::record::remap::{Carried, Remapped, Scope, remap};
@@ -45,7 +45,14 @@ pub fn run() -> ExitCode {
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.
         let deadline = Instant::now() + Duration::from_secs(24 * 60 * 60);
-        let remapped = remap(&repo, &notes_ref, &scope, options.dry_run, deadline)?;
+        let remapped = match remap(&repo, &notes_ref, &scope, options.dry_run, deadline) {
+            // Nothing is lost: the next one that can write finds the same.
+            Err(error) if error.kind() == Kind::Storage => {
+                cli::error(&error);
+                return Ok(Outcome::No);
+            }
+            remapped => remapped?,
+        };
         report(&repo, &options, &remapped)?;
         Ok(if remapped.ambiguous.is_empty() { Outcome::Done } else { Outcome::No })
     })

@@ -12,7 +12,7 @@ use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Result};
 use crate::git::{Range, Repository, date};
 use crate::outside;
-use crate::record::{Query, redaction};
+use crate::record::{Query, Words, redaction};
 use crate::redact::{Finding, RULES, Redactor, expand};
 
 /// Look for secrets in conversations
@@ -102,18 +102,20 @@ impl Scanner<'_> {
         let mut names = repo.names();
         reader.each(&Query { range, ..Query::default() }, |listed| {
             let commit_id = listed.commit.commit_id;
+            listed.problems.iter().for_each(|problem| cli::warning(problem));
             let Some(note) = reader.note(commit_id)? else { return Ok(ControlFlow::Continue(())) };
             let short = names.shorten(commit_id);
             for (_, finding) in self.redactor.scan(&note.to_bytes()) {
                 self.print(&[("commit", commit_id.to_string())], &format!("{short} note"), 1, &finding)?;
             }
-            for conversation in reader.conversations(&note, None, false)? {
+            reader.each_conversation(&note, None, false, Words::All, |conversation| {
                 let key = conversation.summary.key.to_string();
                 for (line, finding) in self.redactor.scan(&conversation.bytes) {
                     let fields = [("commit", commit_id.to_string()), ("session", key.clone())];
                     self.print(&fields, &format!("{short} {key}"), line, &finding)?;
                 }
-            }
+                Ok(ControlFlow::Continue(()))
+            })?;
             Ok(ControlFlow::Continue(()))
         })
     }

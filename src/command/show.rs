@@ -1,6 +1,7 @@
 //! `git shiftlog show`: the conversation of a commit.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -8,11 +9,11 @@ use clap::Parser;
 use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Repository, date};
+use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Depth, ToolOutput};
 use crate::record::verify::verify;
-use crate::record::{Conversation, Reader};
+use crate::record::{Conversation, Note, Reader, Words};
 
 /// Show the conversation of a commit
 #[derive(Debug, Parser)]
@@ -75,35 +76,30 @@ pub fn run() -> ExitCode {
             options.revisions.push("HEAD".into());
         }
         let dates = options.printing.dates(&repo, date::Format::default())?;
+        let mut shown = Shown {
+            repo: &repo,
+            options: &options,
+            dates,
+            screen: None,
+            has_problems: false,
+            lacks_words: false,
+            is_hidden: false,
+        };
         let mut outcome = Outcome::Done;
-        let mut lacks_words = false;
-        let mut is_hidden = false;
-        let mut screen = None;
         for revision in &options.revisions {
             if !options.printing.has_own_ref() {
                 super::elsewhere::look_at(&reader, revision);
             }
-            let conversations = match find(&reader, revision, options.session.as_deref(), options.full) {
-                Ok(found) => found,
+            match shown.commit(&reader, revision) {
+                Ok(()) => {}
                 Err(error) if error.kind() == Kind::Missing => {
                     cli::error(&error);
                     outcome = Outcome::No;
-                    continue;
                 }
                 Err(error) => return Err(error),
-            };
-            // The pager starts with the first thing to show, so that an error alone does not flash by in it.
-            let screen = screen.get_or_insert_with(|| options.printing.screen(&repo, dates.clone()));
-            print(&repo, screen, &options, revision, &conversations)?;
-            // What others have removed is said in its place; the rest is as it should be.
-            let is_flawed = |each: &Conversation| !each.problems.is_empty() && !each.summary.is_removed;
-            if conversations.iter().any(is_flawed) || conversations.iter().all(|each| each.summary.is_removed) {
-                outcome = Outcome::No;
             }
-            let lacks = |each: &Conversation| each.bytes.is_empty() && !each.problems.is_empty();
-            lacks_words |= conversations.iter().any(|each| lacks(each) && !each.summary.is_removed);
-            is_hidden |= conversations.iter().any(|each| each.summary.is_removed);
         }
+        let Shown { screen, has_problems, lacks_words, is_hidden, .. } = shown;
         screen.map_or(Ok(()), |screen| screen.out.finish())?;
         if lacks_words && !repo.remotes().is_empty() {
             cli::hint(Some(&repo), "'git shiftlog sync pull --all' fetches transcripts that others share");
@@ -111,8 +107,65 @@ pub fn run() -> ExitCode {
         if is_hidden {
             cli::hint(Some(&repo), "'git shiftlog purge --received --dry-run' lists what others have removed");
         }
-        Ok(outcome)
+        Ok(if has_problems { Outcome::No } else { outcome })
     })
+}
+
+/// What is shown, and how.
+struct Shown<'a> {
+    repo: &'a Repository,
+    options: &'a Options,
+    dates: date::Format,
+    /// Started with the first thing to show, so that an error alone does not flash by in a pager.
+    screen: Option<Screen>,
+    has_problems: bool,
+    lacks_words: bool,
+    /// Whether others have removed something.
+    is_hidden: bool,
+}
+
+impl Shown<'_> {
+    /// Shows the conversations of a commit one after the other: only one is in memory.
+    fn commit(&mut self, reader: &Reader<'_>, revision: &str) -> Result<()> {
+        let (commit_id, note) = note_of(reader, revision)?;
+        for problem in note.problems() {
+            cli::warning(problem);
+            self.has_problems = true;
+        }
+        let commit = self.repo.commit(commit_id)?;
+        let words = if self.options.raw { Words::All } else { Words::Shown };
+        let (mut has_shown, mut has_words) = (false, false);
+        let session = self.options.session.as_deref();
+        reader.each_conversation(&note, session, self.options.full, words, |conversation| {
+            // What others have removed is said in its place; the rest is as it should be.
+            let is_removed = conversation.summary.is_removed;
+            let is_flawed = !is_removed && !conversation.problems.is_empty();
+            self.is_hidden |= is_removed;
+            self.has_problems |= is_flawed;
+            self.lacks_words |= is_flawed && conversation.bytes.is_empty();
+            has_words |= !is_removed;
+            let (printing, repo, dates) = (&self.options.printing, self.repo, &self.dates);
+            let screen = self.screen.get_or_insert_with(|| printing.screen(repo, dates.clone()));
+            print(repo, screen, self.options, &commit, conversation, !has_shown)?;
+            has_shown = true;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        self.has_problems |= !has_words;
+        if has_shown { Ok(()) } else { Err(nothing(revision)) }
+    }
+}
+
+fn nothing(revision: &str) -> Error {
+    Error::new(Kind::Missing, format!("no conversation recorded for {revision}"))
+}
+
+/// Finds the note of a commit.
+fn note_of(reader: &Reader<'_>, revision: &str) -> Result<(ObjectId, Note)> {
+    let commit_id = reader.repo().resolve(revision).map_err(|error| match error.kind() {
+        Kind::Missing => Error::other(error.to_string()),
+        _ => error,
+    })?;
+    Ok((commit_id, reader.note(commit_id)?.ok_or_else(|| nothing(revision))?))
 }
 
 /// Finds the conversations of a commit.
@@ -126,32 +179,28 @@ pub(super) fn find(
     session: Option<&str>,
     is_full: bool,
 ) -> Result<Vec<Conversation>> {
-    let commit_id = reader.repo().resolve(revision).map_err(|error| match error.kind() {
-        Kind::Missing => Error::other(error.to_string()),
-        _ => error,
-    })?;
-    let nothing = || Error::new(Kind::Missing, format!("no conversation recorded for {revision}"));
-    let note = reader.note(commit_id)?.ok_or_else(nothing)?;
+    let (_, note) = note_of(reader, revision)?;
     let conversations = reader.conversations(&note, session, is_full)?;
-    if conversations.is_empty() { Err(nothing()) } else { Ok(conversations) }
+    if conversations.is_empty() { Err(nothing(revision)) } else { Ok(conversations) }
 }
 
+/// Prints a conversation; the first of a commit comes with the commit.
 fn print(
     repo: &Repository,
     screen: &mut Screen,
     options: &Options,
-    revision: &str,
-    conversations: &[Conversation],
+    commit: &Commit,
+    conversation: Conversation,
+    is_first: bool,
 ) -> Result<()> {
-    let commit = repo.commit(repo.resolve(revision)?)?;
     if options.raw || options.json {
-        for problem in conversations.iter().flat_map(|conversation| &conversation.problems) {
-            cli::warning(problem);
-        }
+        conversation.problems.iter().for_each(|problem| cli::warning(problem));
     }
     let verified = match options.show_signature {
-        true => verify(repo, &cli::full_notes_ref(repo, options.printing.notes_ref()), &[commit.commit_id])?,
-        false => Vec::new(),
+        true if is_first => {
+            verify(repo, &cli::full_notes_ref(repo, options.printing.notes_ref()), &[commit.commit_id])?
+        }
+        _ => Vec::new(),
     };
     let depth = Depth {
         has_thinking: !options.no_thinking,
@@ -162,24 +211,28 @@ fn print(
             Some(Amount::Short) | None => ToolOutput::Short,
         },
     };
+    let is_screen = screen.is_screen;
     screen.write(|out, style| {
         if options.raw {
-            return conversations.iter().try_for_each(|conversation| out.write_all(&raw(conversation, options.full)));
+            let raw = raw(&conversation, options.full);
+            // Bytes on their way into a file stay as they are; a terminal would act on some of them.
+            return if is_screen { outside::write_text(out, &raw) } else { out.write_all(&raw) };
         }
         if options.json {
-            let end = options.printing.end();
-            let objects = conversations.iter().map(|conversation| pretty::conversation_object(&commit, conversation));
-            return objects.into_iter().try_for_each(|object| write!(out, "{}{end}", outside::json(&object)));
+            return pretty::write_conversation_object(out, commit, conversation)
+                .and_then(|()| write!(out, "{}", options.printing.end()));
         }
         if options.format == Some(Layout::Markdown) {
-            return conversations.iter().try_for_each(|each| pretty::write_document(out, &commit, each, depth));
+            return pretty::write_document(out, commit, &conversation, depth);
         }
-        pretty::write_commit(out, &commit, style)?;
-        for each in &verified {
-            let line = format!("{}: {}", each.key, super::verify::provenance(each));
-            writeln!(out, "{}", style.paint(&style.strong, &outside::line(&line)))?;
+        if is_first {
+            pretty::write_commit(out, commit, style)?;
+            for each in &verified {
+                let line = format!("{}: {}", each.key, super::verify::provenance(each));
+                writeln!(out, "{}", style.paint(&style.strong, &outside::line(&line)))?;
+            }
         }
-        conversations.iter().try_for_each(|conversation| pretty::write_conversation(out, conversation, depth, style))
+        pretty::write_conversation(out, &conversation, depth, style)
     })
 }
 

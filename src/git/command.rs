@@ -1,8 +1,9 @@
 //! Running `git` itself, for what should stay Git's business.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -78,13 +79,8 @@ impl Git {
         self
     }
 
-    /// Runs the command and returns its stdout.
-    ///
-    /// # Errors
-    ///
-    /// If `git` cannot be run or exits with anything but 0; the reason is the line of its stderr that says it.
-    pub fn capture(self) -> Result<Output> {
-        let name = self.name;
+    /// Prepares the process.
+    fn command(&self) -> Command {
         let mut command = Command::new("git");
         command.args(&self.args).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
@@ -93,13 +89,37 @@ impl Git {
             // No terminal, and no window that pops up from a program nobody sees.
             command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS_REQUIRE", "never");
         }
-        command.envs(self.environment);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+
+    /// Starts the command and returns the lines of its stdout as they come. Whoever wants no more of them drops them: the
+    /// command ends then. Its input and its deadline are not used.
+    ///
+    /// # Errors
+    ///
+    /// If `git` cannot be run; the last line is an error if it exits with anything but 0.
+    pub fn lines(self) -> Result<Lines> {
+        let failed = |error: std::io::Error| Error::other(format!("cannot run 'git {}'", self.name)).because(error);
+        let mut child = self.command().stdin(Stdio::null()).spawn().map_err(failed)?;
+        let stdout = child.stdout.take().map(BufReader::new);
+        Ok(Lines { name: self.name, child, stdout })
+    }
+
+    /// Runs the command and returns its stdout.
+    ///
+    /// # Errors
+    ///
+    /// If `git` cannot be run or exits with anything but 0; the reason is the line of its stderr that says it.
+    pub fn capture(self) -> Result<Output> {
+        let mut command = self.command();
+        let name = self.name;
         #[cfg(unix)]
         if self.deadline.is_some() {
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        }
-        if let Some(directory) = &self.directory {
-            command.current_dir(directory);
         }
         let failed = |error| Error::other(format!("cannot run 'git {name}'")).because(error);
         let mut child = command.spawn().map_err(|error: std::io::Error| failed(error.to_string()))?;
@@ -123,6 +143,50 @@ impl Git {
             return Ok(output.stdout.into());
         }
         Err(failed(reason(&output.stderr)))
+    }
+}
+
+/// The lines of a command's stdout, without their ends.
+pub struct Lines {
+    name: String,
+    child: Child,
+    stdout: Option<BufReader<ChildStdout>>,
+}
+
+impl Iterator for Lines {
+    type Item = Result<BString>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let failed = |error: String| Error::other(format!("cannot run 'git {}'", self.name)).because(error);
+        let mut line = Vec::new();
+        match self.stdout.as_mut()?.read_until(b'\n', &mut line) {
+            Ok(0) => {
+                self.stdout = None;
+                let mut stderr = Vec::new();
+                if let Some(mut pipe) = self.child.stderr.take() {
+                    let _ = pipe.read_to_end(&mut stderr);
+                }
+                match self.child.wait() {
+                    Ok(status) if status.success() => None,
+                    Ok(_) => Some(Err(failed(reason(&stderr)))),
+                    Err(error) => Some(Err(failed(error.to_string()))),
+                }
+            }
+            Ok(_) => Some(Ok(line.strip_suffix(b"\n").unwrap_or(&line).into())),
+            Err(error) => {
+                self.stdout = None;
+                Some(Err(failed(error.to_string())))
+            }
+        }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        if self.stdout.is_some() {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
     }
 }
 

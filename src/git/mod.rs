@@ -44,7 +44,7 @@ pub use self::names::Names;
 pub use self::rebase::{Rebase, Step as RebaseStep};
 pub use self::refs::{Branch, Merged, Replaced, Tip, backoff, fault_point, has_fault, is_ref_name};
 pub use self::remote::{Asking, Fetch, Push};
-pub use self::walk::{Met, Order, Range, Step};
+pub use self::walk::{Met, Order, Paths, Range, Step};
 pub use self::worktrees::Worktree;
 
 use crate::error::{Error, Kind, Result};
@@ -53,7 +53,7 @@ use crate::error::{Error, Kind, Result};
 const BASES_BYTES: usize = 64 * 1024 * 1024;
 
 /// The largest object that is unpacked.
-const MAX_OBJECT_BYTES: u64 = 512 * 1024 * 1024;
+const MAX_OBJECT_BYTES: u64 = 128 * 1024 * 1024;
 
 /// An open repository.
 pub struct Repository {
@@ -67,7 +67,7 @@ pub struct Repository {
 #[derive(Default)]
 pub struct Pieces {
     bytes: Vec<u8>,
-    ranges: Vec<std::ops::Range<usize>>,
+    ranges: Vec<Option<std::ops::Range<usize>>>,
 }
 
 impl Pieces {
@@ -75,7 +75,7 @@ impl Pieces {
     pub fn push(&mut self, piece: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(piece);
-        self.ranges.push(start..self.bytes.len());
+        self.ranges.push(Some(start..self.bytes.len()));
     }
 
     /// Returns how many there are.
@@ -88,9 +88,9 @@ impl Pieces {
         self.ranges.is_empty()
     }
 
-    /// Returns the pieces in order.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.ranges.iter().map(|range| &self.bytes[range.clone()])
+    /// Returns the pieces in order; `None` for one that was left out.
+    pub fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        self.ranges.iter().map(|range| Some(&self.bytes[range.clone()?]))
     }
 }
 
@@ -105,11 +105,14 @@ impl Repository {
     /// [`Kind::Missing`] if there is no repository, [`Kind::Unsupported`] if it keeps its refs in a reftable, and
     /// [`Kind::Other`] if Git would refuse to use it (`safe.directory`).
     pub fn open(directory: &Path) -> Result<Self> {
-        let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
-        let upwards = gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
-        let inner = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(directory, upwards, trust)
-            .map_err(|error| open_error(directory, error))?;
-        Self::of(inner)
+        let discover = |must_be_ours: bool| {
+            let options = || options().bail_if_untrusted(must_be_ours);
+            let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
+            let upwards = gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
+            gix::ThreadSafeRepository::discover_with_environment_overrides_opts(directory, upwards, trust)
+        };
+        let inner = discover(true).or_else(|error| if is_allowed(directory) { discover(false) } else { Err(error) });
+        Self::of(inner.map_err(|error| open_error(directory, error))?)
     }
 
     /// Opens the repository with this git directory once more, for another thread.
@@ -118,7 +121,11 @@ impl Repository {
     ///
     /// As [`Repository::open`].
     pub fn open_git_dir(git_dir: &Path) -> Result<Self> {
-        let opened = gix::ThreadSafeRepository::open_opts(git_dir, options().open_path_as_is(true));
+        let open = |must_be_ours: bool| {
+            let options = options().open_path_as_is(true).bail_if_untrusted(must_be_ours);
+            gix::ThreadSafeRepository::open_opts(git_dir, options)
+        };
+        let opened = open(true).or_else(|error| if is_allowed(git_dir) { open(false) } else { Err(error) });
         Self::of(opened.map_err(|error| open_error(git_dir, error))?)
     }
 
@@ -227,7 +234,12 @@ impl Repository {
     ///
     /// [`Kind::Missing`] if there is no such object, [`Kind::Corrupt`] if it is no blob or larger than allowed.
     pub fn read_blob(&self, blob_id: ObjectId, max_bytes: u64) -> Result<Vec<u8>> {
-        let fail = |error: gix::Error| gix_error(format!("cannot read object '{blob_id}'"), &error);
+        let fail = |error: gix::Error| {
+            let error = gix_error(format!("cannot read object '{blob_id}'"), &error);
+            // It is beyond the limit that we gave to gix.
+            let is_too_large = error.to_string().contains("allocation limit");
+            if is_too_large { Error::new(Kind::Corrupt, format!("object '{blob_id}' is too large")) } else { error }
+        };
         let Some(object) = self.inner.try_find_object(blob_id).map_err(fail)? else {
             if self.is_partial() {
                 return Ok(git(["cat-file", "blob", &blob_id.to_string()]).repository(self).capture()?.into());
@@ -255,25 +267,25 @@ impl Repository {
         self.inner.objects.unset_object_cache();
     }
 
-    /// Returns the bytes of many blobs, in the order asked for.
+    /// Returns the bytes of many blobs, in the order asked for, as far as they have room in `max_bytes` together. What has
+    /// no room, or cannot be read, is left out: who reads it alone learns what is wrong with it.
     ///
     /// They are read in the order they have in their packs: there a base comes before what was made smaller by it, so
     /// that after [`Repository::keep_bases`] each is unpacked once.
-    ///
-    /// # Errors
-    ///
-    /// As [`Repository::read_blob`].
-    pub fn read_blobs(&self, blob_ids: &[ObjectId], max_bytes: u64) -> Result<Pieces> {
+    pub fn read_blobs(&self, blob_ids: &[ObjectId], max_bytes: usize) -> Pieces {
         let mut order: Vec<usize> = (0..blob_ids.len()).collect();
         let places = pack::places(self, blob_ids);
         order.sort_by_key(|index| places[*index]);
-        let mut blobs = Pieces { bytes: Vec::new(), ranges: vec![0..0; blob_ids.len()] };
+        let mut blobs = Pieces { bytes: Vec::new(), ranges: vec![None; blob_ids.len()] };
         for index in order {
-            let start = blobs.bytes.len();
-            blobs.bytes.extend_from_slice(&self.read_blob(blob_ids[index], max_bytes)?);
-            blobs.ranges[index] = start..blobs.bytes.len();
+            let room = max_bytes - blobs.bytes.len();
+            if let Ok(blob) = self.read_blob(blob_ids[index], room as u64) {
+                let start = blobs.bytes.len();
+                blobs.bytes.extend_from_slice(&blob);
+                blobs.ranges[index] = Some(start..blobs.bytes.len());
+            }
         }
-        Ok(blobs)
+        blobs
     }
 
     /// Makes new objects and refs as accessible as `core.sharedRepository` asks for; gix does not look at it.
@@ -293,9 +305,15 @@ impl Repository {
     }
 }
 
+/// Says whether the environment allows to open the repository that `directory` is in, whoever owns it.
+fn is_allowed(directory: &Path) -> bool {
+    let Some(location) = locate(directory) else { return false };
+    let places = location.worktree.into_iter().chain([location.git_dir]);
+    config::is_safe_by_environment(&places.filter_map(|place| place.canonicalize().ok()).collect::<Vec<_>>())
+}
+
 fn options() -> gix::open::Options {
     gix::open::Options::default()
-        .bail_if_untrusted(true)
         .cli_overrides(config::overrides_from_environment())
         // An object of somebody else's can claim any size.
         .config_overrides([format!("gitoxide.objects.allocLimit={MAX_OBJECT_BYTES}")])

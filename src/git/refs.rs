@@ -367,8 +367,8 @@ impl Repository {
             Some(tip) => PreviousValue::MustExistAndMatch(tip.commit_id.into()),
             None => PreviousValue::MustNotExist,
         };
-        // A line break would leave an empty line in the reflog.
-        let message = message.trim_end();
+        // An entry of a reflog is one line, which gix ends itself.
+        let message = message.lines().next().unwrap_or_default();
         // Without a reflog there is no way back from a tip that a power cut has damaged.
         let log = LogChange {
             message: message.into(),

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use gix::objs::FindExt as _;
 use gix::revision::plumbing::Spec;
 use gix::revision::walk::Sorting;
@@ -20,6 +20,15 @@ pub struct Range {
     pub tips: Vec<ObjectId>,
     /// What to leave out, with all its ancestors.
     pub hidden: Vec<ObjectId>,
+}
+
+/// Paths that limit a walk.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    /// Pathspecs, as a user types them.
+    pub specs: Vec<std::ffi::OsString>,
+    /// The directory that they start from.
+    pub directory: std::path::PathBuf,
 }
 
 /// The order of a walk.
@@ -136,25 +145,21 @@ impl Repository {
         Ok(Box::new(walk))
     }
 
-    /// Returns the commits of a range that change `paths`, newest first, as `git rev-list <range> -- <paths>` finds
-    /// them: pathspec magic and history simplification are Git's own.
+    /// Walks the commits of a range that change some paths, newest first, as `git rev-list <range> -- <paths>` finds
+    /// them: pathspec magic, history simplification and changed-path filters are Git's own. Git ends with the walk.
     ///
     /// # Errors
     ///
-    /// What Git says, for instance about a bad pathspec.
-    pub fn walk_paths(
-        &self,
-        range: &Range,
-        paths: &[std::ffi::OsString],
-        prefix: &std::path::Path,
-    ) -> Result<Vec<ObjectId>> {
-        let mut args: Vec<std::ffi::OsString> = vec!["-C".into(), prefix.into(), "rev-list".into()];
+    /// What Git says, for instance about a bad pathspec, comes as the last step.
+    pub fn walk_paths(&self, range: &Range, paths: &Paths) -> Result<impl Iterator<Item = Result<ObjectId>> + use<>> {
+        let mut args: Vec<std::ffi::OsString> = vec!["-C".into(), paths.directory.clone().into(), "rev-list".into()];
         args.extend(range.tips.iter().map(|id| id.to_string().into()));
         args.extend(range.hidden.iter().map(|id| format!("^{id}").into()));
         args.push("--".into());
-        args.extend(paths.iter().cloned());
-        let output = git(args).capture()?;
-        Ok(output.lines().filter_map(|line| self.parse_id(&line.to_str_lossy())).collect())
+        args.extend(paths.specs.iter().cloned());
+        let hash = self.gix().object_hash();
+        let id = move |line: BString| ObjectId::from_hex(&line).ok().filter(|id| id.kind() == hash);
+        Ok(git(args).lines()?.filter_map(move |line| line.map(id).transpose()))
     }
 
     /// Turns what `--since=` or `--until=` says into seconds since the epoch, by Git's own rules for dates.

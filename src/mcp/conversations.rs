@@ -10,16 +10,18 @@ use super::tools::Answer;
 use super::{Context, Refusal};
 use crate::error::{Error, Kind};
 use crate::git::date::Time;
-use crate::git::{ObjectId, Range, Repository};
+use crate::git::{ObjectId, Paths, Range, Repository};
 use crate::outside;
 use crate::pretty::{self, Depth, ToolOutput};
-use crate::record::{Conversation, Listed, Query, Reader, redaction};
+use crate::record::{Conversation, Listed, Query, Reader, Words, redaction};
 use crate::transcript::{Message, Part, Role};
 
 /// The most bytes that a list answers with; clients cut what is longer.
 const LIST_BYTES: usize = 18_000;
 /// The most bytes of a transcript that one call answers with.
 const PAGE_BYTES: usize = 40_000;
+/// How many sessions of a commit an answer names.
+const MAX_SESSIONS: usize = 200;
 /// The longest subject and the longest excerpt.
 const EXCERPT_CHARS: usize = 240;
 
@@ -108,7 +110,10 @@ pub(super) fn page(
     let query = Query { range, skip: offset, max_count: Some(limit + 1), ..Query::default() };
     reader.each(&query, |each| {
         context.go_on()?;
-        listed.push(each);
+        // A note that cannot be read has nothing to list.
+        if !each.summaries.is_empty() {
+            listed.push(each);
+        }
         Ok(ControlFlow::Continue(()))
     })?;
     let has_more = listed.len() > limit;
@@ -203,11 +208,18 @@ pub(super) fn read(
     let mut sessions: Vec<String> = Reader::summaries(&note).into_iter().map(|summary| summary.key.id).collect();
     sessions.dedup();
     let wanted = session.or(sessions.first().map(String::as_str)).ok_or_else(nothing)?.to_owned();
-    let found = reader.conversations(&note, Some(&wanted), is_full).map_err(|error| match error.kind() {
+    let mut found = None;
+    let walked = reader.each_conversation(&note, Some(&wanted), is_full, Words::Shown, |conversation| {
+        found = Some(conversation);
+        Ok(ControlFlow::Break(()))
+    });
+    sessions.truncate(MAX_SESSIONS);
+    walked.map_err(|error| match error.kind() {
         Kind::Missing => outside::line(&format!("{error}; sessions of {short}: {}", sessions.join(", "))),
         _ => refusal(&error),
     })?;
-    let mut conversation = found.into_iter().next().ok_or_else(nothing)?;
+    let mut conversation = found.ok_or_else(nothing)?;
+    conversation.problems.extend_from_slice(note.problems());
     let redactor = redaction::redactor(repo).map_err(|error| refusal(&error))?;
     conversation.redact(&redactor);
     let is_message = |message: &&Message| message.role != Role::System && !message.text().is_empty();
@@ -233,18 +245,16 @@ impl Page {
         offset: usize,
         limit: usize,
     ) -> Result<Page, Refusal> {
-        let lines: Vec<&[u8]> = match format {
-            "raw" => conversation.bytes.split_inclusive(|byte| *byte == b'\n').collect(),
-            _ => Vec::new(),
-        };
-        let entry_count = if format == "raw" { lines.len() } else { conversation.messages.len() };
+        let lines = || conversation.bytes.split_inclusive(|byte| *byte == b'\n');
+        let entry_count = if format == "raw" { lines().count() } else { conversation.messages.len() };
+        let mut lines = lines().skip(offset);
         let mut page = Page { text: String::new(), entry_count, next_offset: None, has_cut: false };
         if format == "markdown" && offset == 0 {
             let commit = repo.commit(id).map_err(|error| refusal(&error))?;
             page.text = pretty::document_head(&commit, conversation);
         }
-        let entry = |at: usize| match format {
-            "raw" => outside::text(&lines[at].to_str_lossy()),
+        let mut entry = |at: usize| match format {
+            "raw" => outside::text(&lines.next().unwrap_or_default().to_str_lossy()),
             "markdown" => pretty::document_message(&conversation.messages[at], DEPTH),
             _ => format!("{}\n", message(&conversation.messages[at])),
         };
@@ -347,18 +357,14 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
         Some(text) => repo.parse_date(text).map(Some).map_err(|_| format!("invalid arguments: {name} is not a date")),
         None => Ok(None),
     };
-    let candidates = match string(arguments, "path") {
-        Some(path) => {
-            // As it stands, without pathspec magic, from the top.
-            let spec = std::ffi::OsString::from(format!(":(top,literal){path}"));
-            let top = repo.worktree().unwrap_or_else(|| repo.git_dir()).to_owned();
-            Some(repo.walk_paths(&range, &[spec], &top).map_err(|error| refusal(&error))?)
-        }
-        None => None,
-    };
+    let paths = string(arguments, "path").map(|path| {
+        // As it stands, without pathspec magic, from the top.
+        let specs = vec![std::ffi::OsString::from(format!(":(top,literal){path}"))];
+        Paths { specs, directory: repo.worktree().unwrap_or_else(|| repo.git_dir()).to_owned() }
+    });
     let wanted = Query {
         range,
-        candidates,
+        paths,
         since: date_of("since")?,
         until: date_of("until")?,
         agent: string(arguments, "agent").map(str::to_owned),
@@ -374,7 +380,8 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
     let walked = reader.each(&wanted, |listed| {
         let id = listed.commit.commit_id;
         let Some(note) = reader.note(id)? else { return Ok(ControlFlow::Continue(())) };
-        for mut conversation in reader.conversations(&note, None, false)? {
+        let mut flow = ControlFlow::Continue(());
+        reader.each_conversation(&note, None, false, Words::Shown, |mut conversation| {
             context.go_on()?;
             conversation.redact(&redactor);
             let is_wanted = wanted.agent.as_ref().is_none_or(|agent| *agent == conversation.summary.key.agent);
@@ -395,12 +402,14 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
                 bytes += found.to_string().len();
                 if matches.len() == limit || (bytes > LIST_BYTES && !matches.is_empty()) {
                     has_more = true;
-                    return Ok(ControlFlow::Break(()));
+                    flow = ControlFlow::Break(());
+                    return Ok(flow);
                 }
                 matches.push(found);
             }
-        }
-        Ok(ControlFlow::Continue(()))
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(flow)
     });
     walked.map_err(|error| refusal(&error))?;
     let mut structured = json!({ "matches": matches });

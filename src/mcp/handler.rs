@@ -22,8 +22,9 @@ use super::{Context, NAME, Server};
 
 /// The name of the server on the wire.
 pub const SERVER_NAME: &str = "git-shiftlog";
-/// How many calls run at once.
-pub const MAX_CALLS: usize = 4;
+/// How many calls run at once: one. Each takes milliseconds as a rule, and what one may read is bounded; the server then
+/// needs no more memory than one call.
+pub const MAX_CALLS: usize = 1;
 /// How long what never changes may be kept.
 const HOUR_MILLIS: u64 = 3_600_000;
 

@@ -217,12 +217,15 @@ impl Reader {
                 self.refuse(&Value::Null, -32600, "the message is longer than 16 MiB");
                 continue;
             }
-            let text =
-                if std::mem::take(&mut is_first) { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
-            let text = text.trim_ascii();
+            let mut text = line.trim_ascii();
+            if is_first {
+                // Some clients begin with a byte order mark, and some with blank lines.
+                text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii();
+            }
             if text.is_empty() {
                 continue;
             }
+            is_first = false;
             match self.judge(text) {
                 Verdict::Pass(message) => {
                     if self.sender.blocking_send(*message).is_err() {

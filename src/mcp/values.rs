@@ -11,6 +11,7 @@ use crate::git::locate;
 use crate::outside;
 use crate::path::{self, Document, Keys, Segment};
 use crate::pretty;
+use crate::transcript::Message;
 
 /// The files of an index, each a root.
 pub const INDEX_ROOTS: &[&str] = &["arch", "interface", "stories", "issues"];
@@ -19,7 +20,10 @@ const ROOTS: &[&str] = &["conversation", "commit", "branches", "arch", "interfac
 /// The roots whose next segment is a revision.
 const REVISION_ROOTS: &[&str] = &["conversation", "commit"];
 /// The largest file of an index that is read.
-const MAX_FILE_BYTES: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 16 << 20;
+/// The longest transcript whose messages one answer may have together, and the most messages.
+const MAX_WHOLE_BYTES: usize = 8 << 20;
+const MAX_WHOLE_MESSAGES: usize = 20_000;
 /// The longest answer.
 const MAX_ANSWER_BYTES: usize = 200_000;
 
@@ -33,15 +37,37 @@ impl Server {
             return Some(directory.clone());
         }
         let here = self.directory.clone().or_else(|| std::env::current_dir().ok())?;
-        let top = locate(&here).and_then(|location| location.worktree).unwrap_or(here);
-        Some(top.join(INDEX_DIRECTORY)).filter(|directory| directory.is_dir())
+        index_below(&self.top(here))
     }
+
+    /// Returns the top of the working tree that a directory is in.
+    fn top(&self, here: PathBuf) -> PathBuf {
+        locate(&here).and_then(|location| location.worktree).unwrap_or(here)
+    }
+
+    /// Says why there is no index.
+    fn no_index(&self) -> Refusal {
+        let here = self.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+        let top = self.top(here);
+        let is_link = |path: &str| top.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        match [".memo", INDEX_DIRECTORY].into_iter().find(|path| is_link(path)) {
+            Some(path) => format!("{path} is a symbolic link, which is not followed"),
+            None => "there is no project index here (.memo/index)".to_owned(),
+        }
+    }
+}
+
+/// Returns the index below a directory. The project's authors decide what is there: a symbolic link could lead to any file
+/// of whoever reads it.
+fn index_below(top: &Path) -> Option<PathBuf> {
+    let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let index = top.join(INDEX_DIRECTORY);
+    (index.parent().is_some_and(is_directory) && is_directory(&index)).then_some(index)
 }
 
 /// Finds the index that a directory is, or holds.
 pub(super) fn find_index(directory: &Path) -> Option<PathBuf> {
-    let below = directory.join(INDEX_DIRECTORY);
-    if below.is_dir() {
+    if let Some(below) = index_below(directory) {
         return Some(below);
     }
     let has_file = |root: &&str| directory.join(format!("{root}.json")).symlink_metadata().is_ok();
@@ -50,7 +76,7 @@ pub(super) fn find_index(directory: &Path) -> Option<PathBuf> {
 
 /// Returns the keys of the value at a path, as the tools answer.
 pub(super) fn keys(context: &Context<'_>, path: &str, is_index: bool) -> Result<Value, Refusal> {
-    with_value(context, path, is_index, |value| {
+    with_value(context, path, is_index, false, |value| {
         Ok(match value.keys()? {
             Keys::Dict(keys) => json!({ "type": "dict", "keys": keys }),
             Keys::List(length) => json!({ "type": "list", "length": length }),
@@ -60,13 +86,14 @@ pub(super) fn keys(context: &Context<'_>, path: &str, is_index: bool) -> Result<
 
 /// Returns the value at a path as compact JSON.
 pub(super) fn value(context: &Context<'_>, path: &str, is_index: bool) -> Result<String, Refusal> {
-    with_value(context, path, is_index, |value| value.compact().map(outside::json_text))
+    with_value(context, path, is_index, true, |value| value.compact().map(outside::json_text))
 }
 
 fn with_value<T>(
     context: &Context<'_>,
     path: &str,
     is_index: bool,
+    is_whole: bool,
     read: impl FnOnce(Document<'_>) -> Result<T, String>,
 ) -> Result<T, Refusal> {
     let segments = path::parse(path, if is_index { &[] } else { REVISION_ROOTS })?;
@@ -77,14 +104,15 @@ fn with_value<T>(
         let document = Document::new(&text).map_err(|error| format!("{name} cannot be read as JSON: {error}"))?;
         return read(document.walk(rest, 0)?);
     }
-    let (recorded, rest, first) = recorded(context, root, rest)?;
+    let (recorded, rest, first) = recorded(context, root, rest, is_whole)?;
     let text = recorded.to_string();
+    drop(recorded);
     read(Document::new(&text)?.walk(rest, first)?)
 }
 
 /// Reads a file of the index: opened once, a regular file, not through a symbolic link.
 fn index_file(context: &Context<'_>, root: &str, name: &str) -> Result<String, Refusal> {
-    let directory = context.server.index().ok_or("there is no project index here (.memo/index)")?;
+    let directory = context.server.index().ok_or_else(|| context.server.no_index())?;
     let path = directory.join(format!("{root}.json"));
     let mut options = std::fs::OpenOptions::new();
     options.read(true);
@@ -120,6 +148,7 @@ fn recorded<'p>(
     context: &Context<'_>,
     root: &str,
     rest: &'p [Segment],
+    is_whole: bool,
 ) -> Result<(Value, &'p [Segment], usize), Refusal> {
     if root == "branches" {
         let answer = conversations::branches(context, &Map::new())?;
@@ -144,8 +173,10 @@ fn recorded<'p>(
         value["records"] = json!(records);
         return Ok((conversations::cleaned(value), rest, 1));
     }
-    let read = conversations::read(context, &repo, id, None, true)?;
-    let messages: Vec<Value> = read.conversation.messages.iter().map(conversations::message_with_text).collect();
+    let mut read = conversations::read(context, &repo, id, None, true)?;
+    // They are large, and from here on only counted.
+    let bytes = std::mem::take(&mut read.conversation.bytes).len();
+    let messages = messages(&read.conversation.messages, bytes, rest, is_whole)?;
     let value = json!({
         "sha": id.to_string(),
         "sessionId": outside::line(&read.conversation.summary.key.id),
@@ -153,6 +184,30 @@ fn recorded<'p>(
         "messages": messages,
     });
     Ok((value, rest, 1))
+}
+
+/// Returns the messages of a conversation for a path that leads on with `rest`: where it names one of them, or only
+/// counts them, the others stand as null. All of them together are another form of the whole session.
+fn messages(messages: &[Message], bytes: usize, rest: &[Segment], is_whole: bool) -> Result<Vec<Value>, Refusal> {
+    let wanted = match rest {
+        [_, index, ..] => index.index().and_then(|index| usize::try_from(index).ok()),
+        _ if !is_whole => None,
+        _ if bytes <= MAX_WHOLE_BYTES && messages.len() <= MAX_WHOLE_MESSAGES => {
+            return Ok(messages.iter().map(conversations::message_with_text).collect());
+        }
+        _ => {
+            return Err(format!(
+                "the conversation is too long for one answer; read its {} messages one by one, as in \
+                 [conversation][<revision>][messages][0]",
+                messages.len()
+            ));
+        }
+    };
+    let one = |(at, message)| match Some(at) == wanted {
+        true => conversations::message_with_text(message),
+        false => Value::Null,
+    };
+    Ok(messages.iter().enumerate().map(one).collect())
 }
 
 fn path_of(arguments: &Map<String, Value>) -> &str {

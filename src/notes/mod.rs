@@ -16,7 +16,10 @@ use crate::git::{ObjectId, Pieces, Replaced, Repository, Tip};
 pub const DEFAULT_REF: &str = "refs/notes/shiftlog";
 
 /// The largest note that is read, in bytes. Notes of the earlier tools hold whole transcripts.
-pub const MAX_NOTE_BYTES: u64 = 512 * 1024 * 1024;
+pub const MAX_NOTE_BYTES: u64 = 48 * 1024 * 1024;
+
+/// How many bytes of notes are in memory at once where many are read.
+const MANY_BYTES: usize = 8 * 1024 * 1024;
 
 /// The most trees that are read to list notes: enough for a fanout of two levels.
 const MAX_TREES: usize = 100_000;
@@ -76,6 +79,9 @@ pub fn get_at(repo: &Repository, tree_id: ObjectId, annotated_id: ObjectId) -> R
             Some(bytes) => {
                 bytes.push(b'\n');
                 bytes.extend(note);
+                if bytes.len() as u64 > MAX_NOTE_BYTES {
+                    return Err(Error::new(Kind::Corrupt, format!("the note of '{annotated_id}' is too large")));
+                }
             }
         }
     }
@@ -91,13 +97,10 @@ pub fn read(repo: &Repository, note_blob_id: ObjectId) -> Result<Vec<u8>> {
     repo.read_blob(note_blob_id, MAX_NOTE_BYTES)
 }
 
-/// Returns the bytes of many note blobs, in the order asked for.
-///
-/// # Errors
-///
-/// As [`Repository::read_blob`].
-pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Result<Pieces> {
-    repo.read_blobs(note_blob_ids, MAX_NOTE_BYTES)
+/// Returns the bytes of many note blobs, in the order asked for. Large ones, and those that cannot be read, are left out,
+/// and are to be read one by one.
+pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Pieces {
+    repo.read_blobs(note_blob_ids, MANY_BYTES)
 }
 
 /// Returns all notes under `ref_name`, in the order of the tree; none if there is no such ref.

@@ -12,6 +12,9 @@ use crate::outside;
 use crate::record::Conversation;
 use crate::transcript::{Message, Part, Role};
 
+/// Longer text is shown as it stands, as code.
+const MAX_MARKDOWN_BYTES: usize = 1 << 20;
+
 /// Writes a conversation as Markdown.
 ///
 /// # Errors
@@ -64,6 +67,10 @@ fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation)
 fn write_message(out: &mut dyn Write, message: &Message, depth: Depth) -> io::Result<()> {
     for part in &message.parts {
         match part {
+            // To read that much as Markdown would take many times its size.
+            Part::Text(text) | Part::Notice(text) | Part::Attachment(text) if text.len() > MAX_MARKDOWN_BYTES => {
+                write_fenced(out, "", &outside::text(text))?;
+            }
             Part::Text(text) if message.role == Role::User => {
                 writeln!(out)?;
                 for line in inert(&outside::text(text)).lines() {
@@ -71,6 +78,9 @@ fn write_message(out: &mut dyn Write, message: &Message, depth: Depth) -> io::Re
                 }
             }
             Part::Text(text) => writeln!(out, "\n{}", inert(&outside::text(text.trim_end())))?,
+            Part::Thinking(text) if depth.has_thinking && text.len() > MAX_MARKDOWN_BYTES => {
+                write_fenced(out, "", &outside::text(text))?;
+            }
             Part::Thinking(text) if depth.has_thinking => {
                 let text = inert(&outside::text(text.trim()));
                 writeln!(out, "\n<details><summary>thinking</summary>\n\n{text}\n\n</details>")?;

@@ -1,9 +1,12 @@
 //! JSON, one object a line, each with a `version`. Only ever extended.
 
+use std::io::{self, Write};
+
 use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
 
 use crate::git::{Commit, Person, date};
+use crate::outside;
 use crate::record::{BranchSummary, Conversation, Listed, Summary};
 use crate::transcript::{Message, Part, Role};
 
@@ -59,14 +62,29 @@ pub fn listed_object(listed: &Listed) -> Value {
     Value::Object(object)
 }
 
-/// Returns the object of a conversation in `show --json`.
-pub fn conversation_object(of: &Commit, conversation: &Conversation) -> Value {
+/// Writes the object of a conversation, as `show --json` has it, and gives it up: of a long one, there is no room for
+/// another form of all its messages.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_conversation_object(out: &mut dyn Write, of: &Commit, mut conversation: Conversation) -> io::Result<()> {
     let mut object = commit(of);
     object.append(&mut summary(&conversation.summary));
     object.insert("bytes".into(), conversation.bytes.len().into());
-    object.insert("problems".into(), conversation.problems.clone().into());
-    object.insert("conversation".into(), conversation.messages.iter().filter_map(message_object).collect());
-    Value::Object(object)
+    object.insert("problems".into(), std::mem::take(&mut conversation.problems).into());
+    conversation.bytes = Vec::new();
+    let head = outside::json(&Value::Object(object));
+    write!(out, "{},\"conversation\":[", head.strip_suffix('}').unwrap_or(&head))?;
+    let mut separator = "";
+    for message in conversation.messages {
+        if let Some(object) = message_object(&message) {
+            drop(message);
+            write!(out, "{separator}{}", outside::json(&object))?;
+            separator = ",";
+        }
+    }
+    write!(out, "]}}")
 }
 
 /// Returns the object of a branch in `branches --json`.

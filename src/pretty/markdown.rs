@@ -2,16 +2,20 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Parser, Tag};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::Style;
+
+/// Longer text gets no colours.
+const MAX_STYLED_BYTES: usize = 1 << 20;
 
 /// How often text is looked at once more after a link in it was undone.
 const MAX_ROUNDS: usize = 4;
 
 /// Returns Markdown with colours around code, headings and strong words. Without colours it is returned unchanged.
 pub fn styled(source: &str, style: &Style) -> String {
-    if style.reset.is_empty() {
+    // To read that much as Markdown would take many times its size.
+    if style.reset.is_empty() || source.len() > MAX_STYLED_BYTES {
         return source.to_owned();
     }
     let mut spans: Vec<(std::ops::Range<usize>, &str)> = Vec::new();
@@ -44,8 +48,13 @@ pub fn styled(source: &str, style: &Style) -> String {
     styled
 }
 
-/// Returns Markdown of others that a reader of HTML cannot be harmed with: no HTML, no links or images but to web and mail
-/// addresses or within the document, and no code that goes on after its end. What it says stays as it is.
+/// What stands between a sign and a name so that no forge takes them for a mention: a space that nobody sees, written so
+/// that it is seen in the source.
+const GAP: &str = "&#8203;";
+
+/// Returns Markdown of others that a reader of HTML cannot be harmed with, and that does nothing where it is pasted: no
+/// HTML, no pictures from elsewhere, no links but to web and mail addresses or within the document, no mentions of people
+/// and issues, and no code that goes on after its end. What it says stays as it is.
 pub fn inert(source: &str) -> String {
     let mut text = without_html(source);
     for round in 0.. {
@@ -62,10 +71,101 @@ pub fn inert(source: &str) -> String {
             text.insert(bracket, '\\');
         }
     }
+    let text = without_mentions(&text);
     match open_fence(&text) {
         Some(fence) => format!("{}\n{fence}", text.trim_end_matches('\n')),
         None => text,
     }
+}
+
+/// Takes away what forges make of words: mentions, references to issues, and commands at the beginning of a line.
+fn without_mentions(source: &str) -> String {
+    let mut changes: Vec<(usize, &str)> = Vec::new();
+    let mut is_code = false;
+    for (event, range) in Parser::new(source).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => is_code = true,
+            Event::End(TagEnd::CodeBlock) => is_code = false,
+            // A character that is written as a code is one that the parser sees and we do not.
+            Event::Text(text) if !is_code && is_written_as_code(&text, &source[range.clone()]) => {
+                changes.push((range.start + 1, "amp;"));
+            }
+            Event::Text(_) if !is_code => mentions(source, range, &mut changes),
+            _ => {}
+        }
+    }
+    let mut text = String::with_capacity(source.len() + changes.len() * GAP.len());
+    let mut end = 0;
+    for (at, insert) in changes {
+        text.push_str(&source[end..at]);
+        text.push_str(insert);
+        end = at;
+    }
+    text.push_str(&source[end..]);
+    text
+}
+
+/// Says whether a visible character is written as a character code, such as `&#64;`.
+fn is_written_as_code(text: &str, source: &str) -> bool {
+    text != source
+        && source.starts_with('&')
+        && text.bytes().any(|byte| byte.is_ascii_graphic() && !b"<>&\"".contains(&byte))
+}
+
+/// Finds where in a stretch of plain text something is to be put in.
+fn mentions(source: &str, range: Range<usize>, changes: &mut Vec<(usize, &str)>) {
+    let bytes = source.as_bytes();
+    let byte = |at: usize| bytes.get(at).copied().unwrap_or(b' ');
+    let mut at = range.start;
+    while at < range.end {
+        if let Some(length) = address(&source[at..range.end]) {
+            if is_issue(&source[at..at + length]) {
+                let scheme = source[at..].find("://").map_or(0, |colon| colon + 3);
+                changes.push((at + scheme, GAP));
+            }
+            at += length;
+            continue;
+        }
+        let before = if at == 0 { b' ' } else { byte(at - 1) };
+        let is_word_before = before.is_ascii_alphanumeric() || before == b'_';
+        let next = byte(at + 1);
+        match byte(at) {
+            b'@' if next.is_ascii_alphanumeric() && !is_word_before => changes.push((at + 1, GAP)),
+            b'#' if next.is_ascii_digit() => changes.push((at + 1, GAP)),
+            b'!' if next.is_ascii_digit() && !is_word_before => changes.push((at + 1, GAP)),
+            b'-' if next.is_ascii_digit() && at >= 2 && bytes[at - 2..at].eq_ignore_ascii_case(b"gh") => {
+                changes.push((at + 1, GAP));
+            }
+            b'/' if next.is_ascii_alphabetic() && is_line_start(&bytes[..at]) => changes.push((at, "\\")),
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+fn is_line_start(before: &[u8]) -> bool {
+    before.iter().rev().take_while(|byte| **byte != b'\n').all(|byte| *byte == b' ')
+}
+
+/// Returns the length of a web address that the text begins with, if a forge makes a link of it: within it nothing is
+/// taken for a mention.
+fn address(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
+    let host = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b".-".contains(byte)).count();
+    let is_host = rest[..host].trim_matches('.').contains('.');
+    let end = rest.find(|c: char| c.is_whitespace() || c == '<').unwrap_or(rest.len());
+    let is_followed_well = end == host || rest[host..].starts_with(['/', '?', '#', ':', ')', ']', ',', ';']);
+    (is_host && is_followed_well).then_some(text.len() - rest.len() + end)
+}
+
+/// Says whether an address names an issue or a change on a forge, which then tells those who follow it.
+fn is_issue(address: &str) -> bool {
+    let mut parts = address.split(['/', '?', '#']);
+    let is_kind = |part: &str| {
+        let kinds = ["issues", "pull", "pulls", "merge_requests", "discussions", "work_items", "epics"];
+        kinds.iter().any(|kind| part.eq_ignore_ascii_case(kind))
+    };
+    parts.any(is_kind) && parts.next().is_some_and(|part| part.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Replaces each `<` outside of code.
@@ -85,13 +185,17 @@ fn without_html(source: &str) -> String {
     text
 }
 
-/// Returns where the brackets of links and images are that lead to anything but web and mail addresses, or within the
-/// document.
+/// Returns where the brackets of links are that lead to anything but web and mail addresses, or within the document, or to
+/// an issue; and the beginnings of pictures that are elsewhere, which then are links.
 fn bad_links(text: &str) -> Vec<usize> {
     let bad = Parser::new(text).into_offset_iter().filter_map(|(event, range)| match event {
-        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) if !is_harmless(&dest_url) => {
+        Event::Start(Tag::Link { dest_url, .. }) if !is_harmless(&dest_url) || is_issue(&dest_url) => {
             text[range.clone()].find('[').map(|at| range.start + at)
         }
+        Event::Start(Tag::Image { dest_url, .. }) if !is_harmless(&dest_url) => {
+            text[range.clone()].find('[').map(|at| range.start + at)
+        }
+        Event::Start(Tag::Image { dest_url, .. }) if is_elsewhere(&dest_url) => Some(range.start),
         _ => None,
     });
     let mut bad: Vec<usize> = bad.collect();
@@ -108,6 +212,13 @@ fn is_harmless(address: &str) -> bool {
         }
         _ => true,
     }
+}
+
+/// Says whether an address leads to another server: whoever is there learns who looks at a picture, and when.
+fn is_elsewhere(address: &str) -> bool {
+    let plain: String = address.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
+    let is_web = plain.split_once(':').is_some_and(|(scheme, _)| !scheme.contains(['/', '?', '#']));
+    is_web || plain.starts_with(['/', '\\']) && plain[1..].starts_with(['/', '\\'])
 }
 
 /// Returns the fence that ends the code with which the text ends, if nothing has ended it.
@@ -171,6 +282,45 @@ mod tests {
             {
                 assert!(!html.to_lowercase().contains(bad), "{hostile:?} -> {safe:?}\n{html}");
             }
+        }
+    }
+
+    #[test]
+    fn no_picture_comes_from_elsewhere() {
+        for hostile in [
+            "![x](https://evil.example/p.png)",
+            "a ![x](//evil.example/p.png) b",
+            "![x](\\\\evil.example/p.png)",
+            "![x][r]\n\n[r]: HTTP://evil.example/p.png",
+            "[![x](https://evil.example/p.png)](https://example.com)",
+        ] {
+            let html = html(&inert(hostile));
+            assert!(!html.contains("<img"), "{hostile:?}\n{html}");
+            assert!(html.contains("evil.example"), "what it says stays: {html}");
+        }
+        assert_eq!(inert("![i](docs/i.png)"), "![i](docs/i.png)");
+    }
+
+    #[test]
+    fn nobody_is_mentioned_and_nothing_is_closed() {
+        for (hostile, safe) in [
+            ("ask @octocat, (@org/team) or a@example.com", "ask @&#8203;octocat, (@&#8203;org/team) or a@example.com"),
+            ("fixes #12, org/repo#3, GH-4 and !5", "fixes #&#8203;12, org/repo#&#8203;3, GH-&#8203;4 and !&#8203;5"),
+            ("&#64;octocat and &commat;octocat", "&amp;#64;octocat and &amp;commat;octocat"),
+            ("/close\n\n  /assign me\na/b", "\\/close\n\n  \\/assign me\na/b"),
+            ("see https://forge.example/o/r/issues/7", "see https://&#8203;forge.example/o/r/issues/7"),
+            ("[x](https://forge.example/o/r/pull/7)", "\\[x](https://&#8203;forge.example/o/r/pull/7)"),
+            ("https://@octocat", "https://@&#8203;octocat"),
+            ("\\@octocat **@octocat**", "\\@&#8203;octocat **@&#8203;octocat**"),
+        ] {
+            assert_eq!(inert(hostile), safe);
+        }
+        for harmless in [
+            "`@octocat #12` and https://example.com/@octocat?a=1#12",
+            "```\n@octocat fixes #12\n/close\n```\n",
+            "[x](https://example.com/a#12) C# 5, #include, 100 @ 5, a &amp; b",
+        ] {
+            assert_eq!(inert(harmless), harmless);
         }
     }
 

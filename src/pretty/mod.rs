@@ -15,7 +15,7 @@ mod question;
 pub use self::document::{document_head, document_message, write_document};
 pub use self::format::Format;
 pub use self::human::{Depth, ToolOutput, write_commit, write_conversation, write_listed};
-pub use self::json::{branch_object, commit_object, conversation_object, listed_object, message_object};
+pub use self::json::{branch_object, commit_object, listed_object, message_object, write_conversation_object};
 pub use self::porcelain::write_porcelain;
 pub use self::question::summary_question;
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Kind, Result};
 use crate::transcript::{SessionKey, Tokens};
 
 /// The most bytes a transcript of an earlier tool may unpack to.
-const MAX_TRANSCRIPT_BYTES: u64 = 1 << 30;
+const MAX_TRANSCRIPT_BYTES: u64 = 512 << 20;
 
 /// A document of an earlier tool. The transcript stays packed until [`Earlier::transcript`].
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -59,6 +59,11 @@ impl Earlier {
         let document = documents.next()?.ok()?;
         let end = documents.byte_offset();
         Some((document, &text[..end]))
+    }
+
+    /// Returns how many bytes the packed transcript has.
+    pub(super) fn packed_bytes(&self) -> usize {
+        self.transcript.len()
     }
 
     /// Returns the name of the session. The earlier tools spelled some agents differently.

@@ -74,6 +74,8 @@ pub struct Checked {
     pub absent: Vec<ObjectId>,
     /// Records whose words are with others: a remote, or a partial clone's promise.
     pub elsewhere: usize,
+    /// Segments whose digest was not computed, since they keep parts of too much before them.
+    pub unchecked: usize,
 }
 
 impl Flaw {
@@ -111,6 +113,7 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
         segments: HashMap::new(),
         sessions: HashSet::new(),
         reported: HashSet::new(),
+        reread_bytes: 0,
         has_remotes: !repo.remotes().is_empty(),
     };
     for (name, detail) in damage::find(repo, notes_ref) {
@@ -127,7 +130,7 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
     let mut by_session: BTreeMap<String, Vec<(String, ObjectId)>> = BTreeMap::new();
     for (path, segment_id) in checker.archive.listing(archive::REF)? {
         let directory = path.rsplit_once('/').map(|(directory, _)| directory.to_owned()).unwrap_or_default();
-        checker.segments.insert(segment_id, Segment { end: None, is_ours: true });
+        checker.segments.insert(segment_id, Segment { is_ours: true, ..Segment::default() });
         by_session.entry(directory).or_default().push((path, segment_id));
     }
     for listed in by_session.into_values() {
@@ -145,7 +148,7 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
     for name in repo.ref_names("refs/shiftlog/remotes/") {
         if name.ends_with("/sessions") {
             for (_, segment_id) in checker.archive.listing(&name)? {
-                checker.segments.entry(segment_id).or_insert(Segment { end: None, is_ours: false });
+                checker.segments.entry(segment_id).or_default();
             }
         }
     }
@@ -162,10 +165,19 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
     Ok(checker.checked)
 }
 
+/// How many segments are gone back to find where a kept part ends.
+const MAX_STEPS_BACK: usize = 1000;
+/// How many bytes are read a second time because agents had rewritten their files.
+const MAX_REREAD_BYTES: u64 = 1 << 30;
+
 /// What is known of a segment.
+#[derive(Default)]
 struct Segment {
     /// The length and the state of SHA-256 after it; `None` if that cannot be told.
     end: Option<(u64, Sha256)>,
+    /// The same before its own bytes, and the segment that it follows.
+    start: Option<(u64, Sha256)>,
+    parent: Option<ObjectId>,
     is_ours: bool,
 }
 
@@ -177,6 +189,8 @@ struct Checker<'r> {
     /// The sessions of which our archive has something.
     sessions: HashSet<SessionKey>,
     reported: HashSet<ObjectId>,
+    /// How many bytes of segments were read a second time.
+    reread_bytes: u64,
     has_remotes: bool,
 }
 
@@ -215,25 +229,23 @@ impl Checker<'_> {
             self.add(Flaw::WrongPath, segment_id.to_string(), None, Some(key.clone()), path.to_owned());
         }
         let parent = header.parent.as_deref().and_then(|hex| self.repo.parse_id(hex));
-        let before = match parent {
-            None => Some((0, Sha256::new())),
-            Some(parent) => match self.segments.get(&parent) {
-                Some(known) => known.end.clone(),
-                None => {
-                    self.missing(parent, None, &key, &format!("segment {segment_id} follows it"));
-                    None
-                }
-            },
-        };
-        let digest = match before {
-            Some((length, digest)) if length == header.keep => Some(digest.chain_update(&body)),
-            // The agent had rewritten its file.
-            Some(_) => {
-                let contents = self.archive.transcript(segment_id);
-                contents.problems.is_empty().then(|| Sha256::new().chain_update(contents.bytes()))
+        let known_length = parent.map_or(Some(0), |parent| Some(self.segments.get(&parent)?.end.as_ref()?.0));
+        if known_length.is_some_and(|length| header.keep > length) {
+            self.reported.insert(segment_id);
+            let detail = "it keeps more than there is before it".to_owned();
+            self.add(Flaw::DamagedSegment, segment_id.to_string(), None, Some(key), detail);
+            return Ok(());
+        }
+        let kept = match parent {
+            None => (header.keep == 0).then(Sha256::new),
+            Some(parent) if self.segments.contains_key(&parent) => self.kept(parent, header.keep),
+            Some(parent) => {
+                self.missing(parent, None, &key, &format!("segment {segment_id} follows it"));
+                None
             }
-            None => None,
         };
+        let start = kept.map(|digest| (header.keep, digest));
+        let digest = start.as_ref().map(|(_, digest)| digest.clone().chain_update(&body));
         match digest {
             Some(digest) if hex(&digest.clone().finalize()) != header.sha256 => {
                 self.reported.insert(segment_id);
@@ -242,11 +254,49 @@ impl Checker<'_> {
             }
             Some(digest) => {
                 let end = Some((header.total_bytes(), digest));
-                self.segments.insert(segment_id, Segment { end, is_ours: true });
+                self.segments.insert(segment_id, Segment { end, start, parent, is_ours: true });
             }
             None => {}
         }
         Ok(())
+    }
+
+    /// Returns the state of SHA-256 after the first `keep` bytes of the transcript at a segment; `None` if that cannot be
+    /// told. An agent that had rewritten its file kept a part: the segment it ends in is read again, those before are not.
+    fn kept(&mut self, segment_id: ObjectId, keep: u64) -> Option<Sha256> {
+        if keep == 0 {
+            return Some(Sha256::new());
+        }
+        let mut at = self.segments.get(&segment_id)?;
+        let mut at_id = segment_id;
+        let (length, digest) = at.end.as_ref()?;
+        match keep.cmp(length) {
+            std::cmp::Ordering::Equal => return Some(digest.clone()),
+            std::cmp::Ordering::Greater => return None,
+            std::cmp::Ordering::Less => {}
+        }
+        for _ in 0..MAX_STEPS_BACK {
+            let (start, digest) = at.start.as_ref()?;
+            if *start <= keep {
+                let wanted = usize::try_from(keep - start).ok()?;
+                if wanted == 0 {
+                    return Some(digest.clone());
+                }
+                let digest = digest.clone();
+                let (_, body) = self.archive.read(at_id).ok()?;
+                // Many segments can keep a part of the same large one.
+                self.reread_bytes = self.reread_bytes.saturating_add(body.len() as u64);
+                if self.reread_bytes > MAX_REREAD_BYTES {
+                    self.checked.unchecked += 1;
+                    return None;
+                }
+                return Some(digest.chain_update(body.get(..wanted)?));
+            }
+            at_id = at.parent?;
+            at = self.segments.get(&at_id)?;
+        }
+        self.checked.unchecked += 1;
+        None
     }
 
     /// Reports a segment that our archive does not have, once.
@@ -270,7 +320,17 @@ impl Checker<'_> {
             } else if reached.remove(&commit_id) {
                 self.checked.unreachable.push(commit_id);
             }
-            let note = Note::parse(&notes::read(self.repo, entry.note_blob_id)?);
+            let note = match notes::read(self.repo, entry.note_blob_id) {
+                Ok(bytes) => Note::read(&bytes),
+                Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) => {
+                    self.add(Flaw::BadRecord, commit_id.to_string(), Some(commit_id), None, error.to_string());
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            for problem in note.problems() {
+                self.add(Flaw::BadRecord, commit_id.to_string(), Some(commit_id), None, problem.clone());
+            }
             if note.is_damaged() {
                 self.add(Flaw::DamagedNote, commit_id.to_string(), Some(commit_id), None, String::new());
             }
@@ -389,7 +449,7 @@ pub(super) fn lost_records(repo: &Repository, notes_ref: &str) -> Result<BTreeMa
     let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
     let records = |tree_id, id| -> Result<Vec<Record>> {
         let note = notes::get_at(repo, tree_id, id)?.unwrap_or_default();
-        Ok(Note::parse(&note).records().cloned().collect())
+        Ok(Note::read(&note).records().cloned().collect())
     };
     // What was removed by name later on was there again by then, and is meant to be gone.
     let mut removed: HashMap<ObjectId, Vec<Record>> = HashMap::new();

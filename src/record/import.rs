@@ -263,13 +263,11 @@ impl Known {
         let mut sessions = HashMap::new();
         let mut commits: HashMap<SessionKey, Vec<ObjectId>> = HashMap::new();
         for (commit_id, blob_ids) in reader.noted()? {
-            for note in reader.notes_of_blobs(&[&blob_ids])? {
-                let keys: HashSet<SessionKey> =
-                    Reader::summaries(&note).into_iter().map(|summary| summary.key).collect();
-                keys.iter().for_each(|key| commits.entry(key.clone()).or_default().push(commit_id));
-                if !keys.is_empty() {
-                    sessions.insert(commit_id, keys);
-                }
+            let note = reader.note_of_blobs(&blob_ids)?;
+            let keys: HashSet<SessionKey> = Reader::summaries(&note).into_iter().map(|summary| summary.key).collect();
+            keys.iter().for_each(|key| commits.entry(key.clone()).or_default().push(commit_id));
+            if !keys.is_empty() {
+                sessions.insert(commit_id, keys);
             }
         }
         let mut recorded: HashMap<SessionKey, Mark> = HashMap::new();

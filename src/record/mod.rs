@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod attribute;
 mod bars;
+mod bounds;
 mod branches;
 mod candidates;
 mod capture;
@@ -52,7 +53,7 @@ use serde_json::{Map, Value};
 pub use self::branches::BranchSummary;
 pub use self::earlier::Earlier;
 pub use self::note::{Hidden, Note, Unit};
-pub use self::read::{Conversation, Reader, Summary};
+pub use self::read::{Conversation, Reader, Summary, Words};
 pub use self::recorder::{Addition, HOOK_TIMEOUT_SECS, Leave, Recorder, Report};
 pub use self::state::{Lock, State};
 pub use self::summary::{save_summary, saved_summary};
@@ -169,6 +170,9 @@ impl Record {
     /// Of two summaries the newer stands, whichever of the records has it: it says nothing about which record stands, or
     /// clones that meet the same records in another order would not agree.
     fn joined(&self, other: &Record) -> Option<Record> {
+        if !self.is_same_session(other) {
+            return None;
+        }
         let newest = if other.summary_rank() > self.summary_rank() { other } else { self };
         let (summary, summary_time) = (newest.summary.clone(), newest.summary_time.clone());
         let stretch = self.joined_stretch(other)?;

@@ -8,6 +8,29 @@ use crate::transcript::SessionKey;
 /// With how many units a new one is compared: a note of somebody else's can have a million.
 const MAX_COMPARED: usize = 1024;
 
+/// How many lines of one note a reader looks at; a document of an earlier tool counts as one.
+pub const MAX_READ_LINES: usize = 4096;
+
+/// How many bytes of one note a reader looks at, transcripts of earlier tools aside.
+pub const MAX_READ_BYTES: usize = 2 << 20;
+
+/// The longest line of a note that a reader takes for a record. Ours have a few hundred bytes.
+pub const MAX_READ_LINE_BYTES: usize = 64 << 10;
+
+/// What is looked at of a note.
+struct Bounds {
+    lines: usize,
+    bytes: usize,
+    line_bytes: usize,
+}
+
+impl Bounds {
+    /// All of it.
+    const NONE: Bounds = Bounds { lines: usize::MAX, bytes: usize::MAX, line_bytes: usize::MAX };
+    /// As much as a reader shows.
+    const READ: Bounds = Bounds { lines: MAX_READ_LINES, bytes: MAX_READ_BYTES, line_bytes: MAX_READ_LINE_BYTES };
+}
+
 /// A part of a note that stands on its own.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unit {
@@ -35,44 +58,99 @@ pub struct Hidden {
 pub struct Note {
     units: Vec<Unit>,
     hidden: Vec<Hidden>,
+    /// What could not be read of it; see [`Note::read`].
+    problems: Vec<String>,
 }
 
 impl Note {
     /// Reads a note. Nothing fails: what is no record stays as it is. Blank lines go, duplicates count once, and
     /// records of one session that continue each other become one.
+    ///
+    /// All of it is read, for those who write it again.
     pub fn parse(bytes: &[u8]) -> Self {
-        Self::parse_each(bytes, Note::add)
+        Self::parse_within(bytes, Bounds::NONE, Note::add)
     }
 
     /// Does the same, but each record stays as the line that it is. For writing what others wrote: a record that is made
     /// of two lines would have another writer than either.
     pub(super) fn parse_lines(bytes: &[u8]) -> Self {
-        Self::parse_each(bytes, |note, record| note.add_line(Unit::Record(Box::new(record))))
+        Self::parse_within(bytes, Bounds::NONE, Note::add_record_line)
     }
 
-    fn parse_each(bytes: &[u8], mut add: impl FnMut(&mut Self, Record)) -> Self {
+    /// Reads a note for those who only show it: of a note that nobody has made by working, the rest is left out, and
+    /// [`Note::problems`] says so.
+    pub fn read(bytes: &[u8]) -> Self {
+        Self::parse_within(bytes, Bounds::READ, Note::add)
+    }
+
+    /// Does the same, but each record stays as the line that it is.
+    pub(super) fn read_lines(bytes: &[u8]) -> Self {
+        Self::parse_within(bytes, Bounds::READ, Note::add_record_line)
+    }
+
+    fn add_record_line(&mut self, record: Record) {
+        self.add_line(Unit::Record(Box::new(record)));
+    }
+
+    fn parse_within(bytes: &[u8], mut bounds: Bounds, mut add: impl FnMut(&mut Self, Record)) -> Self {
         let mut note = Note::default();
+        let mut left_out = 0;
         let mut rest = bytes;
         let mut seen = std::collections::HashSet::new();
         while !rest.is_empty() {
             let end = rest.find_byte(b'\n').map_or(rest.len(), |end| end + 1);
             let line = rest[..end].trim();
+            if line.is_empty() {
+                rest = &rest[end..];
+                continue;
+            }
+            let is_shred = is_shred(line);
+            if bounds.lines == 0 || (bounds.bytes < line.len() && line.len() <= bounds.line_bytes && !is_shred) {
+                left_out += rest.lines().filter(|line| !line.trim().is_empty()).count();
+                break;
+            }
+            bounds.lines -= 1;
             if line.first() == Some(&b'{') {
-                if let Some(record) = Record::parse(line) {
+                let is_short = line.len() <= bounds.line_bytes;
+                if let Some(record) = is_short.then(|| Record::parse(line)).flatten() {
                     add(&mut note, record);
                 } else if let Some((document, text)) = Earlier::parse_prefix(rest) {
-                    note.add_unit(Unit::Earlier(Box::new(document), text.trim().into()));
                     rest = &rest[text.len()..];
+                    if text.len() - document.packed_bytes() <= bounds.line_bytes {
+                        note.add_unit(Unit::Earlier(Box::new(document), text.trim().into()));
+                    } else {
+                        left_out += 1;
+                    }
                     continue;
-                } else {
+                } else if is_short {
                     note.add_unit(Unit::Foreign(line.into()));
+                } else {
+                    left_out += 1;
                 }
-            } else if !line.is_empty() && seen.insert(line) {
+            } else if line.len() > bounds.line_bytes && !is_shred {
+                left_out += 1;
+            } else if seen.insert(line) {
                 note.units.push(Unit::Foreign(line.into()));
+            }
+            if line.len() <= bounds.line_bytes {
+                bounds.bytes = bounds.bytes.saturating_sub(line.len());
             }
             rest = &rest[end..];
         }
+        if left_out > 0 {
+            note.problems.push(format!("the note is too large: lines left out: {left_out}"));
+        }
         note
+    }
+
+    /// Returns an empty note that stands for one that cannot be read.
+    pub(super) fn unreadable(why: String) -> Self {
+        Note { problems: vec![why], ..Note::default() }
+    }
+
+    /// Returns what of the note could not be read.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
     }
 
     /// Returns the note's bytes: one unit after the other, each with a line end.
@@ -137,6 +215,7 @@ impl Note {
 
     /// Adds everything that `other` has and this note has not.
     pub fn merge(&mut self, other: &Note) {
+        self.problems.extend_from_slice(&other.problems);
         for unit in &other.units {
             match unit {
                 Unit::Record(record) => self.add(record.as_ref().clone()),
@@ -165,15 +244,21 @@ impl Note {
         }
     }
 
+    /// Returns a note without units of which the same is hidden, and could not be read.
+    pub(super) fn without_units(&self) -> Self {
+        Note { units: Vec::new(), hidden: self.hidden.clone(), problems: self.problems.clone() }
+    }
+
     /// Adds everything that `other` has and this note has not; records join no other.
     pub(super) fn merge_lines(&mut self, other: &Note) {
+        self.problems.extend_from_slice(&other.problems);
         other.units.iter().for_each(|unit| self.add_line(unit.clone()));
         other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
     }
 
     /// Joins the records that continue or extend each other, as [`Note::parse`] does.
     pub(super) fn with_joined_records(self) -> Self {
-        let mut note = Note { units: Vec::new(), hidden: self.hidden };
+        let mut note = self.without_units();
         self.units.into_iter().for_each(|unit| note.add_unit(unit));
         note
     }
@@ -222,7 +307,7 @@ impl Note {
     /// Says whether lines of this note are shreds of documents that an earlier tool merged line by line.
     pub fn is_damaged(&self) -> bool {
         self.units.iter().any(|unit| match unit {
-            Unit::Foreign(line) => line.starts_with(b"\"checksum\"") || line.starts_with(b"\"transcript\""),
+            Unit::Foreign(line) => is_shred(line),
             _ => false,
         })
     }
@@ -231,6 +316,11 @@ impl Note {
     pub fn has_conversation(&self) -> bool {
         self.units.iter().any(|unit| !matches!(unit, Unit::Foreign(_)))
     }
+}
+
+/// Says whether a line is a shred of a document that an earlier tool merged line by line.
+fn is_shred(line: &[u8]) -> bool {
+    line.starts_with(b"\"checksum\"") || line.starts_with(b"\"transcript\"")
 }
 
 #[cfg(test)]

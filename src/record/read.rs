@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use super::bars::Bars;
 use super::tombstone::{Mark, Tombstones};
-use super::{Hidden, Note, Unit};
+use super::{Hidden, Note, Unit, bounds};
 use crate::agent;
 use crate::archive::{Archive, Contents, Piece};
 use crate::error::{Error, Kind, Result};
@@ -27,6 +28,18 @@ const MAX_UNPUSHED: usize = 64;
 
 /// The most records of one note that are compared with each other.
 const MAX_SETTLED: usize = 64;
+
+/// The problem of a conversation that is not read because of those before it.
+const TOO_MUCH: &str = "it is left out: the note names more words than are stored; '--session=<id>' reads it alone";
+
+/// How much of a large conversation is read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Words {
+    /// All bytes, for those who need them as they are. Messages are bounded in any case.
+    All,
+    /// What is shown.
+    Shown,
+}
 
 /// Reads the notes of a repository.
 pub struct Reader<'r> {
@@ -121,8 +134,16 @@ impl<'r> Reader<'r> {
     pub fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
         let mut merged: Option<Note> = None;
         for name in &self.refs {
-            let Some(bytes) = notes::get(self.repo, name, commit_id)? else { continue };
-            let mut note = self.mended(self.parsed(&bytes), name, commit_id);
+            let note = match notes::get(self.repo, name, commit_id) {
+                Ok(None) => continue,
+                Ok(Some(bytes)) => self.parsed(&bytes),
+                // What others have put there takes nothing away from what is elsewhere.
+                Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) && self.refs.len() > 1 => {
+                    Note::unreadable(format!("the note under '{name}' cannot be read: {error}"))
+                }
+                Err(error) => return Err(error),
+            };
+            let mut note = self.mended(note, name, commit_id);
             self.purged.apply(self.repo, &mut note);
             merged.get_or_insert_default().merge_lines(&note);
         }
@@ -151,15 +172,14 @@ impl<'r> Reader<'r> {
         Ok(noted)
     }
 
-    /// Returns the notes made of these blobs, each merged from its own; for listing, so nothing is mended.
+    /// Returns the note made of these blobs; for listing, so nothing is mended.
     ///
     /// # Errors
     ///
     /// If a blob cannot be read.
-    pub fn notes_of_blobs(&self, blob_ids: &[&[ObjectId]]) -> Result<Vec<Note>> {
-        let blobs = notes::read_many(self.repo, &blob_ids.concat())?;
-        let mut blobs = blobs.iter();
-        Ok(blob_ids.iter().map(|ids| self.note_of(blobs.by_ref().take(ids.len()))).collect())
+    pub fn note_of_blobs(&self, blob_ids: &[ObjectId]) -> Result<Note> {
+        let blobs = blob_ids.iter().map(|blob_id| notes::read(self.repo, *blob_id)).collect::<Result<Vec<_>>>()?;
+        Ok(self.note_of(blobs.iter().map(Vec::as_slice)))
     }
 
     /// Returns the note that is merged from these blobs.
@@ -177,7 +197,7 @@ impl<'r> Reader<'r> {
 
     /// Parses a note as lines, and hides what others say was removed.
     fn parsed(&self, bytes: &[u8]) -> Note {
-        let mut note = Note::parse_lines(bytes);
+        let mut note = Note::read_lines(bytes);
         if self.bars.is_empty() {
             return note;
         }
@@ -215,8 +235,7 @@ impl<'r> Reader<'r> {
                     && !super::sync::has_all_of(self.repo, longer, shorter)
             })
         };
-        let (mut joined, mut apart) = (Note::default(), Vec::new());
-        note.hidden().iter().for_each(|hidden| joined.hide(hidden.clone()));
+        let (mut joined, mut apart) = (note.without_units(), Vec::new());
         for unit in note.into_units() {
             match &unit {
                 Unit::Record(record) if stands_apart(record) => apart.push(unit),
@@ -232,14 +251,13 @@ impl<'r> Reader<'r> {
         if !note.is_damaged() {
             return note;
         }
-        let mut mended = Note::default();
+        let mut mended = note.without_units();
         for bytes in notes::earlier_contents(self.repo, notes_ref, commit_id).unwrap_or_default() {
-            let earlier = Note::parse(&bytes);
+            let earlier = Note::read(&bytes);
             if !earlier.is_damaged() {
                 mended.merge(&earlier);
             }
         }
-        note.hidden().iter().for_each(|hidden| mended.hide(hidden.clone()));
         // What was recorded since the damage is whole.
         for unit in note.units().iter().filter(|unit| !matches!(unit, Unit::Foreign(_))) {
             mended.add_unit(unit.clone());
@@ -248,40 +266,52 @@ impl<'r> Reader<'r> {
     }
 
     /// Drops records whose stretch lies within another's of the same session, which only the archive can tell.
-    fn settled(&self, note: Note) -> Note {
-        let records: Vec<_> = note.records().cloned().collect();
-        let mut settled = Note::default();
-        note.hidden().iter().for_each(|hidden| settled.hide(hidden.clone()));
-        let is_within = |index: usize| {
-            let inner = &records[index];
+    fn settled(&self, mut note: Note) -> Note {
+        let records: Vec<_> = note.records().collect();
+        // A note that holds more is none that we made.
+        if !(2..=MAX_SETTLED).contains(&records.len()) {
+            return note;
+        }
+        let mut parents = HashMap::new();
+        let mut is_within = |index: usize| {
+            let inner = records[index];
             records.iter().enumerate().any(|(other, outer)| {
                 other != index
                     && outer.key() == inner.key()
                     && outer.bytes >= inner.bytes
-                    && self.contains(outer, inner)
+                    && self.contains(outer, inner, &mut parents)
             })
         };
-        // A note that holds more is none that we made; each pair costs a walk.
-        if !(2..=MAX_SETTLED).contains(&records.len()) {
-            return note;
-        }
-        let within: Vec<bool> = (0..records.len()).map(is_within).collect();
-        let mut is_within = within.iter();
-        for unit in note.units() {
-            let is_dropped = matches!(unit, Unit::Record(_)) && is_within.next() == Some(&true);
-            if !is_dropped {
-                settled.add_line(unit.clone());
-            }
-        }
-        settled
+        let within: Vec<bool> = (0..records.len()).map(&mut is_within).collect();
+        let mut is_within = within.into_iter();
+        note.retain(|unit| !(matches!(unit, Unit::Record(_)) && is_within.next() == Some(true)));
+        note
     }
 
-    fn contains(&self, outer: &super::Record, inner: &super::Record) -> bool {
+    /// Says whether the stretch of `inner` lies within that of `outer`. `parents` keeps which segment each follows: the
+    /// records of a session are on one chain, and each link costs a read.
+    fn contains(
+        &self,
+        outer: &super::Record,
+        inner: &super::Record,
+        parents: &mut HashMap<ObjectId, Option<ObjectId>>,
+    ) -> bool {
         let parse = |hex: &str| self.repo.parse_id(hex);
-        let Some(through) = parse(&outer.through) else { return false };
         let stop = outer.since.as_deref().and_then(parse);
-        let (links, _) = Archive::new(self.repo).chain(through, stop);
-        let is_on_it = |hex: &str| parse(hex).is_some_and(|id| links.iter().any(|link| link.segment_id == id));
+        let mut chain = HashSet::new();
+        let mut next = parse(&outer.through);
+        while let Some(segment_id) = next.filter(|id| chain.insert(*id)) {
+            let is_last =
+                Some(segment_id) == stop || (parents.len() >= bounds::MAX_LINKS && !parents.contains_key(&segment_id));
+            if is_last {
+                break;
+            }
+            next = *parents.entry(segment_id).or_insert_with(|| {
+                let header = Archive::new(self.repo).header(segment_id).ok();
+                header.and_then(|header| header.parent.as_deref().and_then(parse))
+            });
+        }
+        let is_on_it = |hex: &str| parse(hex).is_some_and(|id| chain.contains(&id));
         let begins_inside = match &inner.since {
             Some(since) => is_on_it(since),
             None => outer.since.is_none(),
@@ -293,13 +323,8 @@ impl<'r> Reader<'r> {
 
     /// Returns what the records of a note say, sub-agents behind their sessions.
     pub fn summaries(note: &Note) -> Vec<Summary> {
-        Self::into_summaries(note.clone())
-    }
-
-    /// Does the same with a note that is needed no more.
-    pub(super) fn into_summaries(note: Note) -> Vec<Summary> {
         let hidden: Vec<Summary> = note.hidden().iter().map(Summary::of_hidden).collect();
-        let summaries = note.into_units().into_iter().filter_map(|unit| Some((Summary::of(unit)?, ()))).collect();
+        let summaries = note.units().iter().filter_map(|unit| Some((Summary::of(unit)?, ()))).collect();
         Self::in_order(summaries).into_iter().map(|(summary, ())| summary).chain(hidden).collect()
     }
 
@@ -327,70 +352,139 @@ impl<'r> Reader<'r> {
     ///
     /// [`Kind::Missing`] if no session, or more than one, goes by that name.
     pub fn conversations(&self, note: &Note, session: Option<&str>, is_full: bool) -> Result<Vec<Conversation>> {
+        let mut found: Vec<Conversation> = Vec::new();
+        self.each_conversation(note, session, is_full, Words::All, |conversation| {
+            found.push(conversation);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Visits the conversations of a note one by one, until `visit` breaks off: only one is in memory then.
+    ///
+    /// What a note can make us read is bounded: all its conversations together, and with [`Words::Shown`] each of them.
+    /// What is left out is a problem of the conversation.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::conversations`], and what `visit` returns.
+    pub fn each_conversation(
+        &self,
+        note: &Note,
+        session: Option<&str>,
+        is_full: bool,
+        words: Words,
+        mut visit: impl FnMut(Conversation) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let units: Vec<_> = note.units().iter().filter_map(|unit| Some((Summary::of(unit)?, unit))).collect();
+        let units = Self::in_order(units);
         let wanted = match session {
-            Some(name) => Some(pick(&Self::summaries(note), name)?),
+            Some(name) => {
+                let hidden = note.hidden().iter().map(|hidden| &hidden.key);
+                Some(pick(units.iter().map(|(summary, _)| &summary.key).chain(hidden), name)?)
+            }
             None => None,
         };
-        let mut found: Vec<Conversation> = Vec::new();
         let mut seen = HashSet::new();
-        let units = note.units().iter().filter_map(|unit| Some((Summary::of(unit.clone())?, unit))).collect();
-        for (summary, unit) in Self::in_order(units) {
+        let mut budget = bounds::Budget::default();
+        for (summary, unit) in units {
             let is_new = seen.insert(summary.key.clone());
-            if wanted.as_ref().is_none_or(|key| *key == summary.key) && (is_new || !is_full) {
-                found.push(self.conversation(summary, unit, is_full));
+            if wanted.as_ref().is_none_or(|key| *key == summary.key)
+                && (is_new || !is_full)
+                && visit(self.conversation(summary, unit, is_full, words, &mut budget))?.is_break()
+            {
+                return Ok(());
             }
         }
         for hidden in note.hidden() {
             if wanted.as_ref().is_none_or(|key| *key == hidden.key) {
                 let problems = vec![hidden.removed_by.clone()];
                 let summary = Summary::of_hidden(hidden);
-                found.push(Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems });
+                let conversation = Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems };
+                if visit(conversation)?.is_break() {
+                    return Ok(());
+                }
             }
         }
-        Ok(found)
+        Ok(())
+    }
+
+    /// Returns the mark of others that names some words of a record, or of its session up to it.
+    fn mark_on(&self, record: &super::Record, is_full: bool) -> Option<Mark> {
+        let whole = super::Record { since: record.since.clone().filter(|_| !is_full), ..record.clone() };
+        self.bars.of_stretch(self.repo, &whole)
     }
 
     /// Reads the conversation of one unit of a note.
-    fn conversation(&self, summary: Summary, unit: &Unit, is_full: bool) -> Conversation {
-        let (bytes, problems) = match unit {
+    fn conversation(
+        &self,
+        summary: Summary,
+        unit: &Unit,
+        is_full: bool,
+        words: Words,
+        budget: &mut bounds::Budget,
+    ) -> Conversation {
+        let mut stored_bytes = 0;
+        let (mut bytes, mut problems) = match unit {
+            _ if budget.is_spent() => (Vec::new(), vec![TOO_MUCH.to_owned()]),
             Unit::Record(record) => {
-                let archive = Archive::without(self.repo, &self.barred);
-                let parse = |hex: &str| self.repo.parse_id(hex);
-                let whole =
-                    super::Record { since: record.since.clone().filter(|_| !is_full), ..record.as_ref().clone() };
-                let mark = self.bars.of_stretch(self.repo, &whole);
-                let contents = match parse(&record.through) {
-                    Some(through) if is_full => archive.transcript(through),
-                    Some(through) => archive.increment(record.since.as_deref().and_then(parse), through),
-                    None => {
-                        Contents { pieces: Vec::new(), problems: vec![format!("'{}' is no object id", record.through)] }
-                    }
-                };
-                let missing: u64 = contents
-                    .pieces
-                    .iter()
-                    .map(|piece| match piece {
-                        Piece::Gap(bytes) => *bytes,
-                        Piece::Bytes(_) => 0,
-                    })
-                    .fold(0, u64::saturating_add);
+                let mark = self.mark_on(record, is_full);
+                let contents = self.contents(record, is_full);
+                stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
+                budget.spend(&contents);
+                let missing = contents.pieces.iter().map(|piece| match piece {
+                    Piece::Gap(bytes) => *bytes,
+                    Piece::Bytes(_) => 0,
+                });
+                let missing = missing.fold(0, u64::saturating_add);
                 let mut problems = contents.problems.clone();
                 if let Some(mark) = mark {
                     problems.push(format!("{missing} bytes: {}", self.bars.removed_by(self.repo, &mark)));
                 } else if missing > 0 {
                     problems.push(format!("{missing} bytes of the transcript are missing"));
                 }
-                (contents.bytes(), problems)
+                (contents.into_bytes(), problems)
             }
             Unit::Earlier(earlier, _) => match earlier.transcript() {
-                Ok((bytes, problem)) => (bytes, problem.into_iter().collect()),
+                Ok((bytes, problem)) => {
+                    stored_bytes = earlier.packed_bytes() as u64;
+                    budget.spend_bytes(bytes.len() as u64, stored_bytes);
+                    (bytes, problem.into_iter().collect())
+                }
                 Err(error) => (Vec::new(), vec![error.to_string()]),
             },
             Unit::Foreign(_) => (Vec::new(), Vec::new()),
         };
+        let readable = bounds::readable(&bytes, stored_bytes);
+        if readable < bytes.len() {
+            problems.push(format!(
+                "only the first {readable} of {} bytes are shown: it is too large for what is stored of it; 'git \
+                 shiftlog show --raw' prints all of it",
+                bytes.len()
+            ));
+            if words == Words::Shown {
+                bytes.truncate(readable);
+                bytes.shrink_to_fit();
+            }
+        }
         // A transcript of an agent that this version does not know is still shown raw.
-        let messages = agent::find(&summary.key.agent).map_or_else(Vec::new, |agent| agent.parse(&bytes));
+        let agent = agent::find(&summary.key.agent);
+        let messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes[..readable]));
         Conversation { summary, bytes, messages, problems }
+    }
+
+    /// Reads the words of a record.
+    fn contents(&self, record: &super::Record, is_full: bool) -> Contents {
+        let parse = |hex: &str| self.repo.parse_id(hex);
+        let archive = Archive::without(self.repo, &self.barred);
+        match parse(&record.through) {
+            Some(through) if is_full => archive.transcript(through),
+            Some(through) => archive.increment(record.since.as_deref().and_then(parse), through),
+            None => {
+                let problems = vec![format!("'{}' is no object id", record.through)];
+                Contents { problems, ..Contents::default() }
+            }
+        }
     }
 }
 
@@ -419,12 +513,11 @@ fn is_merged(repo: &Repository, name: &str) -> bool {
 }
 
 /// Finds the session that a user calls `name`.
-fn pick(summaries: &[Summary], name: &str) -> Result<SessionKey> {
-    if let Some(exact) = summaries.iter().find(|summary| summary.key.id == name) {
-        return Ok(exact.key.clone());
+fn pick<'k>(keys: impl Iterator<Item = &'k SessionKey> + Clone, name: &str) -> Result<SessionKey> {
+    if let Some(exact) = keys.clone().find(|key| key.id == name) {
+        return Ok(exact.clone());
     }
-    let mut keys: Vec<&SessionKey> =
-        summaries.iter().map(|summary| &summary.key).filter(|key| key.id.starts_with(name)).collect();
+    let mut keys: Vec<&SessionKey> = keys.filter(|key| key.id.starts_with(name)).collect();
     keys.dedup();
     match keys.as_slice() {
         [key] => Ok((*key).clone()),
@@ -450,14 +543,14 @@ impl Summary {
     }
 
     /// Returns what a unit says; `None` for a line that is no record.
-    fn of(unit: Unit) -> Option<Summary> {
+    fn of(unit: &Unit) -> Option<Summary> {
         match unit {
             Unit::Record(record) => Some(Summary {
-                key: SessionKey::new(record.agent, record.session),
-                model: record.model,
-                time: record.time,
-                prompt: record.prompt,
-                summary: record.summary,
+                key: record.key(),
+                model: record.model.clone(),
+                time: record.time.clone(),
+                prompt: record.prompt.clone(),
+                summary: record.summary.clone(),
                 turns: record.turns,
                 messages: record.messages,
                 tokens: record.tokens,
@@ -468,8 +561,8 @@ impl Summary {
                 turns: earlier.turns(),
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),
-                model: earlier.model,
-                time: earlier.timestamp,
+                model: earlier.model.clone(),
+                time: earlier.timestamp.clone(),
                 prompt: None,
                 summary: None,
                 is_removed: false,

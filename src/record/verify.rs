@@ -48,17 +48,18 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
     let mut noted = Vec::new();
     for commit_id in commit_ids {
         let note = notes::get_at(repo, tip.tree_id, *commit_id)?.unwrap_or_default();
-        let (note, lines) = (Note::parse(&note), lines(&note));
+        let (note, lines) = (Note::read(&note), lines(&note));
         if note.records().next().is_some() {
             noted.push((*commit_id, note, lines));
         }
     }
     let history = History::read(repo, &tip, noted.iter().map(|(commit_id, ..)| *commit_id).collect())?;
     let mut verified = Vec::new();
+    let mut transcripts = HashMap::new();
     for (commit_id, note, lines) in &noted {
         let tree = repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
         for record in note.records() {
-            let (problem, is_elsewhere) = problem(repo, record);
+            let (problem, is_elsewhere) = problem(repo, record, &mut transcripts);
             // A record can be made of several lines; what the worst of them is signed with holds for all.
             let parts = lines.iter().filter(|(key, _)| *key == record.key());
             let origins = parts.map(|line| history.origin(line, &mut Search::default())).collect::<Vec<_>>();
@@ -85,8 +86,13 @@ fn author(repo: &Repository, commit_id: ObjectId) -> String {
         .map_or_else(|_| String::new(), |commit| format!("{} <{}>", commit.author.name, commit.author.email))
 }
 
-/// Returns what is wrong with a record's words, and whether they are not here at all.
-fn problem(repo: &Repository, record: &Record) -> (Option<String>, bool) {
+/// Returns what is wrong with a record's words, and whether they are not here at all. `transcripts` keeps what is wrong
+/// with each transcript by its last segment, which many records can name.
+fn problem(
+    repo: &Repository,
+    record: &Record,
+    transcripts: &mut HashMap<ObjectId, Option<String>>,
+) -> (Option<String>, bool) {
     let Some(through) = repo.parse_id(&record.through) else {
         return (Some(format!("'{}' is no object id", record.through)), false);
     };
@@ -94,9 +100,9 @@ fn problem(repo: &Repository, record: &Record) -> (Option<String>, bool) {
         return (None, true);
     }
     let archive = Archive::new(repo);
-    let contents = archive.transcript(through);
-    if let Some(problem) = contents.problems.into_iter().next() {
-        return (Some(problem), false);
+    let read = || archive.transcript(through).problems.into_iter().next();
+    if let Some(problem) = transcripts.entry(through).or_insert_with(read) {
+        return (Some(problem.clone()), false);
     }
     let is_it = archive
         .header(through)

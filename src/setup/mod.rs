@@ -215,6 +215,15 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
         let input = if *event == "pre-push" { " </dev/null" } else { "" };
         let command = guarded(program, is_committed, &format!("git {event} \"$@\"{input}"));
         let path = hooks.join(event);
+        if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
+            plan.remark(format!(
+                "'{}' leads to '{}', which is tracked, and is left alone; have it run: {}",
+                path.display(),
+                tracked.display(),
+                guarded(program, true, &format!("git {event}"))
+            ));
+            continue;
+        }
         match plan.current(&path)? {
             Some(text) if !hook::is_shell_script(&text) => plan.remark(format!(
                 "'{}' is no shell script and is left alone; have it run: {}",
@@ -232,6 +241,17 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
         }
     }
     Ok(())
+}
+
+/// Returns the tracked file that a hook leads to through symbolic links: others would get what is private to this clone.
+fn tracked_target(repo: &Repository, path: &Path) -> Option<PathBuf> {
+    let target = path.canonicalize().ok()?;
+    let below_top = target.strip_prefix(repo.worktree()?.canonicalize().ok()?).ok()?.to_owned();
+    if target.starts_with(repo.common_dir().canonicalize().ok()?) {
+        return None;
+    }
+    let spec = format!(":(top,literal){}", below_top.display());
+    git(["ls-files", "--error-unmatch", "--", &spec]).repository(repo).capture().ok().map(|_| below_top)
 }
 
 fn plan_config(repo: &Repository, plan: &mut Plan) {

@@ -3,6 +3,7 @@
 //! Two commands run in turn, so that a noisy machine disturbs both alike; medians are compared. A ratio above its bar
 //! is marked, and the exit code says so.
 
+mod hostile;
 mod kept;
 
 use std::fs;
@@ -32,7 +33,7 @@ fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
-    let bars: [Bar; 11] = [
+    let bars: [Bar; 12] = [
         ("idle", idle_hook),
         ("busy", busy_hook),
         ("agents", agents),
@@ -44,6 +45,7 @@ fn main() {
         ("sync", sync),
         ("remap", remap),
         ("fsck", fsck),
+        ("hostile", hostile::hostile),
     ];
     let installed = tempfile::tempdir().expect("a temporary directory");
     install(installed.path());

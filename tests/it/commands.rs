@@ -416,3 +416,71 @@ fn a_transcript_is_added_by_hand_once() {
     let ran = scratch.shiftlog("add", ["--session=../../etc/passwd"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: Claude Code has no session '../../etc/passwd'\n"));
 }
+
+#[test]
+fn a_number_alone_is_a_count_as_in_git_log() {
+    let scratch = recorded();
+    let all = scratch.shiftlog("log", ["--format=%H"]).ok();
+    assert!(all.lines().count() > 1, "there is more than one");
+    let first: String = all.lines().take(1).map(|line| format!("{line}\n")).collect();
+    assert_eq!(scratch.shiftlog("log", ["-1", "--format=%H"]).ok(), first);
+    assert_eq!(scratch.shiftlog("log", ["-n5", "-1", "--format=%H"]).ok(), first, "the last one wins");
+    assert_eq!(scratch.shiftlog("log", ["-99", "--format=%H"]).ok(), all);
+    assert_eq!(scratch.shiftlog("log", ["-1x"]).code, 129);
+    assert_eq!(scratch.shiftlog("log", ["--", "-1"]).ok(), "", "behind the dashes it is a path");
+}
+
+#[test]
+fn a_screen_gets_no_escapes_of_a_transcript_and_a_pipe_gets_all() {
+    let mut scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.append("{\"type\":\"user\",\"text\":\"\u{1b}[2J\u{202e}x\"}\n".as_bytes());
+    session.prompt("something");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    let text = session.text();
+    assert_eq!(scratch.raw("HEAD", &[]), text, "a pipe gets the bytes");
+    // What a pager shows ends on a screen too; Git says so in this variable.
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
+    let shown = scratch.shiftlog("show", ["--raw"]).ok();
+    assert_eq!(shown, text.replace(['\u{1b}', '\u{202e}'], ""));
+}
+
+#[test]
+fn a_path_is_looked_for_only_as_far_as_is_wanted() {
+    let scratch = recorded();
+    let all = scratch.shiftlog("log", ["--format=%H", "--", "."]).ok();
+    assert!(all.lines().count() > 1, "there is more than one");
+    assert_eq!(scratch.shiftlog("log", ["-1", "--format=%H", "--", "."]).ok(), format!("{}\n", &all[..40]));
+    let second: Vec<&str> = all.lines().skip(1).take(1).collect();
+    let listed = scratch.shiftlog("log", ["-1", "--skip=1", "--format=%H", "--", "."]).ok();
+    assert_eq!(listed.lines().collect::<Vec<_>>(), second);
+    assert_eq!(scratch.shiftlog("log", ["-50", "--format=%H", "--", "."]).ok(), all);
+    let ran = scratch.shiftlog("log", ["-1", "--", ":(nonsense)x"]);
+    assert_eq!(ran.code, 128, "{ran:?}");
+    assert!(ran.stderr.starts_with("fatal: cannot run 'git -C': "), "{ran:?}");
+}
+
+#[test]
+fn a_repository_of_somebody_else_opens_as_the_environment_allows() {
+    let scratch = recorded();
+    if scratch.run_in(&scratch.top, "chown", ["-R", "12345", "."]).code != 0 {
+        super::support::skip("cannot give a repository to somebody else");
+        return;
+    }
+    let plain = scratch.shiftlog("log", [""; 0]);
+    assert_eq!(plain.code, 128, "{plain:?}");
+    assert!(plain.stderr.contains("dubious ownership"), "{plain:?}");
+    let top = scratch.top.to_str().unwrap();
+    for (value, is_allowed) in [("*", true), (top, true), ("/nowhere", false), ("", false)] {
+        let passed_on = format!("safe.directory={value}");
+        let by_option = scratch.git(["-c", &passed_on, "shiftlog", "log", "--format=%H"]);
+        let mut command = scratch.command("git-shiftlog-log", &scratch.top);
+        command.args(["--format=%H"]).env("GIT_CONFIG_COUNT", "1");
+        command.env("GIT_CONFIG_KEY_0", "safe.directory").env("GIT_CONFIG_VALUE_0", value);
+        let by_count = feed(&mut command, b"");
+        for ran in [by_option, by_count] {
+            assert_eq!((ran.code == 0, !ran.stdout.is_empty()), (is_allowed, is_allowed), "{value}: {ran:?}");
+        }
+    }
+}

@@ -89,6 +89,9 @@ fn documents_shredded_by_a_merge_are_put_together_from_history() {
     scratch.git(["update-ref", "refs/notes/shiftlog", merge.trim()]).ok();
     assert_eq!(scratch.raw("HEAD", &["--session=one"]), one);
     assert_eq!(scratch.raw("HEAD", &["--session=two"]), two);
+    let mut listed: Vec<String> = scratch.shiftlog("log", ["--json"]).ok().lines().map(str::to_owned).collect();
+    let listed: Value = serde_json::from_str(&listed.remove(0)).unwrap();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 2, "what is shown is listed too");
     // What is recorded after the damage is there too.
     let ours = transcript("ours");
     let mut command = scratch.command("git", &scratch.top);

@@ -7,6 +7,7 @@ use std::process::Stdio;
 use serde_json::json;
 use shiftlog::archive::{Header, hex, segment};
 
+use crate::corpus;
 use crate::sharing::Team;
 use crate::support::{Ran, Scratch, feed};
 
@@ -200,35 +201,105 @@ fn assert_harmless(what: &str, ran: &Ran) {
     assert_eq!(unsafe_text(&ran.stderr), [], "{what}: {}", ran.stderr);
 }
 
-/// The most memory that a command may use, in KiB.
-const MAX_KIB: u64 = 256 << 10;
-
 /// Runs a command, and says how much memory it used at most.
 fn run(scratch: &Scratch, dir: &std::path::Path, args: &[&str]) -> Ran {
     let (name, args) = args.split_first().unwrap();
     let program = crate::support::bin_dir().join(format!("git-shiftlog-{name}"));
     let mut command = scratch.command(program, dir);
-    let child = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let child = child.unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let is_over = std::sync::atomic::AtomicBool::new(false);
-    let (output, peak_kib) = std::thread::scope(|scope| {
-        let watch = scope.spawn(|| {
-            let mut peak_kib = 0;
-            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                let status = fs::read_to_string(&status).unwrap_or_default();
-                let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
-                peak_kib = peak_kib.max(line.split_whitespace().next().and_then(|kib| kib.parse().ok()).unwrap_or(0));
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
-            peak_kib
-        });
-        let output = child.wait_with_output().unwrap();
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-        (output, watch.join().unwrap())
-    });
-    assert!(peak_kib <= MAX_KIB, "{name} {args:?} used {peak_kib} KiB");
+    command.args(args);
+    let input = if *name == "mcp" { corpus::questions() } else { String::new() };
+    let (output, peak_kib) = corpus::measured(command, input);
+    assert!(peak_kib <= corpus::MAX_KIB, "{name} {args:?} used {peak_kib} KiB");
     Ran::of(output)
+}
+
+/// Makes a case of the corpus.
+fn made(name: &str) -> Scratch {
+    let (_, make) = corpus::CASES.iter().find(|case| case.0 == name).unwrap();
+    let scratch = Scratch::new();
+    let env = scratch.env.clone();
+    let git = move |top: &std::path::Path| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(top).env_clear().envs(&env);
+        command
+    };
+    make(&corpus::Maker { top: scratch.top.clone(), git: Box::new(git) });
+    scratch
+}
+
+/// Tries reading commands on a fourth of the corpus.
+fn try_fourth(number: usize) {
+    for (name, _) in corpus::CASES.iter().skip(number).step_by(4) {
+        let scratch = made(name);
+        for args in &corpus::COMMANDS[..corpus::TRIED] {
+            assert_harmless(&format!("{name}: {args:?}"), &run(&scratch, &scratch.top, args));
+        }
+    }
+}
+
+#[test]
+fn no_command_needs_much_memory_on_the_first_fourth_of_the_corpus() {
+    try_fourth(0);
+}
+
+#[test]
+fn no_command_needs_much_memory_on_the_second_fourth_of_the_corpus() {
+    try_fourth(1);
+}
+
+#[test]
+fn no_command_needs_much_memory_on_the_third_fourth_of_the_corpus() {
+    try_fourth(2);
+}
+
+#[test]
+fn no_command_needs_much_memory_on_the_last_fourth_of_the_corpus() {
+    try_fourth(3);
+}
+
+#[test]
+fn what_is_too_large_is_told() {
+    for (name, args, told) in [
+        ("a note of a million lines", &["log"][..], "the note is too large: lines left out: 995904"),
+        ("a note of 600,000 records", &["show"], "the note is too large: lines left out: "),
+        ("a note of 200 MiB in one line", &["log"], "cannot be read"),
+        ("a note of 200 MiB in one line", &["show"], "cannot be read"),
+        ("a session id of 40 MiB", &["show"], "the note is too large: lines left out: 1"),
+        ("a header of 60 KiB", &["show"], "the header is longer than the file"),
+        ("60 MiB of small messages", &["show", "--json"], "it is too large for what is stored of it"),
+        ("60 MiB of small messages", &["get", "[conversation][HEAD]"], "the conversation is too long for one answer"),
+        ("a line of ten million values", &["show"], "only the first 0 of "),
+        ("4,000 records of one large segment", &["show"], "the note names more words than are stored"),
+        ("5,000 segments that keep nothing", &["fsck"], "the transcript does not match its digest"),
+    ] {
+        let scratch = made(name);
+        let ran = run(&scratch, &scratch.top, args);
+        assert!(ran.code != 0, "{name}: {args:?}");
+        assert!(format!("{}{}", ran.stdout, ran.stderr).contains(told), "{name}: {args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_is_large_and_honest_is_read_whole() {
+    let scratch = Scratch::new();
+    let git = {
+        let env = scratch.env.clone();
+        move |top: &std::path::Path| {
+            let mut command = std::process::Command::new("git");
+            command.current_dir(top).env_clear().envs(&env);
+            command
+        }
+    };
+    let maker = corpus::Maker { top: scratch.top.clone(), git: Box::new(git) };
+    let texts = maker.honest(200, 100 << 10);
+    assert_eq!(scratch.raw("HEAD", &[]), texts.concat(), "a commit with 200 sessions");
+    let shown = scratch.shiftlog("show", ["--json"]).ok();
+    assert_eq!(shown.lines().count(), 200);
+    let texts = maker.honest(1, 60 << 20);
+    assert_eq!(scratch.raw("HEAD", &["--full"]), texts.concat(), "a session of 60 MiB");
+    let shown = scratch.shiftlog("show", ["--json"]).ok();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["conversation"].as_array().unwrap().len(), texts[0].lines().count());
 }
 
 #[test]

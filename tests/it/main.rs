@@ -6,6 +6,7 @@ mod agents;
 mod belonging;
 mod carrying;
 mod commands;
+mod corpus;
 mod damage;
 mod documents;
 mod earlier;

@@ -813,3 +813,43 @@ fn the_lists_and_the_instructions_are_those_of_the_golden_file() {
     let text = serde_json::to_string_pretty(&golden).unwrap() + "\n";
     snapbox::assert_data_eq!(text, snapbox::file!["../data/mcp-lists.json"].raw());
 }
+
+#[test]
+fn an_index_is_not_reached_through_a_link() {
+    let (scratch, ..) = recorded();
+    let elsewhere = scratch.root().join("elsewhere");
+    std::fs::create_dir_all(elsewhere.join("index")).unwrap();
+    std::fs::write(elsewhere.join("index/arch.json"), "{\"secret\":1}").unwrap();
+    for is_inner in [false, true] {
+        let memo = scratch.top.join(".memo");
+        if is_inner {
+            std::fs::remove_file(&memo).unwrap();
+            std::fs::create_dir(&memo).unwrap();
+            std::os::unix::fs::symlink(elsewhere.join("index"), memo.join("index")).unwrap();
+        } else {
+            std::os::unix::fs::symlink(&elsewhere, &memo).unwrap();
+        }
+        let ran = scratch.shiftlog("get", ["[arch]"]);
+        let named = if is_inner { ".memo/index" } else { ".memo" };
+        let told = format!("error: {named} is a symbolic link, which is not followed\n");
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr), (1, "", told));
+        let mut client = Client::legacy(&scratch);
+        let tools = client.request("tools/list", json!({})).to_string();
+        assert!(!tools.contains("memo_get_value"), "an index that is a link is none: {tools}");
+    }
+    let top = scratch.top.to_str().unwrap();
+    assert_eq!(scratch.shiftlog("mcp", ["--index", top]).code, 128, "nor is it by name");
+}
+
+#[test]
+fn the_first_message_may_have_a_byte_order_mark() {
+    let scratch = Scratch::new();
+    for before in ["", "\n", "\r\n \n"] {
+        let mut client = Client::start(&scratch, &scratch.top, &[]);
+        let answer = client.ask(&format!("\u{feff}{before}{}", initialize("2025-11-25")));
+        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{before:?}: {answer}");
+        let mut client = Client::start(&scratch, &scratch.top, &[]);
+        let answer = client.ask(&format!("{before}\u{feff}{}", initialize("2025-11-25")));
+        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{before:?}: {answer}");
+    }
+}

@@ -522,3 +522,29 @@ fn the_mcp_server_is_declared_to_clients_and_taken_back() {
     assert!(refused.code == 128 && refused.stderr.contains("it does not parse at line 1"), "{refused:?}");
     assert_eq!(fs::read_to_string(scratch.top.join(".zed/settings.json")).unwrap(), "{ oops");
 }
+
+#[test]
+fn a_tracked_file_is_not_edited_through_a_hook_that_is_a_link() {
+    let scratch = Scratch::new();
+    scratch.write("tools/hook", "#!/bin/sh\necho ours\n");
+    scratch.git(["add", "tools"]).ok();
+    scratch.git(["commit", "-q", "-m", "a hook for everybody"]).ok();
+    let hooks = scratch.top.join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    std::os::unix::fs::symlink("../../tools/hook", hooks.join("post-commit")).unwrap();
+    if uses_config_hooks(&scratch) {
+        scratch.shiftlog("init", ["--agent=claude"]).ok();
+    } else {
+        let said = scratch.shiftlog("init", ["--agent=claude"]).stderr;
+        assert!(said.contains("leads to 'tools/hook', which is tracked, and is left alone"), "{said}");
+    }
+    assert_eq!(scratch.git(["status", "--porcelain", "tools"]).ok(), "", "the tracked file is as it was");
+}
+
+/// Says whether Git declares hooks in its config: since 2.54.
+fn uses_config_hooks(scratch: &Scratch) -> bool {
+    let version = scratch.git(["--version"]).ok();
+    let mut parts =
+        version.split_whitespace().nth(2).unwrap_or_default().split('.').map(|part| part.parse().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (2u32, 54u32)
+}

@@ -272,11 +272,14 @@ fn a_read_only_repository_can_be_read_and_breaks_no_hook() {
     }
     let shown = scratch.shiftlog("show", ["--raw", "--full"]);
     let listed = scratch.shiftlog("log", ["--oneline"]);
+    let remapped = scratch.shiftlog("remap", [""; 0]);
     let hook = scratch.run_in(&scratch.top, "sh", [".git/hooks/post-commit"]);
     let event = session.try_hook("Stop", "");
     std::process::Command::new("umount").arg(&git_dir).status().unwrap();
     assert_eq!(shown.ok(), text);
     assert_eq!(listed.ok().lines().count(), 1);
+    assert_eq!(remapped.code, 1, "{remapped:?}");
+    assert!(remapped.stderr.to_lowercase().contains("read-only"), "{remapped:?}");
     assert_eq!((hook.code, hook.stdout.as_str()), (0, ""), "{hook:?}");
     assert_eq!((event.code, event.stdout.as_str()), (0, ""), "{event:?}");
 }
@@ -608,4 +611,21 @@ fn a_capture_that_was_overtaken_still_ends_where_it_ended() {
     assert_eq!(scratch.raw("HEAD", &[]), said);
     assert_eq!(scratch.raw(&two, &[]), session.text(), "what was recorded later stays as it was");
     scratch.assert_sound();
+}
+
+#[test]
+fn an_entry_of_a_reflog_is_one_line() {
+    let scratch = Scratch::new();
+    scratch.git(["config", "core.logAllRefUpdates", "always"]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("one");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    for name in ["refs/notes/shiftlog", "refs/shiftlog/sessions"] {
+        let log = fs::read_to_string(scratch.top.join(".git/logs").join(name)).unwrap();
+        let entries = scratch.git(["reflog", "show", name]).ok().lines().count();
+        assert_eq!(log.lines().count(), entries, "{log:?}");
+        assert!(log.lines().all(|line| line.contains("\tshiftlog: ")), "{log:?}");
+    }
 }

@@ -1,0 +1,110 @@
+//! How much is read for a note, and how much of a transcript is made messages of.
+//!
+//! A value of JSON takes fifty times its text in memory, and text that says nothing shrinks to nothing: a small repository
+//! could fill the memory of whoever reads it. The bounds grow with what is stored, which real transcripts never reach.
+
+use std::collections::HashSet;
+
+use crate::archive::{Contents, segment};
+use crate::git::ObjectId;
+
+/// How many segments are looked at for one note.
+pub(super) const MAX_LINKS: usize = 40_000;
+/// How many bytes are read of any transcript.
+const SHOWN_BYTES: u64 = 32 << 20;
+/// Beyond it, how many times as much as is stored. Transcripts shrink to a fifth or an eighth.
+const SHOWN_RATIO: u64 = 16;
+/// Up to this length values are not counted.
+const UNCOUNTED_BYTES: usize = 4 << 20;
+/// How many values of JSON are read of any transcript; beyond it, one for every two bytes that are stored.
+const SHOWN_VALUES: u64 = 400_000;
+
+/// Returns the length of the beginning of a transcript that is made messages of: all of it, or up to a line end.
+pub(super) fn readable(transcript: &[u8], stored_bytes: u64) -> usize {
+    let max_bytes = SHOWN_BYTES.saturating_add(stored_bytes.saturating_mul(SHOWN_RATIO));
+    let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    let beginning = match transcript.get(..max_bytes) {
+        Some(beginning) if beginning.len() < transcript.len() => {
+            &beginning[..crate::transcript::complete_lines(beginning)]
+        }
+        _ => transcript,
+    };
+    if beginning.len() <= UNCOUNTED_BYTES {
+        return beginning.len();
+    }
+    values_end(beginning, SHOWN_VALUES + stored_bytes / 2)
+}
+
+/// Returns where the line begins in which the number of values goes beyond `max_values`, or the length of the text.
+fn values_end(text: &[u8], max_values: u64) -> usize {
+    let (mut values, mut line_start, mut is_string, mut is_escaped) = (0, 0, false, false);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'\n' => (line_start, is_string, is_escaped) = (at + 1, false, false),
+            _ if std::mem::take(&mut is_escaped) => {}
+            b'"' => is_string = !is_string,
+            b'\\' => is_escaped = is_string,
+            b',' | b'[' | b'{' if !is_string => values += 1,
+            _ => {}
+        }
+        if values > max_values {
+            return line_start;
+        }
+    }
+    text.len()
+}
+
+/// What was read for one note.
+#[derive(Default)]
+pub(super) struct Budget {
+    links: usize,
+    stored_bytes: u64,
+    unpacked_bytes: u64,
+    seen: HashSet<ObjectId>,
+}
+
+impl Budget {
+    /// Counts what was read of the archive.
+    pub(super) fn spend(&mut self, contents: &Contents) {
+        self.links += contents.links;
+        self.unpacked_bytes = self.unpacked_bytes.saturating_add(contents.unpacked_bytes());
+        for (segment_id, bytes) in &contents.sources {
+            // Many records can name the same segment; it is stored once.
+            if self.seen.insert(*segment_id) {
+                self.stored_bytes += bytes;
+            }
+        }
+    }
+
+    /// Counts what was unpacked from something that stands in the note itself.
+    pub(super) fn spend_bytes(&mut self, unpacked_bytes: u64, stored_bytes: u64) {
+        self.unpacked_bytes = self.unpacked_bytes.saturating_add(unpacked_bytes);
+        self.stored_bytes += stored_bytes;
+    }
+
+    /// Says whether no more is to be read.
+    pub(super) fn is_spent(&self) -> bool {
+        self.links > MAX_LINKS || self.unpacked_bytes > segment::unpacked_limit(self.stored_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_outside_of_strings_and_end_a_line() {
+        let line = "{\"a\":[1,2],\"b\":\"[,{\\\",\"}\n";
+        let text = line.repeat(3);
+        assert_eq!(values_end(text.as_bytes(), 12), text.len());
+        assert_eq!(values_end(text.as_bytes(), 11), 2 * line.len());
+        assert_eq!(values_end(text.as_bytes(), 0), 0);
+    }
+
+    #[test]
+    fn a_long_transcript_is_read_whole_if_as_much_is_stored() {
+        let text = "a line of words\n".repeat(4 << 20);
+        assert_eq!(readable(text.as_bytes(), 8 << 20), text.len());
+        assert_eq!(readable(text.as_bytes(), 0), 32 << 20);
+    }
+}
