@@ -202,7 +202,7 @@ never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-scan -l archive -d 'Look at every segment of the archive, recorded on a commit or not'
 complete -c git-shiftlog-scan -l branches -d 'Start from all local branches'
-complete -c git-shiftlog-scan -l list-rules -d 'List the kinds of secrets that are known'
+complete -c git-shiftlog-scan -l list-rules -d 'List the kinds of secrets that are known, and whose they are'
 complete -c git-shiftlog-scan -l fix -d 'Remove what is found in conversations with \'git shiftlog purge --secrets\''
 complete -c git-shiftlog-scan -s y -l yes -d 'With --fix, do not ask'
 complete -c git-shiftlog-scan -l json -d 'Print one JSON object a line'

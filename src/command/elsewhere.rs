@@ -18,8 +18,9 @@ const MAX_NAMED: usize = 10;
 pub(super) fn look_at(reader: &Reader<'_>, revision: &str) {
     let repo = reader.repo();
     let Some(commit_id) = repo.resolve(revision).ok().filter(|_| is_wanted(repo)) else { return };
-    let has_conversation = |note: Option<Note>| note.is_some_and(|note| note.has_conversation());
-    if reader.note(commit_id).map_or(true, has_conversation) {
+    // What cannot be read may be a conversation.
+    let is_noted = |note: Option<Note>| note.is_some_and(|note| note.has_conversation() || !note.problems().is_empty());
+    if reader.note(commit_id).map_or(true, is_noted) {
         return;
     }
     if let Ok(remapped) = remap_one(repo, &cli::full_notes_ref(repo, None), commit_id, Instant::now() + PATIENCE) {

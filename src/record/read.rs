@@ -145,7 +145,11 @@ impl<'r> Reader<'r> {
             };
             let mut note = self.mended(note, name, commit_id);
             self.purged.apply(self.repo, &mut note);
-            merged.get_or_insert_default().merge_lines(&note);
+            match &mut merged {
+                Some(merged) => merged.merge_lines(&note),
+                // The first one can be large, and is mostly the only one.
+                None => merged = Some(note),
+            }
         }
         Ok(merged.map(|note| {
             let mut note = self.joined(note);

@@ -27,6 +27,9 @@ pub const HOOK_TIMEOUT_SECS: i64 = 5;
 /// How long a command that somebody has typed may take to store what is pending.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How long a command waits for other commands and hooks.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// How long a hook may take to store what is pending before its own work.
 const PENDING_SHARE: Duration = Duration::from_millis(200);
 
@@ -120,7 +123,9 @@ impl<'r> Recorder<'r> {
     ) -> Self {
         let deadline = Instant::now() + time_limit;
         let state = State::new(&repo.common_dir());
-        let (lock, hindrance) = match repo.within_lock_wait(deadline, |until| state.lock(until)) {
+        // Hooks have their own limit, which is less.
+        let lock_deadline = deadline.min(Instant::now() + LOCK_TIMEOUT);
+        let (lock, hindrance) = match repo.within_lock_wait(lock_deadline, |until| state.lock(until)) {
             Ok(lock) => (Some(lock), None),
             Err(error) => (None, Some(error)),
         };
@@ -302,9 +307,11 @@ impl<'r> Recorder<'r> {
     ///
     /// The archive is written before the note that names it: a crash in between leaves nothing dangling.
     pub(super) fn record_stretch(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) {
+        // Storing moves this on, even if the archive's ref then cannot be moved.
+        let (kept, stored) = (stretch.reading.kept_bytes(), progress.stored.clone());
         if self.is_blocked {
             let error = Error::new(Kind::Busy, format!("{} waits for an earlier capture", stretch.key));
-            let error = self.put_aside(stretch, progress, error);
+            let error = self.put_aside(stretch, progress, kept, error);
             return self.state.log(&format!("warning: {error}"));
         }
         let outcome = self.archive_stretch(stretch, progress).and_then(|record| {
@@ -319,7 +326,8 @@ impl<'r> Recorder<'r> {
             Ok(())
         });
         if let Err(error) = outcome {
-            let error = self.put_aside(stretch, progress, error);
+            let kept = if progress.stored == stored { kept } else { progress.stored.bytes };
+            let error = self.put_aside(stretch, progress, kept, error);
             self.warn(error);
         }
     }
@@ -482,12 +490,14 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// Keeps what could not be archived in a file, and returns what to tell the user.
-    fn put_aside(&mut self, stretch: &mut Stretch<'_>, progress: &Progress, error: Error) -> Error {
-        // What was archived before a failure need not be kept a second time.
-        let (kept, stored) = (stretch.reading.kept_bytes(), &progress.stored);
-        let from =
-            Mark { bytes: kept.min(stored.bytes), raw: stored.raw.filter(|_| kept >= stored.bytes), ..stored.clone() };
+    /// Keeps what could not be archived in a file, and returns what to tell the user. `kept` is how much of the stored
+    /// transcript was unchanged before.
+    fn put_aside(&mut self, stretch: &mut Stretch<'_>, progress: &Progress, kept: u64, error: Error) -> Error {
+        let stored = &progress.stored;
+        let from = match kept < stored.bytes {
+            true => Mark { bytes: kept, raw: None, ..stored.clone() },
+            false => stored.clone(),
+        };
         let mut capture = stretch.capture(from.clone());
         let bytes = match &stretch.transcript {
             // What cannot be redacted is written nowhere.

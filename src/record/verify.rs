@@ -4,6 +4,7 @@
 //! the same commit. Merges, and what carries notes over to rewritten commits, only carry; they are not signed.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::{Note, Record};
 use crate::archive::Archive;
@@ -47,8 +48,10 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
     let Some(tip) = repo.tip(notes_ref)? else { return Ok(Vec::new()) };
     let mut noted = Vec::new();
     for commit_id in commit_ids {
-        let note = notes::get_at(repo, tip.tree_id, *commit_id)?.unwrap_or_default();
-        let (note, lines) = (Note::read(&note), lines(&note));
+        let bytes = notes::get_at(repo, tip.tree_id, *commit_id)?.unwrap_or_default();
+        let lines = lines(&bytes);
+        let note = Note::read(&bytes);
+        drop(bytes);
         if note.records().next().is_some() {
             noted.push((*commit_id, note, lines));
         }
@@ -58,11 +61,12 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
     let mut transcripts = HashMap::new();
     for (commit_id, note, lines) in &noted {
         let tree = repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
+        let mut search = Search::default();
         for record in note.records() {
             let (problem, is_elsewhere) = problem(repo, record, &mut transcripts);
             // A record can be made of several lines; what the worst of them is signed with holds for all.
             let parts = lines.iter().filter(|(key, _)| *key == record.key());
-            let origins = parts.map(|line| history.origin(line, &mut Search::default())).collect::<Vec<_>>();
+            let origins = parts.map(|line| history.origin(line, &mut search)).collect::<Vec<_>>();
             let origin = origins.into_iter().flatten().min_by_key(|origin| origin.signature.state);
             let carried_by = origin.as_ref().and_then(|origin| history.carrier(*commit_id, &record.key(), origin));
             verified.push(Verified {
@@ -113,9 +117,9 @@ fn problem(
 /// A record as one line, with its session.
 type Line = (SessionKey, String);
 
-/// Returns the records of a note, each as the line that it is.
+/// Returns the records of a note, each as the line that it is, within the bounds of what readers show.
 fn lines(note: &[u8]) -> HashSet<Line> {
-    Note::parse_lines(note).records().map(|record| (record.key(), record.to_line())).collect()
+    Note::read_lines(note).records().map(|record| (record.key(), record.to_line())).collect()
 }
 
 /// Where a line came from.
@@ -129,7 +133,7 @@ struct Origin {
 struct Brought {
     commit_id: ObjectId,
     /// Lines of the same session that the commit took away: the new line was made of them.
-    instead_of: Vec<Line>,
+    instead_of: Rc<Vec<Line>>,
 }
 
 /// A note that a commit of the notes ref changed.
@@ -214,9 +218,15 @@ impl<'r> History<'r> {
         for parent in &changed.parents {
             before.extend(lines_at(*parent)?);
         }
+        let mut gone: HashMap<&SessionKey, Vec<Line>> = HashMap::new();
+        for line in before.iter().filter(|line| !now.contains(*line)) {
+            gone.entry(&line.0).or_default().push(line.clone());
+        }
+        let gone: HashMap<&SessionKey, Rc<Vec<Line>>> =
+            gone.into_iter().map(|(key, lines)| (key, Rc::new(lines))).collect();
         for line in now.iter().filter(|line| !before.contains(*line)) {
-            let gone = before.iter().filter(|old| old.0 == line.0 && !now.contains(*old));
-            let brought = Brought { commit_id: changed.commit_id, instead_of: gone.cloned().collect() };
+            let instead_of = gone.get(&line.0).cloned().unwrap_or_default();
+            let brought = Brought { commit_id: changed.commit_id, instead_of };
             self.bringers.entry((changed.annotated_id, line.0.clone())).or_default().push(changed.commit_id);
             self.brought.entry(line.clone()).or_default().push(brought);
         }
@@ -241,7 +251,7 @@ impl<'r> History<'r> {
             search.steps += 1;
             let signature = self.signatures.get(&brought.commit_id).cloned().unwrap_or_else(Signature::none);
             let mut worst = Origin { commit_id: brought.commit_id, signature };
-            for part in &brought.instead_of {
+            for part in brought.instead_of.iter() {
                 if search.steps > MAX_STEPS {
                     worst.signature = Signature::none();
                     break;
@@ -268,7 +278,7 @@ impl<'r> History<'r> {
     }
 }
 
-/// A search for the origin of a line.
+/// A search for the origins of a commit's lines.
 #[derive(Default)]
 struct Search {
     /// The lines that are being looked at.
@@ -276,5 +286,5 @@ struct Search {
     steps: usize,
 }
 
-/// How many steps a search may take. A line that was made of so many others counts as unsigned.
-const MAX_STEPS: usize = 10_000;
+/// How many steps a search may take. What is not found by then counts as unsigned.
+const MAX_STEPS: usize = 100_000;

@@ -116,7 +116,7 @@ fn what_is_melded_keeps_all_conversations_beside_one_that_is_skipped() {
 #[test]
 fn an_amended_commit_gets_what_a_lock_kept_from_the_one_before() {
     let scratch = Scratch::set_up();
-    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    scratch.git(["config", "shiftlog.hookTimeout", "2"]).ok();
     let session = scratch.session("s1");
     session.prompt("first");
     session.edits("a.txt", "a\n");

@@ -40,9 +40,13 @@ fn pending(scratch: &Scratch) -> Vec<PathBuf> {
 
 /// Commits everything in the environment of session `s1`.
 fn commit_with_stderr(scratch: &Scratch) -> String {
+    commit_of(scratch, "s1")
+}
+
+fn commit_of(scratch: &Scratch, session_id: &str) -> String {
     scratch.git(["add", "-A"]).ok();
     let mut command = scratch.command("git", &scratch.top);
-    command.env("CLAUDE_CODE_SESSION_ID", "s1").args(["commit", "-q", "-m", "next"]);
+    command.env("CLAUDE_CODE_SESSION_ID", session_id).args(["commit", "-q", "-m", "next"]);
     let ran = feed(&mut command, b"");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
     ran.stderr
@@ -281,7 +285,7 @@ fn a_lock_that_stays_holds_no_commit_up_and_is_named() {
         scratch.git(["config", "core.filesRefLockTimeout", "-1"]).ok();
         scratch.git(["config", "core.packedRefsTimeout", "-1"]).ok();
         scratch.git(["config", "shiftlog.hookTimeout", "3600"]).ok();
-        let session = scratch.session("s1");
+        let session = scratch.session("s2");
         session.prompt("locked out");
         session.edits("a.txt", "a");
         let lock = scratch.top.join(".git").join(format!("{name}.lock"));
@@ -291,7 +295,7 @@ fn a_lock_that_stays_holds_no_commit_up_and_is_named() {
         fs::write(&lock, "").unwrap();
         // Git itself waits for the lock of packed refs when it removes a ref.
         let mut hook = scratch.command("sh", &scratch.top);
-        hook.env("CLAUDE_CODE_SESSION_ID", "s1").arg(".git/hooks/post-commit");
+        hook.env("CLAUDE_CODE_SESSION_ID", "s2").arg(".git/hooks/post-commit");
         let ran = feed(&mut hook, b"");
         assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
         let told = ran.stderr;
@@ -324,16 +328,17 @@ fn a_ref_that_cannot_be_made_is_not_tried_again_and_again() {
 fn whoever_does_not_get_our_lock_changes_nothing() {
     let (scratch, ..) = recorded(&["one"]);
     scratch.git(["config", "shiftlog.hookTimeout", "3600"]).ok();
-    let session = scratch.session("s1");
+    let session = scratch.session("s2");
     session.prompt("while another holds it");
     session.edits("a.txt", "a");
+    session.hook("UserPromptSubmit");
     let refs = || scratch.git(["for-each-ref", "refs/notes", "refs/shiftlog"]).ok();
-    let live = || fs::read(scratch.state().join("live/claude~s1.json")).unwrap();
+    let live = || fs::read(scratch.state().join("live/claude~s2.json")).unwrap();
     let before = (refs(), live());
     let path = scratch.state().join("lock");
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.lock().unwrap();
-    let told = commit_with_stderr(&scratch);
+    let told = commit_of(&scratch, "s2");
     assert!(told.contains(&format!("another process holds the lock '{}'", path.display())), "{told}");
     assert_eq!(pending(&scratch).len(), 1);
     assert_eq!((refs(), live()), before, "neither refs nor state have changed");
@@ -346,11 +351,7 @@ fn whoever_does_not_get_our_lock_changes_nothing() {
     }
     assert_eq!((refs(), live()), before);
     drop(file);
-    session.answers("c", "done");
-    assert_eq!(
-        scratch.raw("HEAD", &[]).lines().count(),
-        session.text().lines().count() - 1 - scratch.raw("HEAD~1", &[]).lines().count()
-    );
+    assert_eq!(scratch.raw("HEAD", &[]), session.text());
     assert_eq!(pending(&scratch).len(), 0);
 }
 

@@ -209,7 +209,7 @@ fn run(scratch: &Scratch, dir: &std::path::Path, args: &[&str]) -> Ran {
     command.args(args);
     let input = if *name == "mcp" { corpus::questions() } else { String::new() };
     let (output, peak_kib) = corpus::measured(command, input);
-    assert!(peak_kib <= corpus::MAX_KIB, "{name} {args:?} used {peak_kib} KiB");
+    assert!(peak_kib <= corpus::MAX_KIB, "{name} {args:?} used {peak_kib} KiB in {}", dir.display());
     Ran::of(output)
 }
 
