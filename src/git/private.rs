@@ -75,7 +75,7 @@ pub fn share(file: &File, is_shared: bool) {
 ///
 /// # Errors
 ///
-/// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
+/// [`Kind::Storage`] when the disk is full or read-only.
 pub fn create_dir(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -99,7 +99,7 @@ pub fn create_dir(path: &Path) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
+/// [`Kind::Storage`] when the disk is full or read-only.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_dir(directory)?;

@@ -218,7 +218,8 @@ fn is_harmless(address: &str) -> bool {
 fn is_elsewhere(address: &str) -> bool {
     let plain: String = address.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
     let is_web = plain.split_once(':').is_some_and(|(scheme, _)| !scheme.contains(['/', '?', '#']));
-    is_web || plain.starts_with(['/', '\\']) && plain[1..].starts_with(['/', '\\'])
+    // Browsers take a backslash for a slash.
+    is_web || plain.starts_with('\\') || plain.starts_with('/') && plain[1..].starts_with(['/', '\\'])
 }
 
 /// Returns the fence that ends the code with which the text ends, if nothing has ended it.
