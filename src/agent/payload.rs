@@ -115,6 +115,11 @@ impl Payload {
         .or_else(at_top)
     }
 
+    /// Says whether the payload tells what the tool was called with.
+    pub fn tells_input(&self) -> bool {
+        self.input().is_some() || self.command().is_some()
+    }
+
     /// Says whether the command that the tool ran may have made a commit, by its words.
     pub fn may_commit(&self) -> bool {
         const WORDS: &[&str] = &["commit", "merge", "rebase", "cherry-pick", "revert", "pull", "am"];

@@ -106,7 +106,6 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
             Some((ids.next()??, ids.next()??))
         })
         .collect();
-    hook::follow_rewrites(&repo, &pairs)?;
     let notes_ref = notes_ref(&repo);
     // The first note of all may still be pending.
     if repo.tip(&notes_ref)?.is_none() && State::new(&repo.common_dir()).is_idle() {

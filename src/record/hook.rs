@@ -119,15 +119,6 @@ fn ends(sessions: &[Live]) -> BTreeMap<String, u64> {
     sessions.iter().map(|live| (live.key().to_string(), length(live))).collect()
 }
 
-/// Takes note that commits were rewritten which still wait to be recorded: what they became gets the same records.
-///
-/// # Errors
-///
-/// If the disk is full.
-pub fn follow_rewrites(repo: &Repository, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
-    pending::follow_rewrites(&State::new(&repo.common_dir()), pairs)
-}
-
 /// Writes down that a commit was made by these sessions, for a later hook or command to record it; returns the file.
 fn leave_commit(
     state: &State,
@@ -424,7 +415,7 @@ impl Recorder<'_> {
             }
             let link = links.iter().find(|(_, link)| link.commit == commit);
             let is_seen = payload.response_mentions(&commit[..7]);
-            let is_its_call = is_seen || payload.may_commit();
+            let is_its_call = is_seen || payload.may_commit() || !payload.tells_input();
             match link {
                 // A call that ran at the same time; the one that committed is still to come.
                 Some(_) if !is_its_call => continue,
@@ -433,7 +424,7 @@ impl Recorder<'_> {
                 _ => {}
             }
             // Somebody else can have committed while the tool ran.
-            let has_run_it = link.is_some() || is_seen || (is_alone && is_its_call);
+            let has_run_it = link.is_some() || is_seen || (is_alone && payload.may_commit());
             match notes::get(self.repo, &self.notes_ref, *commit_id)? {
                 // One result is there for all commits of the call; it goes to the last.
                 Some(note) if has_run_it && is_last => {

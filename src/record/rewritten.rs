@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
 
+use super::pending;
 use super::recorder::Recorder;
 use super::state::write_private;
 use super::{Note, Reader, State, carry};
@@ -160,6 +161,8 @@ impl Recorder<'_> {
             return Ok(());
         }
         let rewritten = Rewritten::of(self.repo, command, pairs);
+        // Commits that still wait to be recorded have no note to carry.
+        pending::follow_rewrites(&self.state, &rewritten.pairs)?;
         if rewritten.pairs.is_empty() && rewritten.skipped.is_empty() {
             return Ok(());
         }
