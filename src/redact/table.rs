@@ -1,9 +1,8 @@
 //! The table of rules: one row for each kind of secret.
 //!
 //! A row is data; a test looks at both of its patterns, which are those of [`expand`](super::expand). The facts are
-//! public: how a service documents its credentials, or how its tokens begin and how long they are as the rule sets of
-//! secret scanners agree (gitleaks, TruffleHog, detect-secrets, GitHub's secret scanning). Where a form is not
-//! documented, the lengths are a range around those that are seen.
+//! public: how a service documents its credentials, or how its tokens begin and how long they are as rule sets of secret
+//! scanners have it. Where a form is not documented, the lengths are a range around those that are seen.
 
 use super::rules::Rule;
 use super::shape::Piece::{Is, Run, Uuid};
@@ -78,7 +77,7 @@ pub const RULES: &[Rule] = &[
     rule("npm-token", "npm", &["npm_"], Token(&[Run(ALNUM, 36, 36)]), "npm_{a36}", "npm_config_registry"),
     rule("pypi-token", "PyPI", &["pypi-AgE"], Token(&[Run(URL64, 50, 1000)]), "pypi-AgEIcHlwaS5vcmc{_90}", "pypi-AgE"),
     rule("rubygems-key", "RubyGems", &["rubygems_"], Token(&[Run(HEX, 48, 48)]), "rubygems_{h48}", "rubygems_version"),
-    rule("crates-token", "crates.io", &["cio"], Token(&[Run(ALNUM, 32, 32)]), "cio{a32}", "cio{a9}"),
+    rule("crates-token", "Cargo", &["cio"], Token(&[Run(ALNUM, 32, 32)]), "cio{a32}", "cio{a9}"),
     rule("nuget-key", "NuGet", &["oy2"], Token(&[Run(LOWNUM, 43, 43)]), "oy2{l43}", "oy2{l9}"),
     rule("docker-token", "Docker Hub", &["dckr_pat_", "dckr_oat_"], Token(&[Run(URL64, 26, 36)]), "dckr_pat_{_27}", "dckr_pat_{_9}"),
     rule("jfrog-token", "JFrog", &["AKCp"], Token(&[Run(ALNUM, 55, 80)]), "AKCp{a69}", "AKCp{a9}"),
