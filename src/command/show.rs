@@ -111,7 +111,7 @@ pub fn run() -> ExitCode {
     })
 }
 
-/// What is shown, and how.
+/// The options of one run, its output, and what its exit code and hints depend on.
 struct Shown<'a> {
     repo: &'a Repository,
     options: &'a Options,

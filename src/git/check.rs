@@ -21,16 +21,16 @@ const MAX_NAME: usize = 255;
 /// How many misfits are named.
 const MAX_NAMED: usize = 20;
 
-/// What a check of a commit and its history found.
+/// The result of checking the trees of a commit and of its new history.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
-    /// What is wrong, with the path: `a link to another repository at '12/34'`. The first twenty.
+    /// The first twenty bad entries, each with its path: `a link to another repository at '12/34'`.
     pub misfits: Vec<String>,
     /// The tree of the commit without its misfits.
     pub tree_id: Option<ObjectId>,
 }
 
-/// What trees may hold.
+/// The entries that trees may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowed {
     /// How large a file may be.
@@ -43,7 +43,7 @@ struct Checker<'r> {
     repo: &'r Repository,
     allowed: Allowed,
     checked: Checked,
-    /// What became of trees that were looked at, by their depth.
+    /// The checked form of each tree, by its id and depth; `None` if nothing of it is left.
     known: HashMap<(ObjectId, usize), Option<ObjectId>>,
 }
 

@@ -166,7 +166,7 @@ struct Walk<'d> {
     names: Ids,
     /// The blobs that name no others, in the order of the chat. What is named twice is one blob, and one line.
     messages: Names,
-    /// What they hold, and whether it can be a line as it stands.
+    /// The data of those messages, and whether each is one line of JSON already.
     leaves: Vec<(Vec<u8>, bool)>,
     /// Those of the nodes that are visited or about to be.
     seen: Ids,
