@@ -234,27 +234,21 @@ impl Repository {
     ///
     /// [`Kind::Missing`] if there is no such object, [`Kind::Corrupt`] if it is no blob or larger than allowed.
     pub fn read_blob(&self, blob_id: ObjectId, max_bytes: u64) -> Result<Vec<u8>> {
-        let fail = |error: gix::Error| {
-            let error = gix_error(format!("cannot read object '{blob_id}'"), &error);
-            // It is beyond the limit that we gave to gix.
-            let is_too_large = error.to_string().contains("allocation limit");
-            if is_too_large { Error::new(Kind::Corrupt, format!("object '{blob_id}' is too large")) } else { error }
-        };
-        let Some(object) = self.inner.try_find_object(blob_id).map_err(fail)? else {
+        let fail = |error: gix::Error| gix_error(format!("cannot read object '{blob_id}'"), &error);
+        // The size is asked for first: a small file can hold an object of any size.
+        let Some(header) = self.inner.try_find_header(blob_id).map_err(fail)? else {
             if self.is_partial() {
                 return Ok(git(["cat-file", "blob", &blob_id.to_string()]).repository(self).capture()?.into());
             }
             return Err(Error::new(Kind::Missing, format!("object '{blob_id}' is missing")));
         };
-        if object.kind != gix::object::Kind::Blob {
+        if header.kind() != gix::object::Kind::Blob {
             return Err(Error::new(Kind::Corrupt, format!("object '{blob_id}' is not a blob")));
         }
-        if object.data.len() as u64 > max_bytes {
-            return Err(Error::new(
-                Kind::Corrupt,
-                format!("object '{blob_id}' is too large: {} bytes", object.data.len()),
-            ));
+        if header.size() > max_bytes.min(MAX_OBJECT_BYTES) {
+            return Err(Error::new(Kind::Corrupt, format!("object '{blob_id}' is too large: {} bytes", header.size())));
         }
+        let object = self.inner.find_object(blob_id).map_err(fail)?;
         Ok(object.detach().data)
     }
 
