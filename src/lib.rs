@@ -13,7 +13,7 @@
 //! | [`mcp`] | the server that agents ask |
 //! | [`command`] | one file per command: its options, and a `run` that reads like a recipe |
 //!
-//! To follow `git shiftlog show HEAD` to the bytes: `src/bin/git-shiftlog-show.rs`, [`command::show`],
+//! To follow `git shiftlog show HEAD` to the bytes: `src/bin/git-shiftlog.rs`, [`command::dispatch`], [`command::show`],
 //! [`record::Reader`], [`notes`], [`archive`].
 
 #![warn(missing_docs)]

@@ -1,5 +1,5 @@
-//! `git shiftlog add`.
+//! `git shiftlog add`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::add::run()
+    shiftlog::command::program::start("add")
 }

@@ -1,5 +1,5 @@
-//! `git shiftlog branches`.
+//! `git shiftlog branches`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::branches::run()
+    shiftlog::command::program::start("branches")
 }

@@ -1,5 +1,5 @@
-//! `git shiftlog deinit`.
+//! `git shiftlog deinit`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::deinit::run()
+    shiftlog::command::program::start("deinit")
 }

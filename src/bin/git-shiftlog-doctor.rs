@@ -1,5 +1,5 @@
-//! `git shiftlog doctor`.
+//! `git shiftlog doctor`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::doctor::run()
+    shiftlog::command::program::start("doctor")
 }

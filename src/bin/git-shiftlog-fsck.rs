@@ -1,5 +1,5 @@
-//! `git shiftlog fsck`.
+//! `git shiftlog fsck`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::fsck::run()
+    shiftlog::command::program::start("fsck")
 }

@@ -1,5 +1,5 @@
-//! `git shiftlog get`.
+//! `git shiftlog get`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::get::run()
+    shiftlog::command::program::start("get")
 }

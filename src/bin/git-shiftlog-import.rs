@@ -1,5 +1,5 @@
-//! `git shiftlog import`.
+//! `git shiftlog import`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::import::run()
+    shiftlog::command::program::start("import")
 }

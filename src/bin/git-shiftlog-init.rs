@@ -1,5 +1,5 @@
-//! `git shiftlog init`.
+//! `git shiftlog init`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::init::run()
+    shiftlog::command::program::start("init")
 }

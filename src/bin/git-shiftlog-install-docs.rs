@@ -1,5 +1,5 @@
-//! `git shiftlog install-docs`.
+//! `git shiftlog install-docs`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::install_docs::run()
+    shiftlog::command::program::start("install-docs")
 }

@@ -1,5 +1,5 @@
-//! `git shiftlog keys`.
+//! `git shiftlog keys`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::keys::run()
+    shiftlog::command::program::start("keys")
 }

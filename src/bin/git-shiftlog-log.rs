@@ -1,5 +1,5 @@
-//! `git shiftlog log`.
+//! `git shiftlog log`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::log::run()
+    shiftlog::command::program::start("log")
 }

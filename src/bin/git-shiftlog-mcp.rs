@@ -1,5 +1,5 @@
-//! `git shiftlog mcp`.
+//! `git shiftlog mcp`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::mcp::run()
+    shiftlog::command::program::start("mcp")
 }

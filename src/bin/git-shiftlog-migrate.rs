@@ -1,5 +1,5 @@
-//! `git shiftlog migrate`.
+//! `git shiftlog migrate`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::migrate::run()
+    shiftlog::command::program::start("migrate")
 }

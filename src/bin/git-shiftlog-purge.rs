@@ -1,5 +1,5 @@
-//! `git shiftlog purge`.
+//! `git shiftlog purge`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::purge::run()
+    shiftlog::command::program::start("purge")
 }

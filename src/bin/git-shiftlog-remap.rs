@@ -1,5 +1,5 @@
-//! `git shiftlog remap`.
+//! `git shiftlog remap`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::remap::run()
+    shiftlog::command::program::start("remap")
 }

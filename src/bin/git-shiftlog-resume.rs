@@ -1,5 +1,5 @@
-//! `git shiftlog resume`.
+//! `git shiftlog resume`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::resume::run()
+    shiftlog::command::program::start("resume")
 }

@@ -1,5 +1,5 @@
-//! `git shiftlog scan`.
+//! `git shiftlog scan`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::scan::run()
+    shiftlog::command::program::start("scan")
 }

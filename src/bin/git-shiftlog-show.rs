@@ -1,5 +1,5 @@
-//! `git shiftlog show`.
+//! `git shiftlog show`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::show::run()
+    shiftlog::command::program::start("show")
 }

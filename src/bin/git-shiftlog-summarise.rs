@@ -1,5 +1,5 @@
-//! `git shiftlog summarise`.
+//! `git shiftlog summarise`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::summarise::run()
+    shiftlog::command::program::start("summarise")
 }

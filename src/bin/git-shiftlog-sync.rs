@@ -1,5 +1,5 @@
-//! `git shiftlog sync`.
+//! `git shiftlog sync`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::sync::run()
+    shiftlog::command::program::start("sync")
 }

@@ -1,5 +1,5 @@
-//! `git shiftlog verify`.
+//! `git shiftlog verify`, run by its own name.
 
 fn main() -> std::process::ExitCode {
-    shiftlog::command::verify::run()
+    shiftlog::command::program::start("verify")
 }

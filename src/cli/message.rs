@@ -14,13 +14,13 @@ fn tell(prefix: &str, text: &str) {
 /// Tells that one item failed.
 pub fn error(error: &Error) {
     tell("error", &error.to_string());
-    error.hints().iter().for_each(|text| hint(None, text));
+    error.hints().iter().for_each(|text| tell_hint(text));
 }
 
 /// Tells that the command stops here.
 pub(super) fn fatal(error: &Error) {
     tell("fatal", &error.to_string());
-    error.hints().iter().for_each(|text| hint(None, text));
+    error.hints().iter().for_each(|text| tell_hint(text));
 }
 
 /// Tells something to look at; the command goes on.
@@ -29,9 +29,15 @@ pub fn warning(text: &str) {
 }
 
 /// Tells what to type next, unless `GIT_ADVICE=0` or `advice.shiftlog=false` silences it.
-pub fn hint(repo: Option<&Repository>, text: &str) {
-    let is_silenced = std::env::var("GIT_ADVICE").is_ok_and(|value| matches!(&*value, "0" | "false" | "no" | "off"));
-    if !is_silenced && repo.and_then(|repo| repo.config_bool("advice.shiftlog")) != Some(false) {
+pub fn hint(repo: &Repository, text: &str) {
+    if repo.config_bool("advice.shiftlog") != Some(false) {
+        tell_hint(text);
+    }
+}
+
+/// Tells what to type next where no repository can have silenced it.
+fn tell_hint(text: &str) {
+    if !std::env::var("GIT_ADVICE").is_ok_and(|value| matches!(&*value, "0" | "false" | "no" | "off")) {
         tell("hint", text);
     }
 }

@@ -41,12 +41,15 @@ const USAGE: u8 = 129;
 /// 128 and the number of SIGPIPE, as the shell reports a process that it killed.
 const READER_GONE: u8 = 141;
 
-/// Runs a program: reads its options, runs the command, tells what went wrong, and returns the exit code.
+/// Runs a command: reads its options, does the work, tells what went wrong, and returns the exit code.
 ///
+/// `args` is the name of the command, as its program has it, and what was typed behind it.
 /// `-h` prints the usage, `--help` shows the man page. Options that are given several times count once, the last;
 /// `--no-<option>` takes one back.
-pub fn main<O: CommandFactory + FromArgMatches>(run: impl FnOnce(O) -> Result<Outcome>) -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
+pub fn main<O: CommandFactory + FromArgMatches>(
+    args: Vec<OsString>,
+    run: impl FnOnce(O) -> Result<Outcome>,
+) -> ExitCode {
     let command = O::command();
     if options::wants_page(&args) {
         return finish(show_page(command.get_name()).map(|()| Outcome::Done));
@@ -125,6 +128,6 @@ pub fn configured_notes_ref(repo: &Repository) -> Option<String> {
 pub fn tell(repo: &Repository, report: &crate::record::Report) {
     for error in &report.warnings {
         message::warning(&error.to_string());
-        error.hints().iter().for_each(|text| message::hint(Some(repo), text));
+        error.hints().iter().for_each(|text| message::hint(repo, text));
     }
 }

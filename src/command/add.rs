@@ -1,5 +1,6 @@
 //! `git shiftlog add`: a transcript attached to a commit by hand.
 
+use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -46,8 +47,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         let commit_id = repo.resolve(options.commit.as_deref().unwrap_or("HEAD"))?;
         let agent = agent::named(&options.agent)?;

@@ -1,6 +1,7 @@
 //! `git shiftlog branches`: branches with the conversations that can be reached from them.
 
 use std::cmp::Reverse;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -58,8 +59,8 @@ fn parse_key(text: &str) -> Result<(Key, bool), String> {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
         let reader = options.printing.reader(&repo);

@@ -1,5 +1,6 @@
 //! `git shiftlog deinit`: takes back what init did.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -20,8 +21,8 @@ pub struct Options {
 }
 
 /// Runs the command. What was recorded stays.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         let plan = setup::remove(&repo)?;
         let steps = setup::describe(&plan);

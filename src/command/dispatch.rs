@@ -1,21 +1,24 @@
-//! `git shiftlog`: finds the program of a command and becomes it.
+//! `git shiftlog`: finds the command that was named and runs it.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 
-use super::ALL;
+use super::{ALL, program};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
-use crate::git::git;
 
 /// Other words for commands.
 const ALIASES: &[(&str, &str)] =
     &[("list", "log"), ("mcp-server", "mcp"), ("summarize", "summarise"), ("tldr", "summarise")];
 
-/// Runs `git-shiftlog [<command> [<args>]]`.
+/// Runs `git-shiftlog [<command> [<args>]]`, or the command by whose name this program was called: a link
+/// `git-shiftlog-show` to it serves as well as the program of that name.
 pub fn run() -> ExitCode {
-    let mut args = std::env::args_os().skip(1);
+    let mut args = std::env::args_os();
+    if let Some(name) = args.next().as_deref().and_then(called_as) {
+        return execute(&name, args.collect());
+    }
     let Some(first) = args.next() else {
         return cli::finish(print_usage().map(|()| Outcome::No));
     };
@@ -34,6 +37,12 @@ pub fn run() -> ExitCode {
         }
         name => execute(name, args.collect()),
     }
+}
+
+/// Returns the command that a link to this program is named after.
+fn called_as(program: &OsStr) -> Option<String> {
+    let name = command_name(Path::new(program).file_stem()?.to_str()?.strip_prefix("git-shiftlog-")?);
+    ALL.iter().any(|command| command.name == name).then(|| name.to_owned())
 }
 
 fn page_name(name: &OsStr) -> String {
@@ -56,49 +65,23 @@ fn print_usage() -> Result<()> {
     cli::print(&text)
 }
 
-/// Runs the program of a command in place of this one.
+/// Runs a command: one of ours, or a program of that name that somebody else has put beside ours or on `PATH`.
 fn execute(name: &str, args: Vec<OsString>) -> ExitCode {
     let name = command_name(name);
-    let Some(program) = find(&format!("git-shiftlog-{name}")) else {
-        let message = format!("'{name}' is not a git shiftlog command; see 'git shiftlog -h'");
-        let error = Error::other(message);
-        let error = match nearest(name) {
-            Some(near) => error.hint(format!("the most similar command is: git shiftlog {near}")),
-            None => error,
-        };
-        cli::error(&error);
-        return ExitCode::from(1);
-    };
-    let mut command = Command::new(&program);
-    command.args(args);
-    #[cfg(unix)]
-    let failure = std::os::unix::process::CommandExt::exec(&mut command);
-    #[cfg(not(unix))]
-    let failure = match command.status() {
-        Ok(status) => return ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)),
-        Err(error) => error,
-    };
-    cli::finish(Err(Error::other(format!("cannot run '{}'", program.display())).because(failure)))
-}
-
-/// Finds a program beside this one, then where Git keeps its own, then on `PATH`.
-fn find(name: &str) -> Option<PathBuf> {
-    // A name from the command line becomes part of a path only as one plain component.
-    if name.contains(['/', '\\']) {
-        return None;
+    let program = format!("git-shiftlog-{name}");
+    if let Some(command) = ALL.iter().find(|command| command.name == name) {
+        return (command.run)(std::iter::once(program.into()).chain(args).collect());
     }
-    let file =
-        |dir: &Path| Some(dir.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))).filter(|path| path.is_file());
-    let beside = || file(std::env::current_exe().ok()?.parent()?);
-    let libexec = || {
-        let dir = std::env::var_os("GIT_EXEC_PATH").map(PathBuf::from).or_else(|| {
-            let output = git(["--exec-path"]).capture().ok()?;
-            Some(PathBuf::from(String::from_utf8_lossy(&output).trim_end().to_owned()))
-        })?;
-        file(&dir)
+    if let Some(program) = program::find(&program) {
+        return program::replace(&program, args);
+    }
+    let error = Error::other(format!("'{name}' is not a git shiftlog command; see 'git shiftlog -h'"));
+    let error = match nearest(name) {
+        Some(near) => error.hint(format!("the most similar command is: git shiftlog {near}")),
+        None => error,
     };
-    let on_path = || std::env::split_paths(&std::env::var_os("PATH")?).find_map(|dir| file(&dir));
-    beside().or_else(libexec).or_else(on_path)
+    cli::error(&error);
+    ExitCode::from(1)
 }
 
 /// Returns the command whose name is most like a word, if one is like it at all.
@@ -134,6 +117,9 @@ mod tests {
         assert_eq!(nearest("brnches"), Some("branches"));
         assert_eq!(nearest("doc"), Some("doctor"));
         assert_eq!(nearest("frobnicate"), None);
+        assert_eq!(called_as(OsStr::new("/usr/bin/git-shiftlog-show")).as_deref(), Some("show"));
+        assert_eq!(called_as(OsStr::new("/usr/bin/git-shiftlog")), None);
+        assert_eq!(called_as(OsStr::new("/usr/bin/git-shiftlog--hook")), None);
         assert_eq!(page_name(OsStr::new("tldr")), "git-shiftlog-summarise");
     }
 }

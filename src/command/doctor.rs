@@ -1,6 +1,6 @@
 //! `git shiftlog doctor`: what is set up and what is not, and a proof that recording works.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -26,8 +26,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         let mut findings = setup::check(&repo)?;
         let problem = match redaction::redactor(&repo) {

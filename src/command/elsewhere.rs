@@ -55,6 +55,6 @@ fn tell(repo: &Repository, remapped: &Remapped) {
     for carried in remapped.ambiguous.iter().take(MAX_NAMED) {
         let (to, from) = (list(&[carried.to]), list(&carried.from));
         cli::warning(&format!("'{to}' makes the same change as commits with different conversations: {from}"));
-        cli::hint(Some(repo), &format!("git notes --ref=shiftlog copy <commit> {to}"));
+        cli::hint(repo, &format!("git notes --ref=shiftlog copy <commit> {to}"));
     }
 }

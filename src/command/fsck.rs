@@ -1,5 +1,6 @@
 //! `git shiftlog fsck`: whether everything that is recorded is there and says what it should.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -42,8 +43,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         if let Some(version) = options.porcelain.as_deref().filter(|version| *version != "v1") {
             return Err(Error::new(Kind::Usage, format!("unknown porcelain version '{version}'")));
         }
@@ -71,7 +72,7 @@ pub fn run() -> ExitCode {
         let text = if options.json { objects(&checked, &done) } else { lines(&repo, &options, &checked, &done) };
         cli::print(&text)?;
         if !checked.problems.is_empty() && !options.repair && !options.json && options.porcelain.is_none() {
-            cli::hint(Some(&repo), "'git shiftlog fsck --repair' puts right what can be");
+            cli::hint(&repo, "'git shiftlog fsck --repair' puts right what can be");
         }
         Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::No })
     })

@@ -1,5 +1,6 @@
 //! `git shiftlog get`: one value by its path, as JSON.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -17,8 +18,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| cli::or_no(print(&options)))
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| cli::or_no(print(&options)))
 }
 
 fn print(options: &Options) -> crate::error::Result<()> {

@@ -1,5 +1,6 @@
 //! `git shiftlog import`: what agents did before anybody recorded it.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -56,8 +57,8 @@ enum Least {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         let agents = agents(&options.agent)?;
         let since = options.since.as_deref().map_or(Ok(0), |date| repo.parse_date(date))?;

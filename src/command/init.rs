@@ -1,5 +1,6 @@
 //! `git shiftlog init`: sets up recording in a repository.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -48,8 +49,8 @@ enum What {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         let share = options.share.map(|what| match what {
             What::Notes => Share::Notes,
@@ -70,7 +71,7 @@ pub fn run() -> ExitCode {
         if !is_choice && !agent::ALL.iter().any(|agent| agent.is_installed()) {
             cli::warning("no agent found on this machine");
             let names: Vec<&str> = agent::ALL.iter().map(|agent| agent.name()).collect();
-            cli::hint(Some(&repo), &format!("git shiftlog init --agent={}", names.join("|")));
+            cli::hint(&repo, &format!("git shiftlog init --agent={}", names.join("|")));
         }
         if !options.dry_run {
             plan.carry_out(&repo)?;

@@ -1,5 +1,6 @@
 //! `git shiftlog install-docs`: manual pages and completions, put where they are looked for.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -31,8 +32,8 @@ const COMPLETIONS: &[(&str, &str)] = &[
 ];
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let prefix = match options.prefix.clone() {
             Some(prefix) => prefix,
             None => default_prefix()?,

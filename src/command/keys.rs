@@ -1,5 +1,6 @@
 //! `git shiftlog keys`: the keys of a value by its path.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -18,8 +19,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| cli::or_no(print(&options)))
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| cli::or_no(print(&options)))
 }
 
 fn print(options: &Options) -> crate::error::Result<()> {

@@ -79,8 +79,8 @@ enum Voice {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
         if !options.printing.has_own_ref() {

@@ -1,5 +1,6 @@
 //! `git shiftlog mcp`: conversations for agents, over the Model Context Protocol.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -29,8 +30,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let environment = || std::env::var_os("SHIFTLOG_REPO").filter(|path| !path.is_empty()).map(PathBuf::from);
         let directory = options.repo.or_else(environment);
         let here = directory.clone().unwrap_or_else(|| PathBuf::from("."));

@@ -1,5 +1,6 @@
 //! `git shiftlog migrate`: a repository of the earlier tools of this name becomes one of ours.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -28,8 +29,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         let is_quiet = options.quiet && !options.dry_run;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
@@ -100,10 +101,10 @@ fn report(lines: &[String], is_quiet: bool) -> Result<()> {
 fn advise(repo: &Repository, directories: &[Directory]) -> Result<()> {
     for directory in directories {
         cli::warning(&format!("the directory of an earlier tool is left as it is: '{}'", directory.name));
-        directory.advice.iter().for_each(|advice| cli::hint(Some(repo), advice));
+        directory.advice.iter().for_each(|advice| cli::hint(repo, advice));
     }
     if !setup::is_complete(repo)? {
-        cli::hint(Some(repo), "run 'git shiftlog init' to record what comes");
+        cli::hint(repo, "run 'git shiftlog init' to record what comes");
     }
     Ok(())
 }

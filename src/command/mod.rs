@@ -16,6 +16,7 @@ pub mod keys;
 pub mod log;
 pub mod mcp;
 pub mod migrate;
+pub mod program;
 pub mod purge;
 pub mod remap;
 pub mod resume;
@@ -24,6 +25,9 @@ pub mod show;
 pub mod summarise;
 pub mod sync;
 pub mod verify;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
@@ -35,45 +39,131 @@ pub struct Listed {
     pub summary: &'static str,
     /// Its options.
     pub options: fn() -> clap::Command,
+    /// Runs it: the arguments are its name, as a program has it, and what was typed behind it.
+    pub run: fn(Vec<OsString>) -> ExitCode,
 }
 
 /// The commands, in the order a newcomer meets them. `git-shiftlog--hook` is run by hooks alone and not listed.
 pub const ALL: &[Listed] = &[
-    Listed { name: "init", summary: "Set up recording in this repository", options: init::Options::command },
-    Listed { name: "log", summary: "List commits that have a conversation", options: log::Options::command },
-    Listed { name: "show", summary: "Show the conversation of a commit", options: show::Options::command },
+    Listed {
+        name: "init",
+        summary: "Set up recording in this repository",
+        options: init::Options::command,
+        run: init::run,
+    },
+    Listed {
+        name: "log",
+        summary: "List commits that have a conversation",
+        options: log::Options::command,
+        run: log::run,
+    },
+    Listed {
+        name: "show",
+        summary: "Show the conversation of a commit",
+        options: show::Options::command,
+        run: show::run,
+    },
     Listed {
         name: "summarise",
         summary: "Have an agent summarise the conversation of a commit",
         options: summarise::Options::command,
+        run: summarise::run,
     },
-    Listed { name: "resume", summary: "Take the session of a commit up again", options: resume::Options::command },
-    Listed { name: "branches", summary: "List branches with their conversations", options: branches::Options::command },
-    Listed { name: "get", summary: "Read one recorded value by its path", options: get::Options::command },
-    Listed { name: "keys", summary: "List what is at a path of the recorded data", options: keys::Options::command },
-    Listed { name: "mcp", summary: "Serve conversations to agents over MCP", options: mcp::Options::command },
-    Listed { name: "add", summary: "Attach a transcript to a commit by hand", options: add::Options::command },
-    Listed { name: "import", summary: "Record what agents did before", options: import::Options::command },
-    Listed { name: "sync", summary: "Exchange conversations with a remote", options: sync::Options::command },
-    Listed { name: "remap", summary: "Carry conversations over rewritten history", options: remap::Options::command },
+    Listed {
+        name: "resume",
+        summary: "Take the session of a commit up again",
+        options: resume::Options::command,
+        run: resume::run,
+    },
+    Listed {
+        name: "branches",
+        summary: "List branches with their conversations",
+        options: branches::Options::command,
+        run: branches::run,
+    },
+    Listed {
+        name: "get",
+        summary: "Read one recorded value by its path",
+        options: get::Options::command,
+        run: get::run,
+    },
+    Listed {
+        name: "keys",
+        summary: "List what is at a path of the recorded data",
+        options: keys::Options::command,
+        run: keys::run,
+    },
+    Listed {
+        name: "mcp",
+        summary: "Serve conversations to agents over MCP",
+        options: mcp::Options::command,
+        run: mcp::run,
+    },
+    Listed {
+        name: "add",
+        summary: "Attach a transcript to a commit by hand",
+        options: add::Options::command,
+        run: add::run,
+    },
+    Listed {
+        name: "import",
+        summary: "Record what agents did before",
+        options: import::Options::command,
+        run: import::run,
+    },
+    Listed {
+        name: "sync",
+        summary: "Exchange conversations with a remote",
+        options: sync::Options::command,
+        run: sync::run,
+    },
+    Listed {
+        name: "remap",
+        summary: "Carry conversations over rewritten history",
+        options: remap::Options::command,
+        run: remap::run,
+    },
     Listed {
         name: "migrate",
         summary: "Take over what an earlier tool of this name recorded",
         options: migrate::Options::command,
+        run: migrate::run,
     },
-    Listed { name: "fsck", summary: "Check that all that is recorded is there", options: fsck::Options::command },
+    Listed {
+        name: "fsck",
+        summary: "Check that all that is recorded is there",
+        options: fsck::Options::command,
+        run: fsck::run,
+    },
     Listed {
         name: "verify",
         summary: "Check that records are intact, and who signed them",
         options: verify::Options::command,
+        run: verify::run,
     },
-    Listed { name: "scan", summary: "Look for secrets in conversations", options: scan::Options::command },
-    Listed { name: "purge", summary: "Remove conversations for good", options: purge::Options::command },
-    Listed { name: "doctor", summary: "Check the set-up and prove that it records", options: doctor::Options::command },
-    Listed { name: "deinit", summary: "Take back what init did", options: deinit::Options::command },
+    Listed {
+        name: "scan",
+        summary: "Look for secrets in conversations",
+        options: scan::Options::command,
+        run: scan::run,
+    },
+    Listed {
+        name: "purge",
+        summary: "Remove conversations for good",
+        options: purge::Options::command,
+        run: purge::run,
+    },
+    Listed {
+        name: "doctor",
+        summary: "Check the set-up and prove that it records",
+        options: doctor::Options::command,
+        run: doctor::run,
+    },
+    Listed { name: "deinit", summary: "Take back what init did", options: deinit::Options::command, run: deinit::run },
     Listed {
         name: "install-docs",
         summary: "Install manual pages and completions",
         options: install_docs::Options::command,
+        run: install_docs::run,
     },
 ];

@@ -1,5 +1,6 @@
 //! `git shiftlog purge`: remove a conversation, or a secret inside it, for good.
 
+use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -58,8 +59,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| purge(&cli::repository()?, &options))
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| purge(&cli::repository()?, &options))
 }
 
 /// Does what `git shiftlog purge --secrets` does.
@@ -241,11 +242,11 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) ->
         cli::warning(&format!("the agent's own file still has the words: '{}'", path.display()));
     }
     for remote in &purged.remotes {
-        cli::hint(Some(repo), &format!("git shiftlog sync push {remote}    # replaces what '{remote}' has"));
+        cli::hint(repo, &format!("git shiftlog sync push {remote}    # replaces what '{remote}' has"));
     }
     if !purged.remotes.is_empty() {
-        cli::hint(Some(repo), "colleagues then run 'git shiftlog sync pull' and 'git shiftlog purge --received'");
-        cli::hint(Some(repo), "the server keeps unreachable objects until its own 'git gc' prunes them");
+        cli::hint(repo, "colleagues then run 'git shiftlog sync pull' and 'git shiftlog purge --received'");
+        cli::hint(repo, "the server keeps unreachable objects until its own 'git gc' prunes them");
     }
     Ok(())
 }

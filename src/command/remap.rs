@@ -1,5 +1,6 @@
 //! `git shiftlog remap`: conversations follow commits that were rewritten behind Git's back.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -37,8 +38,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
@@ -100,7 +101,7 @@ fn report(repo: &Repository, options: &Options, remapped: &Remapped) -> Result<(
     for carried in &remapped.ambiguous {
         let (to, from) = (list(&[carried.to]), list(&carried.from));
         cli::warning(&format!("'{to}' makes the same change as commits with different conversations: {from}"));
-        cli::hint(Some(repo), &format!("git notes --ref=shiftlog copy <commit> {to}"));
+        cli::hint(repo, &format!("git notes --ref=shiftlog copy <commit> {to}"));
     }
     if !options.quiet && !options.json && !remapped.unplaced.is_empty() {
         let count = remapped.unplaced.len();

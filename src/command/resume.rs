@@ -1,5 +1,6 @@
 //! `git shiftlog resume`: take the session of a commit up again.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -55,9 +56,9 @@ enum Place {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
+pub fn run(args: Vec<OsString>) -> ExitCode {
     let mut commands = None;
-    let code = cli::main(|options: Options| {
+    let code = cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
         let other = options.other.as_deref().map(agent::named).transpose()?;

@@ -59,8 +59,8 @@ struct Scanner<'a> {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         if options.list_rules {
             return list_rules();
         }

@@ -1,6 +1,7 @@
 //! `git shiftlog show`: the conversation of a commit.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
@@ -67,8 +68,8 @@ enum Amount {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|mut options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |mut options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
         let reader = options.printing.reader(&repo);
@@ -102,10 +103,10 @@ pub fn run() -> ExitCode {
         let Shown { screen, has_problems, lacks_words, is_hidden, .. } = shown;
         screen.map_or(Ok(()), |screen| screen.out.finish())?;
         if lacks_words && !repo.remotes().is_empty() {
-            cli::hint(Some(&repo), "'git shiftlog sync pull --all' fetches transcripts that others share");
+            cli::hint(&repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
         if is_hidden {
-            cli::hint(Some(&repo), "'git shiftlog purge --received --dry-run' lists what others have removed");
+            cli::hint(&repo, "'git shiftlog purge --received --dry-run' lists what others have removed");
         }
         Ok(if has_problems { Outcome::No } else { outcome })
     })

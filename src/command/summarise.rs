@@ -1,5 +1,6 @@
 //! `git shiftlog summarise`: an agent says what the conversation of a commit comes to.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -55,8 +56,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|mut options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |mut options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
         if options.revisions.is_empty() {
@@ -91,7 +92,7 @@ fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: 
     let saved = saved_summary(&reader, commit.commit_id)?;
     if let Some(saved) = saved.filter(|_| !options.force) {
         if options.focus.is_some() {
-            cli::hint(Some(repo), "this summary was saved earlier; '--force' asks anew");
+            cli::hint(repo, "this summary was saved earlier; '--force' asks anew");
         }
         return print(repo, options, &commit, &saved, true, has_printed);
     }

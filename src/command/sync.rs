@@ -1,5 +1,6 @@
 //! `git shiftlog sync`: exchange conversations with a remote.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -49,8 +50,8 @@ enum Way {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         super::add::store_pending(&repo);
         // Unless the purge is finished first, the words would be sent.
@@ -74,10 +75,10 @@ pub fn run() -> ExitCode {
         if synced.has_purged {
             let hint =
                 "others have removed words that are here; 'git shiftlog purge --received' lists them and does it here";
-            cli::hint(Some(&repo), hint);
+            cli::hint(&repo, hint);
         }
         if way == Way::Both && plan.push == Level::None && !options.quiet && !options.json {
-            cli::hint(Some(&repo), "nothing is pushed before 'git shiftlog init --share' says what");
+            cli::hint(&repo, "nothing is pushed before 'git shiftlog init --share' says what");
         }
         Ok(if synced.refused.is_empty() { Outcome::Done } else { Outcome::No })
     })

@@ -1,5 +1,6 @@
 //! `git shiftlog verify`: whether the records of commits are intact, and who signed them.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -37,8 +38,8 @@ pub struct Options {
 }
 
 /// Runs the command.
-pub fn run() -> ExitCode {
-    cli::main(|options: Options| {
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         let mut commit_ids = Vec::new();
