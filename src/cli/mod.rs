@@ -22,10 +22,11 @@ pub use self::options::{Words, prepared, split_words};
 pub use self::output::{Output, Screen, print};
 pub use self::printing::Printing;
 pub use self::progress::Progress;
+use crate::capture::agents;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::notes;
-use crate::record::agents;
+use crate::record;
 
 /// How a command ended, when it did not fail.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -111,7 +112,7 @@ pub fn repository() -> Result<Repository> {
 /// ours.
 pub fn notes_ref(repo: &Repository, option: Option<&str>) -> Option<String> {
     let environment = || std::env::var("GIT_NOTES_REF").ok().filter(|name| !name.is_empty());
-    option.map(str::to_owned).or_else(environment).or_else(|| configured_notes_ref(repo))
+    option.map(str::to_owned).or_else(environment).or_else(|| record::configured_notes_ref(repo))
 }
 
 /// Returns the full name of the notes ref that a command works on; see [`notes_ref`].
@@ -119,13 +120,8 @@ pub fn full_notes_ref(repo: &Repository, option: Option<&str>) -> String {
     notes::expand_ref(notes_ref(repo, option).as_deref().unwrap_or(notes::DEFAULT_REF))
 }
 
-/// Returns the notes ref that `shiftlog.notesRef` names.
-pub fn configured_notes_ref(repo: &Repository) -> Option<String> {
-    repo.config_string("shiftlog.notesRef").filter(|name| !name.is_empty())
-}
-
 /// Tells what a recorder could not do.
-pub fn tell(repo: &Repository, report: &crate::record::Report) {
+pub fn tell(repo: &Repository, report: &crate::capture::Report) {
     for error in &report.warnings {
         message::warning(&error.to_string());
         error.hints().iter().for_each(|text| message::hint(repo, text));

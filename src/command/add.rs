@@ -8,13 +8,13 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::agent::{self, Agent};
-use crate::archive;
+use crate::capture::{Addition, Recorder, State};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
-use crate::notes;
-use crate::record::{Addition, Recorder, State};
+use crate::record;
 use crate::transcript::SessionKey;
+use crate::{archive, notes};
 
 /// Attach a transcript to a commit by hand
 #[derive(Debug, Parser)]
@@ -109,7 +109,7 @@ fn session_id(options: &Options, agent: &dyn Agent, transcript: &[u8]) -> Result
 /// Says so if it still cannot be stored.
 pub(super) fn store_pending(repo: &Repository) {
     let pending = State::new(&repo.common_dir()).pending_dir();
-    let notes_ref = cli::configured_notes_ref(repo).unwrap_or_else(|| notes::DEFAULT_REF.into());
+    let notes_ref = record::configured_notes_ref(repo).unwrap_or_else(|| notes::DEFAULT_REF.into());
     let notes_ref = notes::expand_ref(&notes_ref);
     let is_lost =
         || [archive::REF, &notes_ref].iter().any(|name| repo.lost_tree(name).is_ok_and(|tree| tree.is_some()));

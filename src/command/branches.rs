@@ -9,9 +9,8 @@ use clap::Parser;
 use crate::cli::{self, Outcome, Printing};
 use crate::error::Result;
 use crate::git::date;
-use crate::outside;
-use crate::pretty;
 use crate::record::BranchSummary;
+use crate::{outside, pretty};
 
 /// List branches with their conversations
 #[derive(Debug, Parser)]
@@ -62,7 +61,7 @@ fn parse_key(text: &str) -> Result<(Key, bool), String> {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        super::add::store_pending(&repo);
+        crate::command::add::store_pending(&repo);
         let reader = options.printing.reader(&repo);
         let branches = repo.branches(!options.remotes || options.all, options.remotes || options.all)?;
         let contains = options.contains.as_deref().map(|revision| repo.resolve(revision)).transpose()?;

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::cli;
 use crate::git::{ObjectId, Repository};
-use crate::record::remap::{Remapped, Scope, remap, remap_one};
 use crate::record::{Note, Reader};
+use crate::remap::{Remapped, Scope, remap, remap_one};
 
 /// How long a reader waits for it.
 const PATIENCE: Duration = Duration::from_millis(200);

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::{Value, json};
 
+use crate::capture::{Recorder, State};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind};
 use crate::git::Repository;
-use crate::outside;
-use crate::pretty;
-use crate::record::fsck::{Checked, Problem, check};
-use crate::record::{Recorder, State, kept, purge, repair};
+use crate::record::kept;
+use crate::share::purge;
+use crate::upkeep::fsck::{Checked, Problem, check};
+use crate::upkeep::repair;
+use crate::{outside, pretty};
 
 /// How long other commands and hooks are waited for.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
@@ -51,7 +53,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         if purge::is_unfinished(&repo) {
-            super::purge::finish_interrupted(&repo)?;
+            crate::command::purge::finish_interrupted(&repo)?;
         }
         if options.repair {
             let recorder = Recorder::new(&repo, &notes_ref);

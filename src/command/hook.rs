@@ -8,15 +8,14 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use crate::agent::{self, Event, Payload};
-use crate::cli;
+use crate::capture::{Leave, Recorder, State, agents, carry, hook};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, locate};
-use crate::notes;
-use crate::record::remap::Scope;
-use crate::record::sync::{self, Level};
-use crate::record::{Leave, Recorder, State, agents, carry, hook};
-use crate::setup;
+use crate::record;
+use crate::remap::Scope;
+use crate::share::sync::{self, Level};
 use crate::transcript::SessionKey;
+use crate::{cli, notes, setup};
 
 /// The most bytes of a payload that are read; tools can answer a lot.
 const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
@@ -70,7 +69,7 @@ fn open(directory: &Path) -> Result<Repository> {
 }
 
 fn notes_ref(repo: &Repository) -> String {
-    notes::expand_ref(cli::configured_notes_ref(repo).as_deref().unwrap_or(notes::DEFAULT_REF))
+    notes::expand_ref(record::configured_notes_ref(repo).as_deref().unwrap_or(notes::DEFAULT_REF))
 }
 
 fn after_commit(here: &Path) -> Result<()> {
@@ -139,7 +138,7 @@ fn after_merge(here: &Path) -> Result<()> {
         cli::tell(&repo, &recorder.finish());
         outcome?;
     }
-    let remapped = super::remap::after_change(&repo, &notes_ref(&repo), &Scope::New)?;
+    let remapped = crate::command::remap::after_change(&repo, &notes_ref(&repo), &Scope::New)?;
     let state = State::new(&repo.common_dir());
     for carried in &remapped.carried {
         state.log(&format!("carried records to {}", carried.to));

@@ -10,10 +10,9 @@ use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome, Progress};
 use crate::error::Result;
 use crate::git::{Repository, has_fault};
-use crate::outside;
-use crate::pretty;
-use crate::record::attribute::{Confidence, Evidence};
-use crate::record::import::{Done, Fate, Link, Plan, Planned, Request, carry_out, lock, plan};
+use crate::import::claims::{Confidence, Evidence};
+use crate::import::{Done, Fate, Link, Plan, Planned, Request, carry_out, lock, plan};
+use crate::{outside, pretty};
 
 /// Record what agents did before
 #[derive(Debug, Parser)]

@@ -8,8 +8,7 @@ use clap::Parser;
 
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::git::date;
-use crate::git::{Names, Paths, Range, Repository};
+use crate::git::{Names, Paths, Range, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format};
 use crate::record::{Listed, Query};
@@ -82,9 +81,9 @@ enum Voice {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        super::add::store_pending(&repo);
+        crate::command::add::store_pending(&repo);
         if !options.printing.has_own_ref() {
-            super::elsewhere::look_at_new(&repo);
+            crate::command::elsewhere::look_at_new(&repo);
         }
         let reader = options.printing.reader(&repo);
         let query = query(&repo, &options)?;

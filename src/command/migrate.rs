@@ -8,10 +8,9 @@ use clap::Parser;
 use crate::cli::{self, Outcome};
 use crate::error::Result;
 use crate::git::Repository;
-use crate::outside;
-use crate::pretty;
-use crate::record::migrate::{self, Plan};
+use crate::migrate::{self, Plan};
 use crate::setup::{self, Directory};
+use crate::{outside, pretty};
 
 /// Take over what an earlier tool of this name recorded
 #[derive(Debug, Parser)]
@@ -37,7 +36,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let directories = setup::earlier_directories(&repo);
         let others: Vec<String> = directories.iter().filter_map(|directory| directory.notes_ref.clone()).collect();
         if !options.dry_run {
-            super::add::store_pending(&repo);
+            crate::command::add::store_pending(&repo);
         }
         let _lock = (!options.dry_run).then(|| {
             migrate::lock(&repo, || cli::warning("waiting for another 'git shiftlog migrate' in this repository"))

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::json;
 
+use crate::capture::{Lock, Recorder, State};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
-use crate::outside;
-use crate::pretty;
-use crate::record::purge::{Plan, Purged, Target, carry_out, is_unfinished, plan};
-use crate::record::{Lock, Recorder, State, redaction, sync};
+use crate::record::redaction;
+use crate::share::purge::{Plan, Purged, Target, carry_out, is_unfinished, plan};
+use crate::share::sync;
+use crate::{outside, pretty};
 
 /// How long to wait for hooks that are running.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -105,7 +106,7 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     }
     // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
     let _lock = lock(repo)?;
-    let plan = crate::record::purge::plan(repo, &notes_ref, target(repo, options, &named)?)?;
+    let plan = crate::share::purge::plan(repo, &notes_ref, target(repo, options, &named)?)?;
     let purged = carry_out(repo, &notes_ref, &plan)?;
     report(repo, options, &plan, &purged)?;
     let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();
@@ -125,7 +126,7 @@ pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<bool>> {
     let is_unfinished = is_unfinished(repo);
     let finished = {
         let _lock = lock(repo)?;
-        crate::record::purge::finish_interrupted(repo)?
+        crate::share::purge::finish_interrupted(repo)?
     };
     let Some(purged) = finished else { return Ok(None) };
     if is_unfinished {
@@ -190,7 +191,7 @@ fn list(options: &Options, plan: &Plan) -> Result<()> {
 }
 
 fn received(plan: &Plan) -> Vec<serde_json::Value> {
-    let object = |(by, from): (&String, &crate::record::purge::Received)| {
+    let object = |(by, from): (&String, &crate::share::purge::Received)| {
         json!({"by": by, "segments": from.segments, "sessions": from.sessions, "elsewhere": from.elsewhere,
             "taken": from.is_taken})
     };

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::json;
 
+use crate::capture::HOOK_TIMEOUT_SECS;
 use crate::cli::{self, Outcome};
 use crate::error::{Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
-use crate::record::HOOK_TIMEOUT_SECS;
-use crate::record::remap::{Carried, Remapped, Scope, remap};
+use crate::remap::{Carried, Remapped, Scope, remap};
 
 /// How many commits without a place are named.
 const MAX_NAMED: usize = 10;
@@ -41,7 +41,7 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        super::add::store_pending(&repo);
+        crate::command::add::store_pending(&repo);
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.

@@ -12,8 +12,8 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository, git};
 use crate::outside;
 use crate::pretty::{self, Depth, ToolOutput};
-use crate::record::restore::{Chosen, Restore, Step};
 use crate::record::{Reader, redaction};
+use crate::resume::{Chosen, Restore, Step};
 
 /// Take the session of a commit up again
 #[derive(Debug, Parser)]
@@ -60,7 +60,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     let mut commands = None;
     let code = cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        super::add::store_pending(&repo);
+        crate::command::add::store_pending(&repo);
         let other = options.other.as_deref().map(agent::named).transpose()?;
         let top = repo.worktree().ok_or_else(|| Error::other("this operation must be run in a work tree"))?.to_owned();
         let commit_id = repo.resolve(options.commit.as_deref().unwrap_or("HEAD"))?;

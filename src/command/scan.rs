@@ -81,7 +81,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let count = scanner.count;
         scanner.screen.out.finish()?;
         if options.fix && count > 0 {
-            return super::purge::secrets(&repo, options.yes);
+            return crate::command::purge::secrets(&repo, options.yes);
         }
         Ok(if count > 0 { Outcome::No } else { Outcome::Done })
     })

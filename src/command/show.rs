@@ -7,14 +7,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
-use crate::outside;
 use crate::pretty::{self, Depth, ToolOutput};
-use crate::record::verify::verify;
 use crate::record::{Conversation, Note, Reader, Words};
+use crate::upkeep::verify::verify;
+use crate::{agent, outside};
 
 /// Show the conversation of a commit
 #[derive(Debug, Parser)]
@@ -71,7 +70,7 @@ enum Amount {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |mut options: Options| {
         let repo = cli::repository()?;
-        super::add::store_pending(&repo);
+        crate::command::add::store_pending(&repo);
         let reader = options.printing.reader(&repo);
         if options.revisions.is_empty() {
             options.revisions.push("HEAD".into());
@@ -89,7 +88,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut outcome = Outcome::Done;
         for revision in &options.revisions {
             if !options.printing.has_own_ref() {
-                super::elsewhere::look_at(&reader, revision);
+                crate::command::elsewhere::look_at(&reader, revision);
             }
             match shown.commit(&reader, revision) {
                 Ok(()) => {}
@@ -229,7 +228,7 @@ fn print(
         if is_first {
             pretty::write_commit(out, commit, style)?;
             for each in &verified {
-                let line = format!("{}: {}", each.key, super::verify::provenance(each));
+                let line = format!("{}: {}", each.key, crate::command::verify::provenance(each));
                 writeln!(out, "{}", style.paint(&style.strong, &outside::line(&line)))?;
             }
         }

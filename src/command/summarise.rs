@@ -11,10 +11,9 @@ use crate::agent::{self, Ask};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, Repository};
-use crate::outside;
-use crate::pretty;
 use crate::record::{Conversation, Reader, redaction, save_summary, saved_summary};
 use crate::redact::Redactor;
+use crate::{outside, pretty};
 
 /// How long saving may take while other processes keep moving the ref.
 const SAVE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -59,7 +58,7 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |mut options: Options| {
         let repo = cli::repository()?;
-        super::add::store_pending(&repo);
+        crate::command::add::store_pending(&repo);
         if options.revisions.is_empty() {
             options.revisions.push("HEAD".into());
         }
@@ -87,7 +86,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 /// Prints the summary of a commit: the one that is saved, or what an agent says now.
 fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: &mut bool) -> Result<()> {
     let reader = reader(repo, options);
-    let conversations = super::show::find(&reader, revision, None, false)?;
+    let conversations = crate::command::show::find(&reader, revision, None, false)?;
     let commit = repo.commit(repo.resolve(revision)?)?;
     let saved = saved_summary(&reader, commit.commit_id)?;
     if let Some(saved) = saved.filter(|_| !options.force) {

@@ -8,11 +8,10 @@ use clap::Parser;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Repository};
-use crate::outside;
-use crate::pretty;
-use crate::record::purge;
-use crate::record::remap::Scope;
-use crate::record::sync::{Level, Plan, Synced, Syncer};
+use crate::remap::Scope;
+use crate::share::purge;
+use crate::share::sync::{Level, Plan, Synced, Syncer};
+use crate::{outside, pretty};
 
 /// Exchange conversations with a remote
 #[derive(Debug, Parser)]
@@ -53,10 +52,10 @@ enum Way {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        super::add::store_pending(&repo);
+        crate::command::add::store_pending(&repo);
         // Unless the purge is finished first, the words would be sent.
         if purge::is_unfinished(&repo) && !options.dry_run {
-            super::purge::finish_interrupted(&repo)?;
+            crate::command::purge::finish_interrupted(&repo)?;
         }
         let (way, remote) = words(&options.words)?;
         let remote = remote.map_or_else(|| repo.default_remote(), Ok)?;
@@ -66,7 +65,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         report(&options, &remote, plan, &synced)?;
         if plan.pull != Level::None && !plan.is_dry_run {
             // What came may belong to commits that came earlier, by a squash on the server.
-            if let Err(error) = super::remap::after_change(&repo, &notes_ref, &Scope::Notes) {
+            if let Err(error) = crate::command::remap::after_change(&repo, &notes_ref, &Scope::Notes) {
                 cli::warning(&error.to_string());
             }
         }
@@ -123,7 +122,7 @@ fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<
 fn report(options: &Options, remote: &str, plan: Plan, synced: &Synced) -> Result<()> {
     let (received, sent) = (synced.received, synced.sent);
     let text = if options.json {
-        let amount = |amount: crate::record::sync::Amount| serde_json::json!({"notes": amount.notes, "segments": amount.segments});
+        let amount = |amount: crate::share::sync::Amount| serde_json::json!({"notes": amount.notes, "segments": amount.segments});
         let refused: Vec<String> = synced.refused.iter().map(ToString::to_string).collect();
         let object = serde_json::json!({"version": 1, "remote": remote, "dryRun": plan.is_dry_run,
             "received": amount(received), "sent": amount(sent), "refused": refused, "would": synced.would});

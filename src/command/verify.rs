@@ -11,7 +11,7 @@ use crate::error::{Error, Kind};
 use crate::git::sign::State;
 use crate::git::{Names, Order, Range};
 use crate::outside;
-use crate::record::verify::{Verified, verify};
+use crate::upkeep::verify::{Verified, verify};
 
 /// Check that records are intact, and who signed them
 #[derive(Debug, Parser)]

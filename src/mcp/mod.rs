@@ -15,10 +15,9 @@ use std::path::PathBuf;
 
 use rmcp::ServiceExt as _;
 
-use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
-use crate::record::Reader;
+use crate::record::{self, Reader};
 
 /// How the server was started.
 #[derive(Clone, Debug)]
@@ -102,7 +101,9 @@ pub fn keys(path: &str) -> Result<Vec<String>> {
 
 fn at_shell<T>(read: impl FnOnce(&Context<'_>) -> std::result::Result<T, Refusal>) -> Result<T> {
     // At a shell the way out of "not a git repository" is another one than for a server.
-    cli::repository().map_err(|error| Error::other(error.to_string()))?;
+    let here =
+        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
+    Repository::open(&here).map_err(|error| Error::other(error.to_string()))?;
     let server = Server { directory: None, name: None, toolset: Toolset::Auto, index_directory: None };
     read(&Context { server: &server, is_cancelled: &|| false }).map_err(|refusal| Error::new(Kind::Missing, refusal))
 }
@@ -132,12 +133,12 @@ impl Context<'_> {
             Kind::Missing => "not in a git repository; start the server in one, or with --repo=<directory>".to_owned(),
             _ => format!("{error}; run 'git shiftlog doctor' there"),
         })?;
-        crate::record::agents::define(&repo);
+        crate::capture::agents::define(&repo);
         Ok(repo)
     }
 
     fn reader<'r>(&self, repo: &'r Repository) -> Reader<'r> {
-        Reader::new(repo, cli::configured_notes_ref(repo).as_deref())
+        Reader::new(repo, record::configured_notes_ref(repo).as_deref())
     }
 
     /// A check point: a call that was taken back stops here.

@@ -88,7 +88,7 @@ fn write_message(out: &mut dyn Write, message: &Message, depth: Depth) -> io::Re
             Part::ToolCall(call) if depth.has_tools => {
                 writeln!(out, "\n- **{}** {}", prose(&call.name), code(&argument(call)))?;
                 for edit in &call.edits {
-                    let lines = super::diff::lines(edit, usize::MAX - 1, &super::Style::default());
+                    let lines = crate::pretty::diff::lines(edit, usize::MAX - 1, &crate::pretty::Style::default());
                     write_fenced(out, "diff", &lines.join("\n"))?;
                 }
             }

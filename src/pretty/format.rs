@@ -2,11 +2,10 @@
 
 use super::Style;
 use super::human::main_sessions;
-use bstr::ByteSlice as _;
-
 use crate::git::Person;
 use crate::outside;
 use crate::record::{Listed, Summary};
+use bstr::ByteSlice as _;
 
 /// A format, taken apart once and used for every commit.
 #[derive(Clone, Debug)]

@@ -9,9 +9,8 @@ use super::Record;
 use super::tombstone::{Mark, Tombstones, mark_of_path};
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::git::date;
 use crate::git::sign::{Signature, State};
-use crate::git::{Commit, ObjectId, Order, Range, Repository};
+use crate::git::{Commit, ObjectId, Order, Range, Repository, date};
 use crate::transcript::SessionKey;
 
 /// Where a remote's refs are fetched to.

@@ -88,7 +88,7 @@ impl Earlier {
     }
 
     /// Returns this document, which stands as `text`, with another transcript in it, and its text.
-    pub(super) fn with_transcript(&self, text: &[u8], transcript: &[u8]) -> Option<(Self, Vec<u8>)> {
+    pub(crate) fn with_transcript(&self, text: &[u8], transcript: &[u8]) -> Option<(Self, Vec<u8>)> {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         std::io::Write::write_all(&mut packer, transcript).ok()?;
         let packed = base64::engine::general_purpose::STANDARD.encode(packer.finish().ok()?);

@@ -77,7 +77,7 @@ pub fn keep(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<()>
 /// # Errors
 ///
 /// If a ref cannot be written.
-pub(super) fn forget(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<()> {
+pub(crate) fn forget(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<()> {
     for name in repo.ref_names(KEPT_PREFIX) {
         repo.delete_ref(&name)?;
     }

@@ -1,63 +1,33 @@
-//! A session recorded on a commit: capturing it, linking it to the commit, reading it back, walking the noted commits.
+//! A session recorded on a commit: the record, reading it back, walking the commits that have one.
 //!
-//! Read [`Record`] first, then [`Recorder`] for writing and [`Reader`] for reading. The stored form is described in
+//! Read [`Record`] first, then [`Reader`] for a commit and [`Query`] for many. The stored form is described in
 //! gitshiftlog-format(5).
 
-pub mod agents;
-pub mod attribute;
-mod bars;
+pub(crate) mod bars;
 mod bounds;
 mod branches;
-mod candidates;
-mod capture;
-pub mod carry;
-mod changes;
-pub mod check;
-mod damage;
+mod covers;
 mod earlier;
-mod evidence;
-pub mod fsck;
-pub mod hook;
-pub mod import;
 pub mod kept;
-mod lines;
-mod link;
-mod mapper;
-pub mod migrate;
 mod note;
-mod paths;
-mod pending;
-mod process;
-pub mod purge;
 mod read;
-mod recorder;
 pub mod redaction;
-pub mod remap;
-pub mod repair;
-mod replay;
-pub mod restore;
-mod rewritten;
-mod sources;
-mod squash;
-mod state;
 mod summary;
-pub mod sync;
-mod tombstone;
-mod trace;
-pub mod verify;
+pub(crate) mod tombstone;
 mod walk;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::branches::BranchSummary;
+pub(crate) use self::covers::has_all_of;
 pub use self::earlier::Earlier;
 pub use self::note::{Hidden, Note, Unit};
+pub(crate) use self::read::EARLIER_REF;
 pub use self::read::{Conversation, Reader, Summary, Words};
-pub use self::recorder::{Addition, HOOK_TIMEOUT_SECS, Leave, Recorder, Report};
-pub use self::state::{Lock, State};
 pub use self::summary::{save_summary, saved_summary};
 pub use self::walk::{Listed, Query};
+use crate::git::Repository;
 use crate::transcript::{SessionKey, Tokens};
 
 /// The longest prompt that a record repeats, in characters.
@@ -110,7 +80,7 @@ pub struct Record {
     /// The tree of the commit that it was made for, in hex; a commit that the record was carried to has another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
-    /// The checksums of the earlier tools' documents that it was made of; see [`migrate`].
+    /// The checksums of the earlier tools' documents that it was made of, by `git shiftlog migrate`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
     /// Keys that a later version may have added.
@@ -145,13 +115,13 @@ impl Record {
     }
 
     /// Says whether this record has all that `other` has.
-    fn covers(&self, other: &Record) -> bool {
+    pub(crate) fn covers(&self, other: &Record) -> bool {
         self.is_same_stretch(other) || (self.joined(other).is_some() && self.bytes >= other.bytes)
     }
 
     /// Says whether this record begins where `other` does, and reaches as far or farther. Of one stretch, no more than
     /// the summary may differ.
-    fn goes_on_with(&self, other: &Record) -> bool {
+    pub(crate) fn goes_on_with(&self, other: &Record) -> bool {
         let is_same = self.without_summary() == other.without_summary();
         is_same || (self.since == other.since && self.through != other.through && self.covers(other))
     }
@@ -229,8 +199,13 @@ impl Record {
     }
 }
 
+/// Returns the notes ref that `shiftlog.notesRef` names.
+pub fn configured_notes_ref(repo: &Repository) -> Option<String> {
+    repo.config_string("shiftlog.notesRef").filter(|name| !name.is_empty())
+}
+
 /// Returns a prompt as a record repeats it: white space folded, cut at 200 characters.
-fn short_prompt(prompt: &str) -> Option<String> {
+pub(crate) fn short_prompt(prompt: &str) -> Option<String> {
     let mut short = String::new();
     for word in prompt.split_whitespace() {
         if !short.is_empty() {

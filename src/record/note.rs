@@ -73,7 +73,7 @@ impl Note {
 
     /// Does the same, but each record stays as the line that it is. For writing what others wrote: a record that is made
     /// of two lines would have another writer than either.
-    pub(super) fn parse_lines(bytes: &[u8]) -> Self {
+    pub(crate) fn parse_lines(bytes: &[u8]) -> Self {
         Self::parse_within(bytes, Bounds::NONE, Note::add_record_line)
     }
 
@@ -84,7 +84,7 @@ impl Note {
     }
 
     /// Does the same, but each record stays as the line that it is.
-    pub(super) fn read_lines(bytes: &[u8]) -> Self {
+    pub(crate) fn read_lines(bytes: &[u8]) -> Self {
         Self::parse_within(bytes, Bounds::READ, Note::add_record_line)
     }
 
@@ -238,7 +238,7 @@ impl Note {
     }
 
     /// Adds a unit that is not there yet; a record joins no other.
-    pub(super) fn add_line(&mut self, unit: Unit) {
+    pub(crate) fn add_line(&mut self, unit: Unit) {
         if !self.compared().any(|(_, known)| *known == unit) {
             self.units.push(unit);
         }
@@ -264,7 +264,7 @@ impl Note {
     }
 
     /// Adds a unit; one that is there already changes nothing.
-    pub(super) fn add_unit(&mut self, unit: Unit) {
+    pub(crate) fn add_unit(&mut self, unit: Unit) {
         if let Unit::Record(record) = unit {
             return self.add(*record);
         }
@@ -272,7 +272,7 @@ impl Note {
     }
 
     /// Keeps only the units that `is_kept` says.
-    pub(super) fn retain(&mut self, is_kept: impl FnMut(&Unit) -> bool) {
+    pub(crate) fn retain(&mut self, is_kept: impl FnMut(&Unit) -> bool) {
         self.units.retain(is_kept);
     }
 
@@ -291,7 +291,7 @@ impl Note {
     }
 
     /// Changes the records: each becomes what `change` returns, or goes.
-    pub(super) fn map_records(&mut self, mut change: impl FnMut(Record) -> Option<Record>) {
+    pub(crate) fn map_records(&mut self, mut change: impl FnMut(Record) -> Option<Record>) {
         for unit in std::mem::take(&mut self.units) {
             match unit {
                 Unit::Record(record) => {

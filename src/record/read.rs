@@ -10,16 +10,15 @@ use std::ops::ControlFlow;
 use super::bars::Bars;
 use super::tombstone::{Mark, Tombstones};
 use super::{Hidden, Note, Unit, bounds};
-use crate::agent;
 use crate::archive::{Archive, Contents, Piece};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, Range, Repository};
-use crate::notes;
 use crate::redact::Redactor;
 use crate::transcript::{Message, SessionKey, Tokens};
+use crate::{agent, notes};
 
 /// The ref of an earlier tool, read but never written.
-pub(super) const EARLIER_REF: &str = "refs/notes/claude-conversations";
+pub(crate) const EARLIER_REF: &str = "refs/notes/claude-conversations";
 /// Where a remote's refs are fetched to.
 const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
 
@@ -106,7 +105,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Makes a reader of just these refs.
-    pub(super) fn with_refs(repo: &'r Repository, refs: Vec<String>) -> Self {
+    pub(crate) fn with_refs(repo: &'r Repository, refs: Vec<String>) -> Self {
         // Marks that cannot be read bar nothing; a check of the repository tells of them.
         let purged = Tombstones::read(repo).unwrap_or_default();
         let bars = Bars::read(repo, &purged);
@@ -115,7 +114,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Returns the refs that are read.
-    pub(super) fn refs(&self) -> &[String] {
+    pub(crate) fn refs(&self) -> &[String] {
         &self.refs
     }
 
@@ -230,13 +229,13 @@ impl<'r> Reader<'r> {
         if note.records().count() > MAX_SETTLED {
             return note.with_joined_records();
         }
-        let lines: Vec<super::Record> = note.records().cloned().collect();
-        let stands_apart = |record: &super::Record| {
+        let lines: Vec<crate::record::Record> = note.records().cloned().collect();
+        let stands_apart = |record: &crate::record::Record| {
             lines.iter().any(|other| {
                 let (longer, shorter) = if other.bytes > record.bytes { (other, record) } else { (record, other) };
                 longer.goes_on_with(shorter)
                     && longer.through != shorter.through
-                    && !super::sync::has_all_of(self.repo, longer, shorter)
+                    && !crate::record::has_all_of(self.repo, longer, shorter)
             })
         };
         let (mut joined, mut apart) = (note.without_units(), Vec::new());
@@ -251,7 +250,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Returns a note, put together again from the history of its ref if a merge has damaged it and that is possible.
-    pub(super) fn mended(&self, note: Note, notes_ref: &str, commit_id: ObjectId) -> Note {
+    pub(crate) fn mended(&self, note: Note, notes_ref: &str, commit_id: ObjectId) -> Note {
         if !note.is_damaged() {
             return note;
         }
@@ -296,8 +295,8 @@ impl<'r> Reader<'r> {
     /// records of a session are on one chain, and each link costs a read.
     fn contains(
         &self,
-        outer: &super::Record,
-        inner: &super::Record,
+        outer: &crate::record::Record,
+        inner: &crate::record::Record,
         parents: &mut HashMap<ObjectId, Option<ObjectId>>,
     ) -> bool {
         let parse = |hex: &str| self.repo.parse_id(hex);
@@ -414,8 +413,8 @@ impl<'r> Reader<'r> {
     }
 
     /// Returns the mark of others that names some words of a record, or of its session up to it.
-    fn mark_on(&self, record: &super::Record, is_full: bool) -> Option<Mark> {
-        let whole = super::Record { since: record.since.clone().filter(|_| !is_full), ..record.clone() };
+    fn mark_on(&self, record: &crate::record::Record, is_full: bool) -> Option<Mark> {
+        let whole = crate::record::Record { since: record.since.clone().filter(|_| !is_full), ..record.clone() };
         self.bars.of_stretch(self.repo, &whole)
     }
 
@@ -478,7 +477,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Reads the words of a record.
-    fn contents(&self, record: &super::Record, is_full: bool) -> Contents {
+    fn contents(&self, record: &crate::record::Record, is_full: bool) -> Contents {
         let parse = |hex: &str| self.repo.parse_id(hex);
         let archive = Archive::without(self.repo, &self.barred);
         match parse(&record.through) {

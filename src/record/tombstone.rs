@@ -154,7 +154,7 @@ impl Tombstones {
         let before = note.clone();
         note.map_records(|record| self.changed(repo, record));
         note.retain(|unit| match unit {
-            super::Unit::Earlier(document, _) => !self.bars(&document.key()),
+            crate::record::Unit::Earlier(document, _) => !self.bars(&document.key()),
             _ => true,
         });
         *note != before

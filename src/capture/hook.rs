@@ -1,0 +1,559 @@
+//! What hooks do: a commit was made, history was rewritten, an agent reports.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::choose::{self, Change, Evidence, Making};
+use super::pending::{self, Link, Pending};
+use super::recorder::{Recorder, Stretch, kept_at};
+use super::state::{Live, Open, State};
+use super::{carry, process};
+use crate::agent::{self, Agent, Event, Found, Payload};
+use crate::error::{Error, Kind, Result};
+use crate::git::date::Time;
+use crate::git::{Location, ObjectId, ReflogEntry, Repository};
+use crate::notes;
+use crate::record::{Note, Record};
+use crate::transcript::SessionKey;
+
+/// A session whose hooks have been silent for so long counts as over.
+const IDLE_SECS: i64 = 6 * 60 * 60;
+/// The state of a session that is over is kept so long: for commits made by hand afterwards, and so that its transcript
+/// in the agent's store is not taken for a new one.
+const KEEP_SECS: i64 = 3 * 24 * 60 * 60;
+/// How far back `post-commit` looks for transcripts in the agents' own stores.
+const RECENT_SECS: i64 = 12 * 60 * 60;
+/// How many movements of HEAD one tool call may make.
+const MAX_MOVES: usize = 200;
+
+/// Says, without opening the repository, whether a commit has nothing to record.
+pub fn is_idle(location: &Location) -> bool {
+    let state = State::new(&location.common_dir);
+    state.is_idle()
+        && !carry::may_have_sources(location)
+        && !agent::all().any(|agent| agent.session_of_environment().is_some())
+        && undiscovered(&state, location.worktree.as_deref(), &[]).is_empty()
+        && !crate::capture::agents::may_be_defined(location)
+}
+
+fn recent(agent: &dyn Agent, worktree: &Path) -> Vec<Found> {
+    agent.recent(worktree, Time::now().seconds - RECENT_SECS)
+}
+
+/// Returns the sessions whose transcripts agents wrote lately in a worktree, and of which neither `known` nor what is
+/// settled has all.
+pub(super) fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
+    let Some(worktree) = worktree else { return Vec::new() };
+    let mut sessions = Vec::new();
+    let mut elsewhere = None;
+    for agent in agent::all() {
+        for found in recent(agent, worktree) {
+            let key = SessionKey::new(agent.name(), &found.session_id);
+            if known.iter().any(|live| live.key() == key) {
+                continue;
+            }
+            let live = match state.session(&key) {
+                // Who makes the commit may not have written down why, yet.
+                Some(live) if (live.has_no_news() || live.is_left()) && runner(agent).as_ref() != Some(&key) => {
+                    continue;
+                }
+                Some(live) => live,
+                None => {
+                    // To find out where a session ran can cost a look at all of its transcript.
+                    let elsewhere = elsewhere.get_or_insert_with(|| state.elsewhere(worktree));
+                    if elsewhere.contains(&key) {
+                        continue;
+                    }
+                    match agent.ran_in(&found.transcript, worktree) {
+                        Some(true) => new_live(&key, found.transcript),
+                        Some(false) => {
+                            elsewhere.add(&key);
+                            continue;
+                        }
+                        None => continue,
+                    }
+                }
+            };
+            sessions.push(Live { worktree: Some(worktree.to_owned()), ..live });
+        }
+    }
+    sessions
+}
+
+/// Returns the commit at HEAD if it is new work or a merge, and not the result of rewriting history.
+fn new_commit(repo: &Repository) -> Result<Option<ObjectId>> {
+    let Some(commit_id) = repo.head()?.commit_id else { return Ok(None) };
+    let last_move = repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
+    let is_new_work = match &last_move {
+        Some(entry) => entry.is_new_work() || entry.is_merge(),
+        None => repo.commit(commit_id)?.parent_ids.len() < 2,
+    };
+    Ok(Some(commit_id).filter(|_| is_new_work && !repo.is_mid_operation()))
+}
+
+/// Leaves the commit at HEAD to the session that made it, if a hook of that session follows at once; says whether it did.
+///
+/// That hook sees the answer of the tool call too, so the commit is recorded once. If it does not come, the next command or
+/// hook records it.
+///
+/// # Errors
+///
+/// If the repository cannot be read, or the disk is full.
+pub fn leave_to_agent(repo: &Repository) -> Result<bool> {
+    let state = State::new(&repo.common_dir());
+    let sessions = state.sessions();
+    let ran = runners(&sessions);
+    let follows = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && live.has_tool_hooks);
+    if ran.is_empty() || !ran.iter().all(follows) {
+        return Ok(false);
+    }
+    if let Some(commit_id) = new_commit(repo)? {
+        leave_commit(&state, commit_id, ends(&sessions), &ran)?;
+    }
+    Ok(true)
+}
+
+/// Returns how long each session's transcript is in bytes, by the session's name.
+fn ends(sessions: &[Live]) -> BTreeMap<String, u64> {
+    let length = |live: &Live| live.transcript.metadata().map_or(u64::MAX, |file| file.len());
+    sessions.iter().map(|live| (live.key().to_string(), length(live))).collect()
+}
+
+/// Writes down that a commit was made by these sessions, for a later hook or command to record it; returns the file.
+fn leave_commit(
+    state: &State,
+    commit_id: ObjectId,
+    ends: BTreeMap<String, u64>,
+    ran: &[SessionKey],
+) -> Result<PathBuf> {
+    let ran = ran.iter().map(ToString::to_string).collect();
+    let link = Link { shiftlog: 1, commit: commit_id.to_string(), rewritten: Vec::new(), ran, ends };
+    pending::keep(state, &Pending::Link(link), b"")
+}
+
+impl Recorder<'_> {
+    /// Records the live sessions that belong to the commit at HEAD, which was just made.
+    ///
+    /// # Errors
+    ///
+    /// If the repository cannot be read. A session that fails is a warning.
+    pub fn after_commit(&mut self) -> Result<()> {
+        let Some(commit_id) = self.repo.head()?.commit_id else { return Ok(()) };
+        let last_move = self.repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
+        let commit = self.repo.commit(commit_id)?;
+        let is_squash = self.carry_at_once(&commit, last_move.as_ref()).unwrap_or_else(|error| {
+            self.warn(error);
+            false
+        });
+        let making = match &last_move {
+            _ if self.repo.is_mid_operation() => None,
+            Some(entry) if entry.is_new_work() && is_squash => Some(Making::Squash),
+            Some(entry) if entry.is_new_work() => Some(Making::Plain),
+            Some(entry) => entry.is_merge().then_some(Making::Merge),
+            None => Some(if commit.parent_ids.len() < 2 { Making::Plain } else { Making::Merge }),
+        };
+        match making {
+            Some(making) => self.link_live(commit_id, making),
+            None => {
+                self.state.log(&format!("left {commit_id} alone: it is old work"));
+                Ok(())
+            }
+        }
+    }
+
+    /// Records on the merge at HEAD the sessions that made it, if Git has just made one by itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recorder::after_commit`].
+    pub fn after_merge(&mut self) -> Result<()> {
+        match merge_at_head(self.repo) {
+            Some(commit_id) => self.link_live(commit_id, Making::Merge),
+            None => Ok(()),
+        }
+    }
+
+    /// Records the live sessions that belong to a commit that was just made.
+    fn link_live(&mut self, commit_id: ObjectId, making: Making) -> Result<()> {
+        let mut sessions = self.state.sessions();
+        let before = sessions.clone();
+        sessions.extend(undiscovered(&self.state, self.repo.worktree(), &sessions));
+        sessions.extend(started_outside(&self.state, self.repo.worktree(), &sessions));
+        let ran = runners(&sessions);
+        if let Some(error) = self.hindrance() {
+            let path = leave_commit(&self.state, commit_id, ends(&sessions), &ran)?;
+            self.warn(kept_at(error, &path));
+            return Ok(());
+        }
+        let ends = ends(&sessions);
+        let mut outcome = self.link_commit(&[commit_id], making, &mut sessions, &ran, None, None);
+        if outcome.as_ref().is_err_and(|error| error.kind() == Kind::Busy) {
+            outcome = leave_commit(&self.state, commit_id, ends, &ran).map(drop);
+        }
+        // Agents without hooks never say that a session begins, which is when the others are looked after.
+        self.close_forgotten(&mut sessions, None);
+        // What was recorded before a failure must be known next time, or it would be recorded twice.
+        self.save_changed(&before, &sessions).and(outcome)
+    }
+
+    /// Writes down the sessions that are not as they were, and forgets those that no commit can need any more.
+    pub(super) fn save_changed(&self, before: &[Live], sessions: &[Live]) -> Result<()> {
+        // Without our lock, another process may have changed it since it was read.
+        if self.hindrance().is_some() {
+            return Ok(());
+        }
+        let now = Time::now().seconds;
+        for (index, live) in sessions.iter().enumerate() {
+            if live.is_over && now - live.seen > KEEP_SECS {
+                self.state.forget(&live.key());
+            } else if before.get(index) != Some(live) {
+                self.state.save(live)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the sessions that belong to a commit. `ran` are those known to have run it, in the tool call `call`.
+    ///
+    /// A session whose news could not be read within the deadline is [`Kind::Busy`], after the others are recorded. The first
+    /// of `commit_ids` is the commit, the others are what it became by amending or rebasing. `ends` has the length
+    /// of each session's transcript when it was made, if that was not just now.
+    pub(super) fn link_commit(
+        &mut self,
+        commit_ids: &[ObjectId],
+        making: Making,
+        sessions: &mut [Live],
+        ran: &[SessionKey],
+        call: Option<&str>,
+        ends: Option<&BTreeMap<String, u64>>,
+    ) -> Result<()> {
+        let Some(commit_id) = commit_ids.first().copied() else { return Ok(()) };
+        let commit = self.repo.commit(commit_id)?;
+        let making = if commit.parent_ids.len() > 1 { Making::Merge } else { making };
+        if making == Making::Merge && ran.is_empty() {
+            self.state.log(&format!("left {commit_id} alone: no session made this merge"));
+            return Ok(());
+        }
+        let parent = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok());
+        let worktree = self.repo.worktree().map(std::path::Path::to_owned);
+        let mut change = Change {
+            making,
+            paths: Vec::new(),
+            parent_time: parent.map_or(i64::MIN, |parent| parent.committer.time.seconds),
+            worktree: worktree.clone(),
+        };
+        let mut news = Vec::new();
+        let mut unfinished = Ok(());
+        for live in sessions.iter_mut() {
+            let limit = ends.map(|ends| ends.get(&live.key().to_string()).copied());
+            if limit == Some(None) {
+                // It began after the commit.
+                news.push(None);
+                continue;
+            }
+            news.push(self.catch_up(live, true, true, limit.flatten()).unwrap_or_else(|error| {
+                self.state.log(&format!("warning: {}: {error}", live.key()));
+                if error.kind() == Kind::Busy {
+                    unfinished = Err(error);
+                }
+                None
+            }));
+        }
+        let said: Vec<(usize, &Stretch<'_>)> =
+            news.iter().enumerate().filter_map(|(index, stretch)| Some((index, stretch.as_ref()?))).collect();
+        // The paths only tell something about sessions that did not run the commit.
+        if said.iter().any(|(_, stretch)| !ran.contains(&stretch.key)) {
+            // A partial clone may lack a tree; then the other evidence decides.
+            change.paths = self.repo.changed_paths(&commit).unwrap_or_else(|error| {
+                self.state.log(&format!("warning: {error}"));
+                Vec::new()
+            });
+        }
+        let evidence = |(index, stretch): &(usize, &'_ Stretch<'_>)| {
+            (ran.contains(&stretch.key), sessions[*index].worktree == worktree)
+        };
+        let evidence: Vec<Evidence<'_>> = said
+            .iter()
+            .map(|said| {
+                let (has_run_it, is_in_worktree) = evidence(said);
+                Evidence { has_run_it, is_in_worktree, tally: &said.1.survey.tally }
+            })
+            .collect();
+        let chosen: Vec<usize> =
+            choose::choose(&change, &evidence).into_iter().map(|position| said[position].0).collect();
+        for (index, (live, news)) in sessions.iter_mut().zip(news).enumerate() {
+            let mut has_answer = false;
+            if let Some(mut stretch) = news.filter(|_| chosen.contains(&index)) {
+                stretch.commit_ids.extend(commit_ids);
+                has_answer = stretch.survey.answers.iter().any(|answer| Some(&*answer.call_id) == call);
+                self.record_stretch(&mut stretch, &mut live.progress);
+                self.record_sub_agents(Some(commit_id), live)?;
+            }
+            if ran.contains(&live.key()) && !has_answer {
+                live.open = Some(Open { commit: commit_id.to_string(), call: call.map(str::to_owned) });
+            }
+        }
+        unfinished
+    }
+
+    /// Takes in what a hook of an agent reports.
+    ///
+    /// # Errors
+    ///
+    /// If the repository or our own state cannot be read or written.
+    pub fn agent_event(&mut self, agent: &dyn Agent, name: &str, payload: &Payload) -> Result<()> {
+        let Some(session_id) = payload.session_id() else {
+            self.state.log(&format!("{} {name}: the payload names no session", agent.name()));
+            return Ok(());
+        };
+        // Another process has our lock. The next hook of the session finds out what this one would have.
+        if self.hindrance().is_some() {
+            return Ok(());
+        }
+        let key = SessionKey::new(agent.name(), session_id);
+        let event = Event::of(payload.event().unwrap_or(name));
+        let mut sessions = self.state.sessions();
+        let before = sessions.clone();
+        let position = sessions.iter().position(|live| live.key() == key).unwrap_or_else(|| {
+            sessions.push(self.state.session(&key).unwrap_or_else(|| new_live(&key, PathBuf::new())));
+            sessions.len() - 1
+        });
+        self.refresh(&mut sessions[position], agent, payload);
+        // Not every agent says that a session is taken up again.
+        sessions[position].is_over = false;
+        sessions[position].has_tool_hooks |= event == Event::AfterTool;
+        if event == Event::SessionStart {
+            self.close_forgotten(&mut sessions, Some(position));
+            self.state.forget_settled(Time::now().seconds - KEEP_SECS);
+        }
+        let moves = self.moves_of_head(&mut sessions[position]);
+        if event == Event::AfterTool
+            && !moves.is_empty()
+            && let Err(error) = self.after_tool(&mut sessions, position, &moves, payload)
+        {
+            self.warn(error);
+        }
+        let live = &mut sessions[position];
+        let is_turn_over = event != Event::AfterTool;
+        if live.open.is_some()
+            && let Err(error) = self.catch_up(live, is_turn_over, false, None)
+        {
+            self.warn(error);
+        }
+        if event == Event::SessionEnd {
+            live.is_over = true;
+            if let Err(error) = self.archive_session(live) {
+                self.warn(error);
+            }
+        }
+        self.save_changed(&before, &sessions)
+    }
+
+    /// Brings what is known of a session up to date with its newest hook.
+    fn refresh(&self, live: &mut Live, agent: &dyn Agent, payload: &Payload) {
+        live.seen = Time::now().seconds;
+        let directory = payload.directory();
+        live.model = payload.model().map(str::to_owned).or_else(|| live.model.take());
+        if let Some(transcript) = payload.transcript() {
+            live.transcript = agent.fullest(transcript, &live.session);
+        } else if live.transcript.as_os_str().is_empty()
+            && let Some(found) = directory.as_deref().and_then(|directory| agent.transcript(&live.session, directory))
+        {
+            live.transcript = found;
+        }
+        let worktree = self.repo.worktree().map(std::path::Path::to_owned);
+        if worktree.is_some() && live.worktree != worktree {
+            (live.worktree, live.head) = (worktree, None);
+        }
+        live.process = process::caller().or(live.process);
+    }
+
+    /// Returns how HEAD moved since the session's last hook, oldest first, and remembers where it is.
+    ///
+    /// If it is not known where HEAD was (no hook has run before, or the session has gone to another worktree), nothing
+    /// counts as a move: what the reflog holds is somebody else's.
+    fn moves_of_head(&self, live: &mut Live) -> Vec<ReflogEntry> {
+        // A branch without commits is a known place too.
+        let head = self.repo.head().ok().and_then(|head| head.commit_id).map(|id| id.to_string()).unwrap_or_default();
+        let Some(before) = live.head.replace(head.clone()).filter(|before| *before != head) else { return Vec::new() };
+        let log = self.repo.head_reflog(MAX_MOVES);
+        let before_id = self.repo.parse_id(&before).unwrap_or_else(|| self.repo.null_id());
+        let Some(last) = log.iter().position(|entry| entry.old_id == before_id) else { return Vec::new() };
+        log.into_iter().take(last + 1).rev().collect()
+    }
+
+    /// Records the commits that a tool call made, unless Git's own hook did, and waits for the call's result.
+    fn after_tool(
+        &mut self,
+        sessions: &mut [Live],
+        position: usize,
+        moves: &[ReflogEntry],
+        payload: &Payload,
+    ) -> Result<()> {
+        let worktree = sessions[position].worktree.clone();
+        let is_alone = sessions.iter().filter(|live| live.worktree == worktree && !live.is_over).count() == 1;
+        let key = sessions[position].key();
+        let links = pending::links_of(&self.state, &key);
+        let mut is_rebase = self.repo.is_mid_operation();
+        let mut commits = Vec::new();
+        for entry in moves {
+            if entry.message.starts_with(b"rebase") {
+                is_rebase =
+                    !entry.message.starts_with(b"rebase (finish)") && !entry.message.starts_with(b"rebase (abort)");
+            } else if !is_rebase && entry.is_new_work() {
+                commits.push((entry.new_id, Making::Plain));
+            } else if !is_rebase && entry.is_merge() {
+                commits.push((entry.new_id, Making::Merge));
+            }
+        }
+        for (index, (commit_id, making)) in commits.iter().enumerate() {
+            let commit = commit_id.to_string();
+            let is_last = index + 1 == commits.len();
+            if let Some(open) = sessions[position].open.as_mut().filter(|open| open.commit == commit) {
+                open.call = payload.call_id().map(str::to_owned);
+                continue;
+            }
+            let link = links.iter().find(|(_, link)| link.commit == commit);
+            let is_seen = payload.response_mentions(&commit[..7]);
+            let is_its_call = is_seen || payload.may_commit() || !payload.tells_input();
+            match link {
+                // A call that ran at the same time; the one that committed is still to come.
+                Some(_) if !is_its_call => continue,
+                // Git's hook runs here, and knows who made this one.
+                None if !links.is_empty() && !is_seen => continue,
+                _ => {}
+            }
+            // Somebody else can have committed while the tool ran.
+            let has_run_it = link.is_some() || is_seen || (is_alone && payload.may_commit());
+            match notes::get(self.repo, &self.notes_ref, *commit_id)? {
+                // One result is there for all commits of the call; it goes to the last.
+                Some(note) if has_run_it && is_last => {
+                    sessions[position].open = self.reopened(&sessions[position], &commit, &note, payload.call_id());
+                }
+                Some(_) => {}
+                None => {
+                    let ran = if has_run_it { vec![key.clone()] } else { Vec::new() };
+                    let rewritten = link.iter().flat_map(|(_, link)| &link.rewritten);
+                    let commit_ids: Vec<ObjectId> = std::iter::once(*commit_id)
+                        .chain(rewritten.filter_map(|hex| self.repo.parse_id(hex)))
+                        .collect();
+                    let ends = link.map(|(_, link)| {
+                        let mut ends = link.ends.clone();
+                        // The answer of the call goes to the last commit that it made.
+                        ends.extend(is_last.then(|| (key.to_string(), u64::MAX)));
+                        ends
+                    });
+                    self.link_commit(&commit_ids, *making, sessions, &ran, payload.call_id(), ends.as_ref())?;
+                    if link.is_some() && !is_last {
+                        sessions[position].open = None;
+                    }
+                }
+            }
+            if let Some((path, _)) = link {
+                std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what to wait for when Git's hook recorded the commit without knowing that a tool call was running.
+    fn reopened(&self, live: &Live, commit: &str, note: &[u8], call: Option<&str>) -> Option<Open> {
+        let recorded = live.progress.recorded.segment.as_deref();
+        let note = Note::parse(note);
+        let is_its_own = |record: &Record| record.key() == live.key() && Some(&*record.through) == recorded;
+        note.records().any(is_its_own).then(|| Open { commit: commit.to_owned(), call: call.map(str::to_owned) })
+    }
+
+    /// Archives sessions whose agent is gone.
+    fn close_forgotten(&mut self, sessions: &mut [Live], current: Option<usize>) {
+        let now = Time::now().seconds;
+        for (index, live) in sessions.iter_mut().enumerate() {
+            if Some(index) == current {
+                continue;
+            }
+            // A hook's process may have been a shell that ended right after it: at a commit that says nothing.
+            let is_gone = if current.is_some() { !is_going_on(live, now) } else { now - live.seen > IDLE_SECS };
+            if !live.is_over && is_gone {
+                live.is_over = true;
+                if let Err(error) = self.archive_session(live) {
+                    self.state.log(&format!("warning: {}: {error}", live.key()));
+                }
+            }
+        }
+    }
+}
+
+/// Returns the merge at HEAD, if Git has just made it by itself, so that no other hook than `post-merge` runs.
+pub fn merge_at_head(repo: &Repository) -> Option<ObjectId> {
+    let commit_id = repo.head().ok()?.commit_id?;
+    let last_move = repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id)?;
+    (last_move.is_merge() && !repo.is_rebasing()).then_some(commit_id)
+}
+
+/// Says whether a session is going on at `now` (epoch), as far as its hooks have told.
+pub(crate) fn is_going_on(live: &Live, now: i64) -> bool {
+    let is_gone = live.process.is_some_and(|process| !process.is_alive()) || now - live.seen > IDLE_SECS;
+    !live.is_over && !is_gone
+}
+
+pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
+    Live {
+        agent: key.agent.clone(),
+        session: key.id.clone(),
+        transcript,
+        model: None,
+        worktree: None,
+        process: None,
+        seen: Time::now().seconds,
+        is_over: false,
+        has_tool_hooks: false,
+        head: None,
+        progress: crate::capture::state::Progress::default(),
+        sub_agents: BTreeMap::new(),
+        open: None,
+    }
+}
+
+/// Returns the session of an agent that the environment of this process names.
+fn runner(agent: &dyn Agent) -> Option<SessionKey> {
+    Some(SessionKey::new(agent.name(), agent.session_of_environment()?))
+}
+
+/// Returns the sessions that the environment of this process names and that are not known here: their agent was started
+/// above this repository or in another one, so that its hooks report elsewhere.
+///
+/// If one of those that are known is named too, the others are taken for agents that started its agent.
+fn started_outside(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
+    let named: Vec<_> = agent::all().filter_map(|agent| Some((agent, runner(agent)?))).collect();
+    if named.iter().any(|(_, key)| known.iter().any(|live| live.key() == *key)) {
+        return Vec::new();
+    }
+    // The variable stays behind in a terminal that an agent once opened.
+    let oldest = Time::now().seconds - RECENT_SECS;
+    let is_recent = |live: &Live| {
+        let written = live.transcript.metadata().and_then(|file| file.modified()).ok();
+        let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        age.is_none_or(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written >= oldest))
+    };
+    let find = |(agent, key): (&'static dyn Agent, SessionKey)| {
+        let directory = worktree.unwrap_or(Path::new("."));
+        let found = || Some(new_live(&key, agent.transcript(&key.id, directory)?));
+        state.session(&key).or_else(found)
+    };
+    named.into_iter().filter_map(find).filter(is_recent).collect()
+}
+
+/// Returns the sessions that must have run the commit whose hook this process is: the agent says so in the
+/// environment, or its process is above ours.
+fn runners(sessions: &[Live]) -> Vec<SessionKey> {
+    let named = agent::all().filter_map(runner);
+    // A variable may have come from another agent that started this one.
+    let named: Vec<SessionKey> = named.filter(|key| sessions.iter().any(|live| live.key() == *key)).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let above = process::above(sessions.iter().filter_map(|live| live.process));
+    let above = sessions.iter().filter(|live| live.process.is_some_and(|process| above.contains(&process)));
+    // One agent process can have had several sessions, one after the other; the latest is the one that acts.
+    above.max_by_key(|live| live.seen).map(Live::key).into_iter().collect()
+}

@@ -1,0 +1,445 @@
+//! Turning the notes of the earlier tools of this name into records and segments of ours.
+//!
+//! Read [`plan`], then [`carry_out`]. An earlier tool stored the whole session on each of its commits. Here each session is
+//! stored once, and a commit gets what its transcript has beyond that of the commit before it. What is stored does not
+//! depend on who does it, so two clones that do it on their own agree.
+
+mod store;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use bstr::ByteSlice as _;
+
+use crate::capture::State;
+use crate::capture::process::Process;
+use crate::capture::reading::Redaction;
+use crate::capture::state::{Live, Lock};
+use crate::error::{Error, Kind, Result};
+use crate::git::date::Time;
+use crate::git::{ObjectId, Order, Range, Repository, Tip};
+use crate::record::EARLIER_REF;
+use crate::record::tombstone::Tombstones;
+use crate::record::{Earlier, Note, Reader, Record, Unit, redaction};
+use crate::transcript::{SessionKey, Tokens};
+use crate::{agent, notes};
+
+/// Where the refs are kept as they were.
+const BACKUP_PREFIX: &str = "refs/shiftlog/backup/";
+/// How long one write may wait for other processes.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// How long to wait for another process that migrates; a person can stop it.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long to wait for it without a word.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a session counts as going on after its last hook, whatever has become of its process.
+const RECENT_SECS: i64 = 60 * 60;
+
+/// A document of an earlier tool that can be migrated.
+#[derive(Clone, Debug)]
+struct Document {
+    /// The commit that carries it.
+    commit_id: ObjectId,
+    /// The ref that it stands under, by its place among the sources.
+    source: usize,
+    checksum: String,
+    /// The length of its transcript.
+    bytes: usize,
+    time: Time,
+    model: Option<String>,
+    /// What the whole session cost by then.
+    tokens: Option<Tokens>,
+}
+
+/// The documents of one session, in the order of their commits.
+#[derive(Debug)]
+pub struct Session {
+    /// The session.
+    pub key: SessionKey,
+    documents: Vec<Document>,
+}
+
+impl Session {
+    /// Returns on how many commits it stands.
+    pub fn commits(&self) -> usize {
+        self.documents.iter().map(|document| document.commit_id).collect::<HashSet<_>>().len()
+    }
+}
+
+/// A ref that is kept as it is.
+#[derive(Debug)]
+pub struct Backup {
+    /// The ref.
+    pub ref_name: String,
+    /// The new ref that names the same commit.
+    pub backup_name: String,
+    commit_id: ObjectId,
+}
+
+/// A ref that documents are read from.
+#[derive(Debug)]
+struct Source {
+    ref_name: String,
+    tip: Tip,
+}
+
+/// What is to be done.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The sessions to migrate.
+    pub sessions: Vec<Session>,
+    /// The refs to keep.
+    pub backups: Vec<Backup>,
+    /// Other refs whose documents become records under ours; they stay as they are.
+    pub merged_refs: Vec<String>,
+    /// Documents under our ref that a record was made of before, and that have come back since.
+    pub repeated: usize,
+    /// What stays as it is, and why.
+    pub left: Vec<Error>,
+    notes_ref: String,
+    sources: Vec<Source>,
+    /// What of our notes goes: documents by commit, session and checksum.
+    gone: HashSet<(ObjectId, SessionKey, String)>,
+    /// Damaged notes under our ref whose documents are all in its history.
+    mended: HashSet<ObjectId>,
+    /// Where commits stand in history, the oldest first.
+    ranks: HashMap<ObjectId, usize>,
+}
+
+impl Plan {
+    /// Says whether the notes stay as they are.
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty() && self.gone.is_empty()
+    }
+}
+
+/// Waits until no other process of this repository migrates, and keeps others out while it is held. Calls `tell` if that
+/// takes more than a second.
+///
+/// # Errors
+///
+/// If there can be no lock, or another process does not give it back.
+pub fn lock(repo: &Repository, tell: impl FnOnce() + Send) -> Result<Lock> {
+    let state = State::new(&repo.common_dir());
+    std::thread::scope(|scope| {
+        let (held, waiting) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || {
+            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                tell();
+            }
+        });
+        let lock = state.lock_file("migrate.lock", Instant::now() + LOCK_TIMEOUT);
+        drop(held);
+        lock
+    })
+}
+
+/// Returns the sessions that are going on: hooks know how far those are stored, and nobody else may store more of them.
+fn live_sessions(repo: &Repository) -> HashSet<SessionKey> {
+    let is_recent = |live: &Live| Time::now().seconds - live.seen < RECENT_SECS;
+    // The process that a hook found can be one that only passed it on.
+    let is_live = |live: &Live| !live.is_over && (is_recent(live) || live.process.is_none_or(Process::is_alive));
+    State::new(&repo.common_dir()).sessions().iter().filter(|live| is_live(live)).map(Live::key).collect()
+}
+
+/// Finds the documents under `notes_ref`, under the ref of the first tool, and under `others`. Nothing is written.
+///
+/// Unpacks every document once.
+///
+/// # Errors
+///
+/// If a note or history cannot be read.
+pub fn plan(repo: &Repository, notes_ref: &str, others: &[String]) -> Result<Plan> {
+    let mut plan = Plan { notes_ref: notes_ref.to_owned(), ..Plan::default() };
+    let mut found: BTreeMap<SessionKey, Vec<Document>> = BTreeMap::new();
+    let names = [notes_ref, EARLIER_REF].into_iter().chain(others.iter().map(String::as_str));
+    for name in names {
+        let is_known = plan.sources.iter().any(|source| source.ref_name == name);
+        if let Some(tip) = repo.tip(name)?.filter(|_| !is_known) {
+            plan.sources.push(Source { ref_name: name.to_owned(), tip });
+            plan.add_documents(repo, &mut found)?;
+        }
+    }
+    let commit_ids = found.values().flatten().map(|document| document.commit_id).collect();
+    plan.ranks = ranks(repo, &commit_ids)?;
+    for (key, mut documents) in found {
+        documents.sort_by_key(|document| (plan.rank(document.commit_id), document.time, document.bytes));
+        plan.sessions.push(Session { key, documents });
+    }
+    plan.add_backups(repo)?;
+    Ok(plan)
+}
+
+impl Plan {
+    fn rank(&self, commit_id: ObjectId) -> usize {
+        self.ranks.get(&commit_id).copied().unwrap_or(usize::MAX)
+    }
+
+    /// Adds the documents of the newest source.
+    fn add_documents(&mut self, repo: &Repository, found: &mut BTreeMap<SessionKey, Vec<Document>>) -> Result<()> {
+        let source = self.sources.len() - 1;
+        let (name, tip) = (self.sources[source].ref_name.clone(), self.sources[source].tip);
+        let is_ours = name == self.notes_ref;
+        let purged = Tombstones::read(repo)?;
+        let live = live_sessions(repo);
+        let commit_ids: BTreeSet<ObjectId> =
+            notes::list(repo, &name)?.into_iter().map(|entry| entry.annotated_id).collect();
+        for commit_id in commit_ids {
+            let bytes = notes::get_at(repo, tip.tree_id, commit_id)?.unwrap_or_default();
+            if !bytes.contains_str("checksum") {
+                continue;
+            }
+            let there = Note::parse(&bytes);
+            let note = mended(repo, &name, commit_id, Cow::Borrowed(&there));
+            if there.is_damaged() && !is_whole(&there, &note) {
+                self.leave(repo, commit_id, None, "a merge has torn its note, and history does not have all of it");
+                continue;
+            }
+            let own =
+                if is_ours { Cow::Borrowed(&*note) } else { Cow::Owned(own_note(repo, &self.notes_ref, commit_id)?) };
+            for unit in note.units() {
+                let Unit::Earlier(document, _) = unit else { continue };
+                let (key, checksum) = (document.key(), document.checksum.clone());
+                let is_done = own.records().any(|record| record.key() == key && record.earlier.contains(&checksum));
+                let is_twice = || {
+                    let there = found.get(&key).into_iter().flatten();
+                    there.into_iter().any(|known| known.commit_id == commit_id && known.checksum == checksum)
+                };
+                // What was removed for good is not there for any reader.
+                if purged.bars(&key) || (is_done && !is_ours) {
+                    continue;
+                }
+                if !is_done && live.contains(&key) {
+                    let why = "the session is going on; run 'git shiftlog migrate' again when it is over";
+                    self.leave(repo, commit_id, Some(&key), why);
+                    continue;
+                }
+                if is_done {
+                    self.repeated += 1;
+                } else if !is_twice() {
+                    match checked(repo, commit_id, source, document) {
+                        Ok(document) => found.entry(key.clone()).or_default().push(document),
+                        Err(error) => {
+                            self.leave(repo, commit_id, Some(&key), error);
+                            continue;
+                        }
+                    }
+                }
+                if is_ours {
+                    self.gone.insert((commit_id, key, checksum));
+                } else if !self.merged_refs.contains(&name) {
+                    self.merged_refs.push(name.clone());
+                }
+            }
+            if is_ours && there.is_damaged() && self.gone.iter().any(|(id, ..)| *id == commit_id) {
+                self.mended.insert(commit_id);
+            }
+        }
+        Ok(())
+    }
+
+    fn leave(
+        &mut self,
+        repo: &Repository,
+        commit_id: ObjectId,
+        key: Option<&SessionKey>,
+        why: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) {
+        let commit = repo.abbreviate(commit_id);
+        let what = match key {
+            Some(key) => format!("session '{key}' on {commit} is left as it is"),
+            None => format!("the note of {commit} is left as it is"),
+        };
+        self.left.push(Error::other(what).because(why));
+    }
+
+    /// Names a backup for each ref that has documents, and for our own.
+    fn add_backups(&mut self, repo: &Repository) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        for source in &self.sources {
+            if source.ref_name != self.notes_ref && !self.merged_refs.contains(&source.ref_name) {
+                continue;
+            }
+            let commit_id = source.tip.commit_id;
+            let name = free_name(repo, &source.ref_name, commit_id)?;
+            self.backups.extend(name.map(|backup_name| Backup {
+                ref_name: source.ref_name.clone(),
+                backup_name,
+                commit_id,
+            }));
+        }
+        Ok(())
+    }
+
+    /// Reads the transcript of a document once more, as it was when the plan was made.
+    fn transcript(&self, repo: &Repository, key: &SessionKey, document: &Document) -> Result<Vec<u8>> {
+        let source = &self.sources[document.source];
+        let bytes = notes::get_at(repo, source.tip.tree_id, document.commit_id)?.unwrap_or_default();
+        let note = mended(repo, &source.ref_name, document.commit_id, Cow::Owned(Note::parse(&bytes)));
+        let found = note.units().iter().find_map(|unit| match unit {
+            Unit::Earlier(found, _) if found.key() == *key && found.checksum == document.checksum => Some(found),
+            _ => None,
+        });
+        let found = found.ok_or_else(|| {
+            let commit = repo.abbreviate(document.commit_id);
+            Error::new(Kind::Busy, format!("cannot read session '{key}' on {commit}: its note has changed meanwhile"))
+        })?;
+        found.transcript().map(|(transcript, _)| transcript)
+    }
+}
+
+/// Returns the note of a commit under a ref, put together again if it is damaged.
+fn mended<'n>(repo: &Repository, ref_name: &str, commit_id: ObjectId, note: Cow<'n, Note>) -> Cow<'n, Note> {
+    if !note.is_damaged() {
+        return note;
+    }
+    Cow::Owned(Reader::with_refs(repo, Vec::new()).mended(note.into_owned(), ref_name, commit_id))
+}
+
+fn own_note(repo: &Repository, notes_ref: &str, commit_id: ObjectId) -> Result<Note> {
+    Ok(Note::parse(&notes::get(repo, notes_ref, commit_id)?.unwrap_or_default()))
+}
+
+/// Says whether a note that was put together again has every document of which shreds are left.
+fn is_whole(damaged: &Note, mended: &Note) -> bool {
+    if mended.is_damaged() {
+        return false;
+    }
+    let has = |line: &[u8]| {
+        mended.units().iter().any(|unit| match unit {
+            Unit::Earlier(document, _) => line.contains_str(&document.checksum),
+            Unit::Record(record) => record.earlier.iter().any(|checksum| line.contains_str(checksum)),
+            Unit::Foreign(_) => false,
+        })
+    };
+    damaged.units().iter().all(|unit| match unit {
+        Unit::Foreign(line) => !line.starts_with(b"\"checksum\"") || has(line),
+        _ => true,
+    })
+}
+
+/// Returns what is needed of a document that is whole and that we can read.
+fn checked(repo: &Repository, commit_id: ObjectId, source: usize, document: &Earlier) -> Result<Document> {
+    let key = document.key();
+    if agent::find(&key.agent).is_none() {
+        return Err(Error::new(Kind::Unsupported, format!("this version does not know agent '{}'", key.agent)));
+    }
+    let (transcript, problem) = document.transcript()?;
+    if let Some(problem) = problem {
+        return Err(Error::new(Kind::Corrupt, problem));
+    }
+    if transcript.is_empty() || key.id.is_empty() {
+        return Err(Error::new(Kind::Corrupt, "there is nothing in it"));
+    }
+    let committed = || repo.commit(commit_id).map(|commit| commit.committer.time).unwrap_or_default();
+    Ok(Document {
+        commit_id,
+        source,
+        checksum: document.checksum.clone(),
+        bytes: transcript.len(),
+        time: Time::parse_rfc3339(&document.timestamp).unwrap_or_else(committed),
+        model: document.model.clone().filter(|model| !model.is_empty()),
+        tokens: document.tokens(),
+    })
+}
+
+/// Returns where commits stand in history: a parent before its children, otherwise by time. Those that are not here have
+/// no place.
+fn ranks(repo: &Repository, commit_ids: &BTreeSet<ObjectId>) -> Result<HashMap<ObjectId, usize>> {
+    let tips: Vec<ObjectId> = commit_ids.iter().copied().filter(|id| repo.commit(*id).is_ok()).collect();
+    let mut steps = HashMap::new();
+    let mut waiting_children: HashMap<ObjectId, usize> = HashMap::new();
+    for step in repo.walk(&Range { tips: tips.clone(), hidden: Vec::new() }, Order::NewestFirst)? {
+        let step = step?;
+        for parent in &step.parent_ids {
+            *waiting_children.entry(*parent).or_default() += 1;
+        }
+        steps.insert(step.commit_id, step);
+    }
+    let mut ready: BinaryHeap<(Option<i64>, ObjectId)> = tips
+        .iter()
+        .filter(|id| !waiting_children.contains_key(*id))
+        .filter_map(|id| Some((steps.get(id)?.time, *id)))
+        .collect();
+    let mut order = Vec::with_capacity(steps.len());
+    while let Some((_, commit_id)) = ready.pop() {
+        order.push(commit_id);
+        for parent in &steps[&commit_id].parent_ids {
+            let (Some(step), Some(count)) = (steps.get(parent), waiting_children.get_mut(parent)) else { continue };
+            *count -= 1;
+            if *count == 0 {
+                ready.push((step.time, *parent));
+            }
+        }
+    }
+    Ok(order.into_iter().rev().enumerate().map(|(rank, commit_id)| (commit_id, rank)).collect())
+}
+
+/// Returns a name for the backup of a ref that nothing has yet, or `None` if there is one that names this commit.
+fn free_name(repo: &Repository, ref_name: &str, commit_id: ObjectId) -> Result<Option<String>> {
+    let first = format!("{BACKUP_PREFIX}{}", ref_name.strip_prefix("refs/").unwrap_or(ref_name));
+    for number in 1.. {
+        let name = if number == 1 { first.clone() } else { format!("{first}-{number}") };
+        match repo.tip(&name)? {
+            None => return Ok(Some(name)),
+            Some(tip) if tip.commit_id == commit_id => return Ok(None),
+            Some(_) => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Carries a plan out: backups, then the archive, then the notes. A crash in between leaves nothing dangling, and what it
+/// had stored is found again. Returns what turned out to stay as it is.
+///
+/// # Errors
+///
+/// If a ref cannot be written, a document has changed meanwhile, or nothing can be redacted.
+pub fn carry_out(repo: &Repository, mut plan: Plan) -> Result<Vec<Error>> {
+    let redaction: Redaction = Rc::new(Ok(redaction::redactor(repo)?));
+    for backup in &plan.backups {
+        let message = format!("shiftlog: {} before migrating\n", backup.ref_name);
+        if !repo.create_ref(&backup.backup_name, &message, backup.commit_id)? {
+            return Err(Error::new(Kind::Busy, format!("'{}' has come meanwhile", backup.backup_name)));
+        }
+    }
+    crate::git::fault_point("migrate-kept");
+    let mut records: BTreeMap<ObjectId, Vec<Record>> = BTreeMap::new();
+    let sessions = std::mem::take(&mut plan.sessions);
+    let mut known = store::known_stretches(repo, &plan, &sessions)?;
+    for session in sessions {
+        let known = known.remove(&session.key).unwrap_or_default();
+        for (commit_id, record) in store::store(repo, &mut plan, &session, known, &redaction)? {
+            records.entry(commit_id).or_default().push(record);
+        }
+    }
+    crate::git::fault_point("migrate-stored");
+    let touched: BTreeSet<ObjectId> = records.keys().copied().chain(plan.gone.iter().map(|gone| gone.0)).collect();
+    let message = "shiftlog: migrate notes of an earlier tool\n";
+    notes::edit(repo, &plan.notes_ref, message, Instant::now() + TIMEOUT, |editor| {
+        for commit_id in &touched {
+            let old = editor.get(*commit_id)?;
+            let mut note = Note::parse(old.as_deref().unwrap_or_default());
+            if plan.mended.contains(commit_id) {
+                note = mended(repo, &plan.notes_ref, *commit_id, Cow::Owned(note)).into_owned();
+            }
+            let is_gone = |document: &Earlier| (*commit_id, document.key(), document.checksum.clone());
+            note.retain(|unit| match unit {
+                Unit::Earlier(document, _) => !plan.gone.contains(&is_gone(document)),
+                _ => true,
+            });
+            records.get(commit_id).into_iter().flatten().for_each(|record| note.add(record.clone()));
+            let new = note.to_bytes();
+            if old.as_deref() != Some(&new[..]) {
+                editor.replace(*commit_id, &new)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(plan.left)
+}

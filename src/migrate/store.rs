@@ -1,0 +1,203 @@
+//! Storing the transcripts of a session's documents, each word once, and making records of them.
+//!
+//! Read [`store`].
+
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{Document, Plan, Session, TIMEOUT};
+use crate::archive::{Archive, hex};
+use crate::capture::reading::{Reading, Redaction, Subject, Survey};
+use crate::capture::state::{Mark, Progress};
+use crate::error::Result;
+use crate::git::{ObjectId, Repository};
+use crate::record::{Note, Record, short_prompt};
+use crate::transcript::SessionKey;
+use crate::{agent, notes};
+
+/// A stretch that a commit has already.
+pub struct Known {
+    /// The place of the oldest such commit.
+    rank: usize,
+    /// Where it ends.
+    mark: Mark,
+    record: Record,
+}
+
+/// Stores a session and returns a record for each of its documents.
+///
+/// Those documents go first that are the beginning of another; otherwise the order is that of their commits.
+pub fn store(
+    repo: &Repository,
+    plan: &mut Plan,
+    session: &Session,
+    mut known: HashMap<String, Known>,
+    redaction: &Redaction,
+) -> Result<Vec<(ObjectId, Record)>> {
+    let archive = Archive::new(repo);
+    let mut progress = Progress::default();
+    if let Some(newest) = archive.newest(&session.key)? {
+        let bytes = archive.header(newest)?.total_bytes();
+        progress.stored = Mark { segment: Some(newest.to_string()), bytes, raw: None };
+    }
+    let mut segment_ids = Vec::new();
+    let mut by_checksum: HashMap<&str, Record> = HashMap::new();
+    for document in storage_order(repo, plan, session)? {
+        let transcript = plan.transcript(repo, &session.key, document)?;
+        let mut reading = read(&archive, session, document, redaction, &progress, transcript)?;
+        let has_new = reading.end() > reading.kept();
+        if !has_new {
+            segment_ids.extend(reading.cut(&archive)?);
+        }
+        let rank = plan.rank(document.commit_id);
+        let since = since(&archive, &known, &reading, rank);
+        let from = reading.position(&since)?;
+        let survey = reading.survey(from, reading.end())?;
+        if survey.until < reading.end() {
+            let why = "its last lines begin a secret that does not end there";
+            plan.leave(repo, document.commit_id, Some(&session.key), why);
+            plan.gone.retain(|(_, key, checksum)| *key != session.key || *checksum != document.checksum);
+            continue;
+        }
+        segment_ids.extend(reading.write(&archive, survey.until)?);
+        reading.update(&mut progress);
+        let through = progress.stored.segment.clone().unwrap_or_default();
+        let record = match known.get_mut(&through) {
+            // Two documents can differ in what is redacted alone.
+            Some(known) => {
+                known.rank = known.rank.min(rank);
+                known.record.clone()
+            }
+            None => {
+                let sha256 = reading.stored_sha256(&archive)?;
+                let record = record(&session.key, since, &survey, &progress, sha256);
+                let mark = progress.stored.clone();
+                known.insert(through, Known { rank, mark, record: record.clone() });
+                record
+            }
+        };
+        by_checksum.insert(&document.checksum, record);
+    }
+    if !segment_ids.is_empty() {
+        archive.add(&session.key, &segment_ids, Instant::now() + TIMEOUT)?;
+    }
+    crate::git::fault_point("archived");
+    let records = session.documents.iter().filter_map(|document| {
+        let record = by_checksum.get(document.checksum.as_str())?.clone();
+        let time = document.time.to_rfc3339();
+        let model = document.model.clone().or(record.model);
+        let tokens = record.tokens.or(document.tokens.filter(|_| record.since.is_none()));
+        let earlier = vec![document.checksum.clone()];
+        Some((document.commit_id, Record { time, model, tokens, earlier, ..record }))
+    });
+    Ok(records.collect())
+}
+
+/// Lays a document's transcript beside what is stored.
+fn read<'a>(
+    archive: &Archive<'a>,
+    session: &Session,
+    document: &Document,
+    redaction: &Redaction,
+    progress: &Progress,
+    mut transcript: Vec<u8>,
+) -> Result<Reading<'a>> {
+    let agent = agent::named(&session.key.agent)?;
+    if transcript.last() != Some(&b'\n') {
+        transcript.push(b'\n');
+    }
+    let subject = Subject { archive, agent, key: &session.key, redaction, deadline: None };
+    let reading = Reading::of_bytes(subject, progress, transcript)?;
+    Ok(reading.captured_at(document.time))
+}
+
+fn record(key: &SessionKey, since: Mark, survey: &Survey, progress: &Progress, sha256: String) -> Record {
+    let tally = &survey.tally;
+    Record {
+        shiftlog: 1,
+        agent: key.agent.clone(),
+        session: key.id.clone(),
+        model: tally.model.clone(),
+        time: String::new(),
+        prompt: tally.prompt.as_deref().and_then(short_prompt),
+        summary: None,
+        summary_time: None,
+        turns: tally.turns,
+        messages: tally.messages,
+        tokens: tally.tokens(),
+        since: since.segment,
+        through: progress.stored.segment.clone().unwrap_or_default(),
+        bytes: progress.stored.bytes,
+        sha256,
+        // The earlier tools did not say for which tree it was.
+        tree: None,
+        earlier: Vec::new(),
+        other: serde_json::Map::new(),
+    }
+}
+
+/// Returns the stretches that our records of these sessions tell of already, by the segments they end with.
+pub fn known_stretches(
+    repo: &Repository,
+    plan: &Plan,
+    sessions: &[Session],
+) -> Result<HashMap<SessionKey, HashMap<String, Known>>> {
+    let mut known: HashMap<SessionKey, HashMap<String, Known>> = HashMap::new();
+    for session in sessions {
+        if Archive::new(repo).newest(&session.key)?.is_some() {
+            known.insert(session.key.clone(), HashMap::new());
+        }
+    }
+    if known.is_empty() {
+        return Ok(known);
+    }
+    for entry in notes::list(repo, &plan.notes_ref)? {
+        let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
+        for record in note.records() {
+            let Some(known) = known.get_mut(&record.key()) else { continue };
+            let rank = plan.rank(entry.annotated_id);
+            let mark = Mark { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
+            let record = Record { earlier: Vec::new(), tree: None, ..record.clone() };
+            let there = known.entry(record.through.clone()).or_insert(Known { rank, mark, record });
+            there.rank = there.rank.min(rank);
+        }
+    }
+    Ok(known)
+}
+
+/// Returns where an increment begins: at the nearest segment before it that an earlier commit has.
+fn since(archive: &Archive<'_>, known: &HashMap<String, Known>, reading: &Reading<'_>, rank: usize) -> Mark {
+    let Some(parent) = reading.parent() else { return Mark::default() };
+    let has_new = reading.end() > reading.kept();
+    let fits = |segment_id: ObjectId| {
+        let known = known.get(&segment_id.to_string()).filter(|known| known.rank < rank)?;
+        (has_new || known.mark.bytes < reading.kept_bytes()).then(|| known.mark.clone())
+    };
+    // As a rule it is the one before; only otherwise are all of them read.
+    fits(parent).unwrap_or_else(|| {
+        let (links, _) = archive.chain(parent, None);
+        links.iter().find_map(|link| fits(link.segment_id)).unwrap_or_default()
+    })
+}
+
+/// Returns the documents with different transcripts in the order of their commits, but for those that are the beginning
+/// of one before them, which go in front of it.
+fn storage_order<'s>(repo: &Repository, plan: &Plan, session: &'s Session) -> Result<Vec<&'s Document>> {
+    let mut seen = HashSet::new();
+    let mut order: Vec<&Document> = Vec::new();
+    for document in session.documents.iter().filter(|document| seen.insert(&document.checksum)) {
+        let mut place = order.len();
+        for (at, other) in order.iter().enumerate().filter(|(_, other)| other.bytes > document.bytes) {
+            let transcript = plan.transcript(repo, &session.key, other)?;
+            let beginning = transcript.get(..document.bytes).unwrap_or_default();
+            if format!("sha256:{}", hex(&Sha256::digest(beginning))) == document.checksum {
+                place = at;
+                break;
+            }
+        }
+        order.insert(place, document);
+    }
+    Ok(order)
+}

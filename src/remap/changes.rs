@@ -1,0 +1,127 @@
+//! What is known of the changes that commits make, kept in a file: looking at ten thousand commits takes a second, and
+//! they never change.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use twox_hash::XxHash3_64;
+
+use crate::capture::State;
+use crate::error::Result;
+use crate::git::{Commit, ObjectId, PathChange, Repository};
+
+/// A change of more paths than this is known by their number alone.
+const MAX_PATHS: usize = 256;
+
+/// What is known of one commit.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Facts {
+    /// When it was committed, in seconds since the epoch.
+    pub time: i64,
+    /// A hash of the author's address and of when they wrote it: rebasing, picking and mailing keep both.
+    pub author: u64,
+    /// Hashes of the paths it changes beside its first parent, sorted; nothing for a merge.
+    pub paths: Vec<u32>,
+}
+
+/// The facts about many commits.
+pub struct Changes<'r> {
+    repo: &'r Repository,
+    file: std::path::PathBuf,
+    known: HashMap<ObjectId, Facts>,
+    /// Lines that the file has not yet.
+    new: String,
+    is_loaded: bool,
+}
+
+impl<'r> Changes<'r> {
+    /// Begins with nothing known; what is asked for is found out.
+    pub fn new(repo: &'r Repository) -> Self {
+        let file = State::new(&repo.common_dir()).root().join("changes");
+        Changes { repo, file, known: HashMap::new(), new: String::new(), is_loaded: false }
+    }
+
+    /// Reads what is known of all commits: worth it where many are asked for. A line that cannot be read is found out
+    /// again.
+    pub fn load(&mut self) {
+        let text = std::fs::read_to_string(&self.file).unwrap_or_default();
+        self.known.extend(text.lines().filter_map(|line| parse(self.repo, line)));
+        self.is_loaded = true;
+        self.new.clear();
+    }
+
+    /// Returns the facts about a commit; `None` if it, or a tree that must be compared, is not here.
+    pub fn facts(&mut self, commit_id: ObjectId) -> Option<&Facts> {
+        if !self.known.contains_key(&commit_id) {
+            self.facts_of(&self.repo.commit(commit_id).ok()?)?;
+        }
+        self.known.get(&commit_id)
+    }
+
+    /// Does the same for a commit that has been read.
+    pub fn facts_of(&mut self, commit: &Commit) -> Option<&Facts> {
+        let commit_id = commit.commit_id;
+        if !self.known.contains_key(&commit_id) {
+            let facts = find_out(self.repo, commit).ok()?;
+            let _ = writeln!(self.new, "{}", format(commit_id, &facts));
+            self.known.insert(commit_id, facts);
+        }
+        self.known.get(&commit_id)
+    }
+
+    /// Writes down what was found out. It costs nothing but time if that fails.
+    pub fn save(&self) {
+        // What was found out without a look at the file may be there already.
+        if self.new.is_empty() || !self.is_loaded {
+            return;
+        }
+        if let Some(directory) = self.file.parent() {
+            let _ = std::fs::create_dir_all(directory);
+        }
+        if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(&self.file) {
+            let _ = file.write_all(self.new.as_bytes());
+        }
+    }
+}
+
+fn find_out(repo: &Repository, commit: &Commit) -> Result<Facts> {
+    let is_merge = commit.parent_ids.len() > 1;
+    let paths = if is_merge { Vec::new() } else { path_hashes(&repo.changes_of(commit)?) };
+    let author = format!("{}\n{}", commit.author.email, commit.author.time.seconds);
+    let author = XxHash3_64::oneshot(author.as_bytes());
+    Ok(Facts { time: commit.committer.time.seconds, author, paths })
+}
+
+/// Returns the hashes of the paths of a change, as [`Facts::paths`] has them.
+pub fn path_hashes(changes: &[PathChange]) -> Vec<u32> {
+    if changes.len() > MAX_PATHS {
+        return vec![hash(format!("{} paths", changes.len()).as_bytes())];
+    }
+    let mut paths: Vec<u32> = changes.iter().map(|change| hash(&change.path)).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+fn hash(path: &[u8]) -> u32 {
+    // The lower half is as good as the whole.
+    XxHash3_64::oneshot(path) as u32
+}
+
+fn format(commit_id: ObjectId, facts: &Facts) -> String {
+    let mut line = format!("{commit_id} {} {:x}", facts.time, facts.author);
+    for path in &facts.paths {
+        let _ = write!(line, " {path:x}");
+    }
+    line
+}
+
+fn parse(repo: &Repository, line: &str) -> Option<(ObjectId, Facts)> {
+    let mut words = line.split(' ');
+    let commit_id = repo.parse_id(words.next()?)?;
+    let time = words.next()?.parse().ok()?;
+    let author = u64::from_str_radix(words.next()?, 16).ok()?;
+    let paths: Option<Vec<u32>> = words.map(|word| u32::from_str_radix(word, 16).ok()).collect();
+    Some((commit_id, Facts { time, author, paths: paths? }))
+}

@@ -1,0 +1,222 @@
+//! Carrying records to what became of their commits: where history was rewritten and Git did not say so.
+//!
+//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets those of the commits whose change it makes. What
+//! fits several, and they say different things, is told and not guessed.
+
+pub(crate) mod changes;
+pub(crate) mod lines;
+pub(crate) mod origins;
+pub(crate) mod sources;
+pub(crate) mod squash;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use self::origins::{Found, Mapper};
+use crate::capture::State;
+use crate::capture::state::write_private;
+use crate::error::Result;
+use crate::git::{ObjectId, Range, Repository};
+use crate::notes;
+use crate::record::{Note, Reader};
+
+/// Which commits get records.
+#[derive(Clone, Debug)]
+pub enum Scope {
+    /// Those that came since the last time, and not too many: for hooks.
+    New,
+    /// Those for which a note is new that has come since the last time: after a sync. What is new on branches is left for
+    /// the next time that [`Scope::New`] is asked for.
+    Notes,
+    /// All that a branch reaches, unless nothing has changed since the last time.
+    All,
+    /// Those of a range.
+    Range(Range),
+}
+
+/// Records that were carried.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// The commit that has them now.
+    pub to: ObjectId,
+    /// The commits that had them, oldest first.
+    pub from: Vec<ObjectId>,
+}
+
+/// What was carried, and what was not.
+#[derive(Clone, Debug, Default)]
+pub struct Remapped {
+    /// What was carried.
+    pub carried: Vec<Carried>,
+    /// Commits that make the same change as several others, which say different things.
+    pub ambiguous: Vec<Carried>,
+    /// Commits that no branch reaches and whose records no commit has that one does; only looked for with [`Scope::All`].
+    pub unplaced: Vec<ObjectId>,
+}
+
+/// What was looked at last time.
+#[derive(Default, Deserialize, Eq, PartialEq, Serialize)]
+struct Done {
+    /// The heads of all branches.
+    heads: BTreeSet<String>,
+    /// The commits of all notes refs.
+    notes: BTreeSet<String>,
+}
+
+impl Done {
+    /// Returns where the refs of a repository are now.
+    fn now(repo: &Repository, notes_ref: &str) -> Result<Self> {
+        let hex = |refs: Vec<(String, ObjectId)>| refs.into_iter().map(|(_, id)| id.to_string()).collect::<Vec<_>>();
+        let mut heads: BTreeSet<String> = hex(repo.ref_targets("refs/heads/")).into_iter().collect();
+        heads.extend(hex(repo.ref_targets("refs/remotes/")));
+        heads.extend(repo.head()?.commit_id.map(|id| id.to_string()));
+        let mut notes: BTreeSet<String> = hex(repo.ref_targets(notes_ref)).into_iter().collect();
+        let fetched =
+            repo.ref_targets("refs/shiftlog/remotes/").into_iter().filter(|(name, _)| name.ends_with("/notes"));
+        notes.extend(hex(fetched.collect()));
+        Ok(Done { heads, notes })
+    }
+
+    fn head_ids(&self, repo: &Repository) -> Vec<ObjectId> {
+        // A head may have gone with its branch, and a ref can name something that is no commit.
+        self.heads.iter().filter_map(|hex| repo.parse_id(hex)).filter(|id| repo.commit(*id).is_ok()).collect()
+    }
+}
+
+/// Carries records to the commits of a scope, and writes them under `notes_ref`.
+///
+/// With nothing new since the last time it reads refs alone. Otherwise history is walked back to the oldest commit with
+/// a record, and what each commit changes is looked at once and then remembered.
+///
+/// # Errors
+///
+/// If history or the notes cannot be read or written, or at `deadline`; what was found by then is not carried.
+pub fn remap(
+    repo: &Repository,
+    notes_ref: &str,
+    scope: &Scope,
+    is_dry_run: bool,
+    deadline: Instant,
+) -> Result<Remapped> {
+    let file = State::new(&repo.common_dir()).root().join("remapped");
+    let last: Done = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let now = Done::now(repo, notes_ref)?;
+    let is_range = matches!(scope, Scope::Range(_));
+    let is_after_sync = matches!(scope, Scope::Notes) && !last.notes.is_empty();
+    let is_known = now == last || (is_after_sync && now.notes == last.notes);
+    if !is_range && (is_known || now.notes.is_empty()) {
+        return Ok(Remapped::default());
+    }
+    let own = (notes_ref != notes::DEFAULT_REF).then_some(notes_ref);
+    let reader = Reader::new(repo, own);
+    let new_notes = if matches!(scope, Scope::New | Scope::Notes) { new_notes(repo, &last, &now)? } else { None };
+    let heads = now.head_ids(repo);
+    let mut mapper = Mapper::new(&reader, heads.clone(), new_notes, deadline);
+    let mut candidates = mapper.candidates(scope, last.head_ids(repo))?;
+    if !candidates.is_empty() {
+        mapper.add_sources()?;
+    }
+    // The oldest first: a copy of a copy finds the first copy's records.
+    candidates.reverse();
+    let mut remapped = Remapped::default();
+    for commit_id in candidates {
+        mapper.check_time()?;
+        match mapper.find(commit_id)? {
+            Found::Nothing => {}
+            Found::Records(from) => {
+                mapper.take(commit_id, &from)?;
+                remapped.carried.push(Carried { to: commit_id, from });
+            }
+            Found::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+        }
+    }
+    mapper.changes.save();
+    if matches!(scope, Scope::All) {
+        remapped.unplaced = mapper.unplaced(&heads)?;
+    }
+    if is_dry_run {
+        return Ok(remapped);
+    }
+    if !mapper.taken.is_empty() {
+        carry(repo, notes_ref, &mapper.taken, deadline)?;
+    }
+    if !is_range {
+        // Our own writing is not news; what others did meanwhile is.
+        let notes = if mapper.taken.is_empty() { now.notes } else { Done::now(repo, notes_ref)?.notes };
+        let heads = if is_after_sync { last.heads } else { now.heads };
+        let text = serde_json::to_vec(&Done { heads, notes }).unwrap_or_default();
+        write_private(&file, &text)?;
+    }
+    Ok(remapped)
+}
+
+/// Carries records to one commit that has none, as [`remap`] would, if that can be found out until `deadline`. For readers: a
+/// commit that Git, a forge or an editor made anew without running a hook.
+///
+/// What it learns about other commits is kept, so that a question that takes too long is answered when it is asked again.
+///
+/// # Errors
+///
+/// As [`remap`]; [`Kind::Busy`](crate::error::Kind::Busy) at the deadline.
+pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadline: Instant) -> Result<Remapped> {
+    let mut remapped = Remapped::default();
+    let now = Done::now(repo, notes_ref)?;
+    if now.notes.is_empty() {
+        return Ok(remapped);
+    }
+    let own = (notes_ref != notes::DEFAULT_REF).then_some(notes_ref);
+    let reader = Reader::new(repo, own);
+    let mut mapper = Mapper::new(&reader, now.head_ids(repo), None, deadline);
+    mapper.add_sources()?;
+    match mapper.find(commit_id)? {
+        Found::Nothing => {}
+        Found::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+        Found::Records(from) => {
+            mapper.take(commit_id, &from)?;
+            carry(repo, notes_ref, &mapper.taken, deadline)?;
+            remapped.carried.push(Carried { to: commit_id, from });
+        }
+    }
+    mapper.changes.save();
+    Ok(remapped)
+}
+
+/// Returns the commits whose notes are not what they were; `None` if that cannot be told from the refs.
+fn new_notes(repo: &Repository, last: &Done, now: &Done) -> Result<Option<BTreeSet<ObjectId>>> {
+    let tree = |hex: &String| Some(repo.commit(repo.parse_id(hex)?).ok()?.tree_id);
+    let old: Option<Vec<ObjectId>> = last.notes.iter().map(tree).collect();
+    let Some(old) = old.filter(|old| !old.is_empty()) else { return Ok(None) };
+    let mut new = BTreeSet::new();
+    for hex in now.notes.difference(&last.notes) {
+        let Some(after) = tree(hex) else { return Ok(None) };
+        // What any of the refs had before is not new.
+        let mut changed: Option<BTreeSet<ObjectId>> = None;
+        for before in &old {
+            let differing: BTreeSet<ObjectId> = notes::changed(repo, *before, after)?.into_iter().collect();
+            changed = Some(match changed {
+                None => differing,
+                Some(changed) => changed.intersection(&differing).copied().collect(),
+            });
+        }
+        new.extend(changed.unwrap_or_default());
+    }
+    Ok(Some(new))
+}
+
+fn carry(repo: &Repository, notes_ref: &str, taken: &BTreeMap<ObjectId, Note>, deadline: Instant) -> Result<()> {
+    notes::carry(repo, notes_ref, "shiftlog: notes carried over by remap\n", deadline, |editor| {
+        for (commit_id, note) in taken {
+            let there = editor.get(*commit_id)?;
+            let mut merged = Note::parse(there.as_deref().unwrap_or_default());
+            merged.merge(note);
+            let bytes = merged.to_bytes();
+            if there.as_deref() != Some(&bytes[..]) {
+                editor.replace(*commit_id, &bytes)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

@@ -1,0 +1,486 @@
+//! Finding the commits whose change another commit makes.
+//!
+//! Read [`Mapper::find`]. What is carried, and when, is the business of `remap`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Instant;
+
+use bstr::ByteSlice as _;
+
+use super::Scope;
+use super::changes::{Changes, Facts};
+use super::lines::Lines;
+use super::sources::Sources;
+use crate::error::Result;
+use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository};
+use crate::notes;
+use crate::record::{Note, Reader, Unit};
+
+/// How much older than its source a copy may seem: clocks differ.
+pub(super) const CLOCK_SKEW_SECS: i64 = 300;
+/// How many ends of a squashed range are tried for one commit.
+pub(super) const MAX_TIPS: usize = 64;
+/// How many commits are looked at when nobody asked for it.
+const MAX_UNASKED: usize = 2000;
+
+/// Where the records of a commit are.
+pub enum Found {
+    /// Nowhere.
+    Nothing,
+    /// On these commits, the oldest first.
+    Records(Vec<ObjectId>),
+    /// On any of these, which say different things.
+    Several(Vec<ObjectId>),
+}
+
+/// Finds where the records of commits are.
+pub struct Mapper<'a, 'r> {
+    reader: &'a Reader<'r>,
+    pub(super) repo: &'r Repository,
+    deadline: Instant,
+    /// What commits change.
+    pub changes: Changes<'r>,
+    /// The trees of the notes refs.
+    trees: Vec<ObjectId>,
+    /// All commits with a note; only listed where they are needed.
+    noted: Option<HashMap<ObjectId, Vec<ObjectId>>>,
+    /// The commits whose notes are new, if that is known and nothing else can be a source.
+    new_notes: Option<BTreeSet<ObjectId>>,
+    /// Commits with records.
+    pub(super) sources: Sources,
+    /// The heads of branches, which may be ends of what was squashed.
+    pub(super) ends: Sources,
+    /// The history of all heads; read when a merge base is first asked for.
+    pub(super) lines: Option<Lines>,
+    /// The paths that differ between two commits, by their ids.
+    pub(super) between: HashMap<[ObjectId; 2], Vec<u32>>,
+    /// What `git filter-repo` says became of commits: the new one, and the old ones.
+    map: HashMap<ObjectId, Vec<ObjectId>>,
+    /// Whether `git filter-branch` has left the heads that it rewrote.
+    is_filtered: bool,
+    /// The heads of branches, which may be ends of what was squashed.
+    pub(super) heads: Vec<ObjectId>,
+    /// What was carried in this run.
+    pub taken: BTreeMap<ObjectId, Note>,
+}
+
+impl<'a, 'r> Mapper<'a, 'r> {
+    /// Makes one that has looked at nothing yet. `new_notes` are the only sources for commits that are not new.
+    pub fn new(
+        reader: &'a Reader<'r>,
+        heads: Vec<ObjectId>,
+        new_notes: Option<BTreeSet<ObjectId>>,
+        deadline: Instant,
+    ) -> Self {
+        let repo = reader.repo();
+        let tips = reader.refs().iter().filter_map(|name| repo.tip(name).ok().flatten());
+        Mapper {
+            reader,
+            repo,
+            deadline,
+            trees: tips.map(|tip| tip.tree_id).collect(),
+            changes: Changes::new(repo),
+            noted: None,
+            new_notes,
+            sources: Sources::default(),
+            ends: Sources::default(),
+            lines: None,
+            between: HashMap::new(),
+            map: commit_map(repo),
+            is_filtered: !repo.ref_names("refs/original/").is_empty(),
+            heads,
+            taken: BTreeMap::new(),
+        }
+    }
+
+    /// Finds out what the commits change that can be sources: those with new notes, or all that have one.
+    pub fn add_sources(&mut self) -> Result<()> {
+        let sources: Vec<ObjectId> = match (&self.new_notes, &self.noted) {
+            // What is new could only be told apart where no commit is new.
+            (Some(new), None) => new.iter().copied().collect(),
+            (_, Some(noted)) => noted.keys().copied().collect(),
+            (None, None) => self.list_noted()?.keys().copied().collect(),
+        };
+        for commit_id in sources {
+            self.check_time()?;
+            self.add_source(commit_id);
+        }
+        for head in self.heads.clone() {
+            self.check_time()?;
+            if let Some(facts) = self.changes.facts(head) {
+                self.ends.add(head, facts);
+            }
+        }
+        Ok(())
+    }
+
+    fn list_noted(&mut self) -> Result<&HashMap<ObjectId, Vec<ObjectId>>> {
+        if self.noted.is_none() {
+            self.noted = Some(self.reader.noted()?);
+            self.changes.load();
+        }
+        Ok(self.noted.get_or_insert_default())
+    }
+
+    /// Fails once the time is over.
+    pub fn check_time(&self) -> Result<()> {
+        if Instant::now() < self.deadline {
+            return Ok(());
+        }
+        self.changes.save();
+        Err(crate::error::Error::new(crate::error::Kind::Busy, "carrying records over takes too long here")
+            .hint("'git shiftlog remap' does it by hand"))
+    }
+
+    fn add_source(&mut self, commit_id: ObjectId) {
+        if let Some(facts) = self.changes.facts(commit_id) {
+            self.sources.add(commit_id, facts);
+        }
+    }
+
+    /// Returns the commits of a scope that have no record, the newest first.
+    ///
+    /// Commits that none of `old_heads` reaches are new, and can have any source. Those that were looked at before can only have one with a new note.
+    pub fn candidates(&mut self, scope: &Scope, old_heads: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
+        let everything = Range { tips: self.heads.clone(), hidden: Vec::new() };
+        let (range, limit) = match scope {
+            Scope::Range(range) => (range.clone(), usize::MAX),
+            Scope::All => (everything, usize::MAX),
+            Scope::New | Scope::Notes if self.new_notes.is_none() => (everything, MAX_UNASKED),
+            Scope::New | Scope::Notes => {
+                let new = Range { tips: self.heads.clone(), hidden: old_heads };
+                let mut candidates = match scope {
+                    Scope::Notes => Vec::new(),
+                    _ => self.without_records(&new, MAX_UNASKED, i64::MIN)?,
+                };
+                let fresh: Vec<ObjectId> = self.new_notes.iter().flatten().copied().collect();
+                if !candidates.is_empty() {
+                    self.list_noted()?;
+                }
+                if let Some(oldest) = self.oldest(&fresh)? {
+                    candidates.extend(self.without_records(&everything, MAX_UNASKED, oldest)?);
+                }
+                let mut seen = HashSet::new();
+                candidates.retain(|id| seen.insert(*id));
+                let time = |id: &ObjectId| self.repo.commit(*id).map(|commit| commit.committer.time.seconds).ok();
+                candidates.sort_by_cached_key(|id| std::cmp::Reverse(time(id)));
+                return Ok(candidates);
+            }
+        };
+        let noted: Vec<ObjectId> = self.list_noted()?.keys().copied().collect();
+        let oldest = if self.map.is_empty() { self.oldest(&noted)?.unwrap_or(i64::MAX) } else { i64::MIN };
+        self.without_records(&range, limit, oldest)
+    }
+
+    /// Returns how old a copy of one of these commits can be: none is older than its source.
+    fn oldest(&mut self, sources: &[ObjectId]) -> Result<Option<i64>> {
+        let mut oldest = None;
+        for source in sources {
+            self.check_time()?;
+            oldest = self.changes.facts(*source).map(|facts| facts.time).into_iter().chain(oldest).min();
+        }
+        Ok(oldest.map(|time| time.saturating_sub(CLOCK_SKEW_SECS)))
+    }
+
+    /// Returns the commits of a range that have no record and were made since `oldest`, the newest first.
+    fn without_records(&self, range: &Range, limit: usize, oldest: i64) -> Result<Vec<ObjectId>> {
+        let mut candidates = Vec::new();
+        for step in self.repo.walk(range, Order::NewestFirst)?.take(limit) {
+            self.check_time()?;
+            let step = step?;
+            if step.time.is_some_and(|time| time < oldest) {
+                break;
+            }
+            if step.parent_ids.len() < 2 && self.note(step.commit_id)?.is_none_or(|note| !note.has_conversation()) {
+                candidates.push(step.commit_id);
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Returns the note of a commit, with what was carried to it in this run.
+    fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
+        match self.taken.get(&commit_id) {
+            Some(note) => Ok(Some(note.clone())),
+            None if self.noted.as_ref().is_some_and(|noted| !noted.contains_key(&commit_id)) => Ok(None),
+            None => {
+                // A ref is not read once more for each commit that has nothing.
+                for tree_id in &self.trees {
+                    if !notes::blobs_at(self.repo, *tree_id, commit_id)?.is_empty() {
+                        return self.reader.note(commit_id);
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns the records of some commits, as lines; for comparing.
+    pub(super) fn records(&self, commit_ids: &[ObjectId]) -> Result<BTreeSet<Vec<u8>>> {
+        let mut records = BTreeSet::new();
+        for commit_id in commit_ids {
+            for unit in self.note(*commit_id)?.iter().flat_map(Note::units) {
+                match unit {
+                    Unit::Record(record) => {
+                        records.insert(format!("{} {:?} {}", record.key(), record.since, record.through).into_bytes())
+                    }
+                    Unit::Earlier(_, text) => records.insert(text.to_vec()),
+                    Unit::Foreign(_) => false,
+                };
+            }
+        }
+        Ok(records)
+    }
+
+    /// Notes that a commit gets the records of others.
+    pub fn take(&mut self, commit_id: ObjectId, from: &[ObjectId]) -> Result<()> {
+        let mut taken = Note::default();
+        for source in from {
+            if let Some(note) = self.note(*source)? {
+                taken.merge(&note);
+            }
+        }
+        // What people wrote about one commit is not about the other.
+        taken.retain(|unit| !matches!(unit, Unit::Foreign(_)));
+        self.taken.insert(commit_id, taken);
+        self.add_source(commit_id);
+        Ok(())
+    }
+
+    /// Finds the commits whose records belong to a commit that has none.
+    pub fn find(&mut self, commit_id: ObjectId) -> Result<Found> {
+        let Ok(commit) = self.repo.commit(commit_id) else { return Ok(Found::Nothing) };
+        let told = self.told(&commit)?;
+        if !told.is_empty() {
+            return Ok(Found::Records(told));
+        }
+        let Some(facts) = self.changes.facts_of(&commit).cloned() else { return Ok(Found::Nothing) };
+        if facts.paths.is_empty() {
+            return Ok(Found::Nothing);
+        }
+        let copied = self.copied(&commit, &facts)?;
+        if !copied.is_empty() {
+            let ranges = copied.into_iter().map(|source| vec![source]).collect();
+            return self.choose(&facts, ranges);
+        }
+        let mut ranges = self.squashed(&commit, &facts)?;
+        if ranges.is_empty() && self.is_filtered {
+            ranges = self.filtered(&commit, &facts);
+        }
+        self.choose(&facts, ranges)
+    }
+
+    /// Returns commits with records that `git filter-branch` may have made this one of: it keeps who wrote and committed
+    /// a change, when, and what they said about it.
+    fn filtered(&mut self, commit: &Commit, facts: &Facts) -> Vec<Vec<ObjectId>> {
+        let written_alike = self.sources.by_author(facts.author).to_vec();
+        let is_source = |source: &ObjectId| {
+            *source != commit.commit_id
+                && self
+                    .repo
+                    .commit(*source)
+                    .is_ok_and(|source| source.message == commit.message && source.committer.time.seconds == facts.time)
+        };
+        written_alike.into_iter().filter(is_source).map(|source| vec![source]).collect()
+    }
+
+    /// Returns the commits that are named as the source: by `git filter-repo`, or by `git cherry-pick -x`.
+    fn told(&self, commit: &Commit) -> Result<Vec<ObjectId>> {
+        let mut told = self.map.get(&commit.commit_id).cloned().unwrap_or_default();
+        let picked = commit.message.lines().filter_map(|line| {
+            let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
+            self.repo.parse_id(&hex.to_str_lossy())
+        });
+        told.extend(picked);
+        let mut with_records = Vec::new();
+        for source in told {
+            if !self.records(&[source])?.is_empty() {
+                with_records.push(source);
+            }
+        }
+        Ok(with_records)
+    }
+
+    /// Returns commits with records that make the same change.
+    fn copied(&mut self, commit: &Commit, facts: &Facts) -> Result<Vec<ObjectId>> {
+        let (has_alike, written_alike) = (self.sources.has_paths(&facts.paths), self.sources.by_author(facts.author));
+        if !has_alike && written_alike.is_empty() {
+            return Ok(Vec::new());
+        }
+        let is_candidate = |source: &&ObjectId| **source != commit.commit_id;
+        let written_alike: Vec<ObjectId> = written_alike.iter().filter(is_candidate).take(MAX_TIPS).copied().collect();
+        let Ok(change) = self.repo.changes_of(commit) else { return Ok(Vec::new()) };
+        let latest = facts.time + CLOCK_SKEW_SECS;
+        let mut copied = Vec::new();
+        if has_alike {
+            let (repo, deadline) = (self.repo, self.deadline);
+            let print = |source| {
+                let changes = repo.commit(source).and_then(|source| repo.changes_of(&source)).unwrap_or_default();
+                (Instant::now() < deadline).then(|| repo.change_print(&changes))
+            };
+            let alike = self.sources.printed_alike(&facts.paths, repo.change_print(&change), print);
+            for source in alike {
+                self.check_time()?;
+                if source != commit.commit_id
+                    && self.changes.facts(source).is_some_and(|facts| facts.time <= latest)
+                    && self.makes(source, commit, &change)?
+                    && self.is_copy(source, commit, facts)?
+                {
+                    copied.push(source);
+                }
+            }
+        }
+        if copied.is_empty() {
+            // History that was moved into another directory, or out of it, still has its authors and blobs.
+            for source in written_alike {
+                let has_as_many = |theirs: &Facts| theirs.paths.len() == facts.paths.len();
+                if self.changes.facts(source).is_some_and(has_as_many)
+                    && let Ok(theirs) = self.repo.commit(source).and_then(|source| self.repo.changes_of(&source))
+                    && is_moved(&theirs, &change)
+                {
+                    copied.push(source);
+                }
+            }
+        }
+        self.check_time()?;
+        Ok(copied)
+    }
+
+    /// Says whether a commit that makes the same change is a copy of its source. On one line of history the change was
+    /// taken back in between: whoever makes it once more has reasons of their own, unless they say that they bring it
+    /// back, or it is the same author's work of the same moment.
+    fn is_copy(&mut self, source: ObjectId, commit: &Commit, facts: &Facts) -> Result<bool> {
+        let subject = commit.subject();
+        let is_brought_back = subject.starts_with(b"Reapply \"") || subject.starts_with(b"Revert \"Revert ");
+        let is_same_work = self.changes.facts(source).is_some_and(|theirs| theirs.author == facts.author);
+        if is_brought_back || is_same_work {
+            return Ok(true);
+        }
+        Ok(self.repo.merge_base(commit.commit_id, source)? != Some(source))
+    }
+
+    /// Says whether a commit makes a change, byte for byte or by its patch id.
+    fn makes(&self, source: ObjectId, commit: &Commit, change: &[PathChange]) -> Result<bool> {
+        let Ok(source) = self.repo.commit(source) else { return Ok(false) };
+        let Ok(theirs) = self.repo.changes_of(&source) else { return Ok(false) };
+        let parent_tree = |commit: &Commit| {
+            let parent = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok());
+            parent.map(|parent| parent.tree_id)
+        };
+        self.is_same([parent_tree(&source), parent_tree(commit)], [source.tree_id, commit.tree_id], [&theirs, change])
+    }
+
+    pub(super) fn is_same(
+        &self,
+        before: [Option<ObjectId>; 2],
+        after: [ObjectId; 2],
+        changes: [&[PathChange]; 2],
+    ) -> Result<bool> {
+        if changes[0] == changes[1] {
+            return Ok(true);
+        }
+        let has_same_paths =
+            changes[0].iter().map(|change| &change.path).eq(changes[1].iter().map(|change| &change.path));
+        if !has_same_paths || self.repo.change_print(changes[0]) != self.repo.change_print(changes[1]) {
+            return Ok(false);
+        }
+        let one = self.repo.patch_id(before[0], after[0]).unwrap_or_default();
+        Ok(one.is_some() && one == self.repo.patch_id(before[1], after[1]).unwrap_or_default())
+    }
+
+    /// Decides between sources: those that say the same are one, and one that has all of the others' records stands.
+    fn choose(&mut self, facts: &Facts, ranges: Vec<Vec<ObjectId>>) -> Result<Found> {
+        let mut distinct: Vec<(Vec<ObjectId>, BTreeSet<Vec<u8>>)> = Vec::new();
+        for range in ranges {
+            let records = self.records(&range)?;
+            if records.is_empty() || distinct.iter().any(|(_, known)| known.is_superset(&records)) {
+                continue;
+            }
+            distinct.retain(|(_, known)| !records.is_superset(known));
+            distinct.push((range, records));
+        }
+        if distinct.len() > 1 {
+            let mut by_author = Vec::new();
+            for (range, _) in &distinct {
+                if range.len() == 1 && self.changes.facts(range[0]).is_some_and(|theirs| theirs.author == facts.author)
+                {
+                    by_author.push(range.clone());
+                }
+            }
+            if let [one] = by_author.as_slice() {
+                return Ok(Found::Records(one.clone()));
+            }
+        }
+        Ok(match distinct.len() {
+            0 => Found::Nothing,
+            1 => Found::Records(distinct.remove(0).0),
+            _ => Found::Several(distinct.into_iter().flat_map(|(range, _)| range).collect()),
+        })
+    }
+
+    /// Returns commits with records that no branch reaches, if no reachable commit has those records.
+    pub fn unplaced(&self, heads: &[ObjectId]) -> Result<Vec<ObjectId>> {
+        let mut lost: HashSet<ObjectId> = self.noted.iter().flatten().map(|(id, _)| *id).collect();
+        let mut placed: Vec<ObjectId> = self.taken.keys().copied().collect();
+        let range = Range { tips: heads.to_vec(), hidden: Vec::new() };
+        for step in self.repo.walk(&range, Order::AsFound)? {
+            self.check_time()?;
+            if lost.is_empty() {
+                break;
+            }
+            let commit_id = step?.commit_id;
+            if lost.remove(&commit_id) {
+                placed.push(commit_id);
+            }
+        }
+        if lost.is_empty() {
+            return Ok(Vec::new());
+        }
+        let placed = self.records(&placed)?;
+        let mut unplaced = Vec::new();
+        for commit_id in lost {
+            let records = self.records(&[commit_id])?;
+            if !records.is_empty() && !records.is_subset(&placed) {
+                unplaced.push(commit_id);
+            }
+        }
+        unplaced.sort();
+        Ok(unplaced)
+    }
+}
+
+/// Says whether two changes are the same but for a directory in front of all paths of one of them.
+fn is_moved(one: &[PathChange], other: &[PathChange]) -> bool {
+    let (longer, shorter) = match (one.first(), other.first()) {
+        (Some(a), Some(b)) if one.len() == other.len() => {
+            if a.path.len() >= b.path.len() {
+                (one, other)
+            } else {
+                (other, one)
+            }
+        }
+        _ => return false,
+    };
+    let Some(prefix) = longer[0].path.strip_suffix(shorter[0].path.as_slice()) else { return false };
+    prefix.ends_with(b"/")
+        && longer.iter().zip(shorter).all(|(long, short)| {
+            long.path.strip_prefix(prefix) == Some(short.path.as_slice())
+                && (long.before, long.after) == (short.before, short.after)
+        })
+}
+
+/// Reads what `git filter-repo` wrote down: an old and a new commit a line, the new one null if it was dropped.
+fn commit_map(repo: &Repository) -> HashMap<ObjectId, Vec<ObjectId>> {
+    let mut map: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+    let text = std::fs::read_to_string(repo.common_dir().join("filter-repo/commit-map")).unwrap_or_default();
+    for line in text.lines() {
+        let mut ids = line.split_whitespace().map(|hex| repo.parse_id(hex));
+        if let (Some(Some(old)), Some(Some(new))) = (ids.next(), ids.next())
+            && !new.is_null()
+            && old != new
+        {
+            map.entry(new).or_default().push(old);
+        }
+    }
+    map
+}

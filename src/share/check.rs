@@ -1,0 +1,104 @@
+//! What came from a remote is checked before it is joined to ours; the same check tells what our own refs hold already.
+
+use std::time::Instant;
+
+use crate::error::Result;
+use crate::git::{Allowed, ObjectId, Replaced, Repository};
+use crate::record::tombstone::{self, MAX_MARK_BYTES};
+use crate::{archive, notes};
+
+/// What a ref holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// Notes.
+    Notes,
+    /// Segments.
+    Sessions,
+    /// Marks of what was removed for good.
+    Marks,
+}
+
+/// What a check of something fetched found.
+#[derive(Clone, Debug, Default)]
+pub struct Fetched {
+    /// What is wrong, an entry each.
+    pub bad: Vec<String>,
+    /// A commit without it; `None` if nothing is wrong.
+    pub clean: Option<ObjectId>,
+}
+
+impl Kind {
+    fn max_bytes(self) -> u64 {
+        match self {
+            Kind::Notes => notes::MAX_NOTE_BYTES,
+            Kind::Sessions => archive::MAX_FILE_BYTES,
+            Kind::Marks => MAX_MARK_BYTES,
+        }
+    }
+
+    /// Returns what our own refs may hold. Words that are missing may come back from somebody; a mark is only a name.
+    fn own(self) -> Allowed {
+        Allowed { max_bytes: u64::MAX, missing: self != Kind::Marks }
+    }
+}
+
+/// Checks what a remote had: the commit `theirs` and its history since `known`.
+///
+/// # Errors
+///
+/// If history cannot be read.
+pub fn fetched(repo: &Repository, kind: Kind, theirs: ObjectId, known: &[ObjectId]) -> Result<Fetched> {
+    for known in known {
+        if repo.merge_base(*known, theirs)? == Some(theirs) {
+            return Ok(Fetched::default());
+        }
+    }
+    let allowed = Allowed { max_bytes: kind.max_bytes(), missing: false };
+    let checked = repo.check_trees(theirs, known, allowed)?;
+    let clean = match checked.tree_id.filter(|_| !checked.misfits.is_empty()) {
+        Some(tree_id) => Some(repo.stand_in(theirs, tree_id)?),
+        None => None,
+    };
+    Ok(Fetched { bad: checked.misfits, clean })
+}
+
+/// Checks our own refs with all their history. Returns each misfit with the ref.
+///
+/// # Errors
+///
+/// If a ref or its history cannot be read.
+pub fn own(repo: &Repository, notes_ref: &str) -> Result<Vec<(String, String)>> {
+    let mut found = Vec::new();
+    for (name, kind) in refs(notes_ref) {
+        let Some(tip) = repo.tip(name)? else { continue };
+        let checked = repo.check_trees(tip.commit_id, &[], kind.own())?;
+        found.extend(checked.misfits.into_iter().map(|misfit| (name.to_owned(), misfit)));
+    }
+    Ok(found)
+}
+
+/// Puts trees without misfits in the place of those of our own refs that have any, or had any in their history: then that
+/// history goes, since 'git gc' would stop at it. Returns the refs.
+///
+/// # Errors
+///
+/// As [`Repository::replace_ref`].
+pub fn mend(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<Vec<String>> {
+    let mut mended = Vec::new();
+    for (name, kind) in refs(notes_ref) {
+        let is_mended = repo.replace_ref(name, "shiftlog: without what has no business here\n", deadline, |tip| {
+            let checked = repo.check_trees(tip.commit_id, &[], kind.own())?;
+            let tree_id = checked.tree_id.filter(|_| !checked.misfits.is_empty());
+            Ok(tree_id.map(|tree_id| Replaced { carried_tree_id: tree_id, tree_id }))
+        })?;
+        if is_mended {
+            repo.forget_reflog(name)?;
+            mended.push(name.to_owned());
+        }
+    }
+    Ok(mended)
+}
+
+fn refs(notes_ref: &str) -> [(&str, Kind); 3] {
+    [(tombstone::REF, Kind::Marks), (archive::REF, Kind::Sessions), (notes_ref, Kind::Notes)]
+}

@@ -1,0 +1,318 @@
+//! What a purge is about to do, written down before it does anything, and doing it.
+//!
+//! The journal holds ids alone, never a word and never a pattern. Everything is done from it, in the same way at once and
+//! after an interruption: each step may be done again.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{EARLIER_REF, Plan, Purged, deadline, live};
+use crate::archive::{self, Archive};
+use crate::capture::State;
+use crate::capture::pending::{self, Pending};
+use crate::capture::state::write_private;
+use crate::error::{Error, Result};
+use crate::git::{ObjectId, Order, Range, Replaced, Repository, fault_point};
+use crate::notes::{self, Changed};
+use crate::record::tombstone::{self, Became, Tombstones};
+use crate::record::{Note, kept};
+use crate::share::sync;
+use crate::transcript::SessionKey;
+
+/// What is to be done.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(super) struct Journal {
+    notes_ref: String,
+    /// Where our refs were, as far as their reflogs tell.
+    tips: BTreeSet<String>,
+    /// What becomes of segments.
+    segments: BTreeMap<String, Became>,
+    /// The file names of sessions of which nothing may be stored any more.
+    barred: BTreeSet<String>,
+    /// The sessions concerned, as agent and id.
+    pub(super) sessions: Vec<(String, String)>,
+    notes: Vec<NoteChange>,
+    /// Pending captures to remove.
+    pub(super) pending: Vec<PathBuf>,
+    /// Remotes that had our refs.
+    remotes: BTreeSet<String>,
+    /// Whether everything is done but removing objects that something else still keeps, and the user knows.
+    is_told: bool,
+}
+
+/// What becomes of a note.
+#[derive(Deserialize, Serialize)]
+struct NoteChange {
+    ref_name: String,
+    commit: String,
+    /// The blob that it is.
+    before: String,
+    /// The blob that it becomes; `None` if nothing is left.
+    after: Option<String>,
+}
+
+impl Journal {
+    fn file(repo: &Repository) -> PathBuf {
+        State::new(&repo.common_dir()).root().join("purging")
+    }
+
+    fn read(repo: &Repository) -> Option<Self> {
+        let text = std::fs::read_to_string(Self::file(repo)).ok()?;
+        // An earlier version wrote down ids alone, a line each.
+        let lines = || Journal { tips: text.lines().map(str::to_owned).collect(), ..Journal::default() };
+        Some(serde_json::from_str(&text).unwrap_or_else(|_| lines()))
+    }
+
+    fn write(&self, repo: &Repository) -> Result<()> {
+        let text = serde_json::to_string(self).expect("a journal has only strings, numbers and paths");
+        write_private(&Self::file(repo), text.as_bytes())
+    }
+
+    pub(super) fn marks(&self, repo: &Repository) -> Tombstones {
+        let segment = |(hex, became): (&String, &Became)| Some((repo.parse_id(hex)?, became.clone()));
+        Tombstones {
+            segments: self.segments.iter().filter_map(segment).collect(),
+            sessions: self.barred.iter().cloned().collect(),
+        }
+    }
+
+    fn tips(&self, repo: &Repository) -> Vec<ObjectId> {
+        let tips = self.tips.iter().filter_map(|hex| repo.parse_id(hex));
+        tips.filter(|id| repo.has_object(*id)).collect()
+    }
+}
+
+/// Says whether a purge was interrupted before it was done.
+pub fn is_unfinished(repo: &Repository) -> bool {
+    Journal::read(repo).is_some_and(|journal| !journal.is_told)
+}
+
+/// Finishes a purge that was interrupted, or whose objects something else kept; `None` if there is none.
+///
+/// # Errors
+///
+/// As [`carry_out`].
+pub fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
+    Journal::read(repo).map(|journal| finish(repo, journal)).transpose()
+}
+
+/// Carries a plan out: marks, archive, notes, our own state, and then everything that reached what is gone.
+///
+/// What is to be done is written down first. No hook may run meanwhile: the caller holds the lock of our state.
+///
+/// # Errors
+///
+/// If a ref cannot be written, or Git cannot pack again.
+pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<Purged> {
+    let hex = |id: ObjectId| id.to_string();
+    let left_over = Journal::read(repo).unwrap_or_default();
+    let mut journal = Journal {
+        notes_ref: notes_ref.to_owned(),
+        segments: plan.marks.segments.iter().map(|(id, became)| (hex(*id), became.clone())).collect(),
+        barred: plan.marks.sessions.iter().cloned().collect(),
+        sessions: plan.sessions.iter().map(|key| (key.agent.clone(), key.id.clone())).collect(),
+        tips: left_over.tips,
+        ..Journal::default()
+    };
+    journal.segments.extend(left_over.segments);
+    let tracking = repo.ref_names("refs/shiftlog/remotes/");
+    journal.remotes = tracking.iter().filter_map(|name| name.split('/').nth(3).map(str::to_owned)).collect();
+    for name in [notes_ref, EARLIER_REF, archive::REF].into_iter().chain(tracking.iter().map(String::as_str)) {
+        journal.tips.extend(repo.tip(name)?.map(|tip| hex(tip.commit_id)));
+        journal.tips.extend(repo.reflog(name).into_iter().map(hex));
+    }
+    for name in [notes_ref, EARLIER_REF] {
+        for entry in notes::list(repo, name)? {
+            let bytes = notes::read(repo, entry.note_blob_id)?;
+            let Some(after) = plan.changed_note(repo, entry.annotated_id, &bytes) else { continue };
+            let after = if after.is_empty() { None } else { Some(hex(repo.write_blob(&after)?)) };
+            let (commit, before) = (hex(entry.annotated_id), hex(entry.note_blob_id));
+            journal.notes.push(NoteChange { ref_name: name.to_owned(), commit, before, after });
+        }
+    }
+    journal.pending = clean_pending(repo, plan)?;
+    fault_point("purge-planned");
+    journal.write(repo)?;
+    fault_point("purge-journalled");
+    finish(repo, journal)
+}
+
+/// Takes what a redactor finds out of pending captures, and returns those that are to go whole.
+fn clean_pending(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
+    let state = State::new(&repo.common_dir());
+    let mut gone = Vec::new();
+    for path in pending::list(&state) {
+        let Ok((pending, bytes)) = pending::read(&path) else { continue };
+        let is_barred = match &pending {
+            Pending::Link(_) => false,
+            Pending::Capture(capture) => plan.marks.bars(&SessionKey::new(&capture.agent, &capture.session)),
+        };
+        let is_of = |hex: &str| repo.parse_id(hex).is_some_and(|id| plan.earlier_commits.contains(&id));
+        if is_barred || pending.commits().into_iter().any(is_of) {
+            gone.push(path);
+        } else if let Some(redactor) = &plan.redactor {
+            pending::redact(&state, &path, pending, &bytes, redactor)?;
+        }
+    }
+    Ok(gone)
+}
+
+/// Does what a journal says.
+fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
+    let notes_ref = if journal.notes_ref.is_empty() { notes::DEFAULT_REF } else { &journal.notes_ref }.to_owned();
+    let marks = journal.marks(repo);
+    keep_known(repo, &notes_ref)?;
+    if !marks.is_empty() {
+        marks.write(repo, deadline())?;
+    }
+    fault_point("purge-marked");
+    rewrite_archive(repo, &marks)?;
+    fault_point("purge-archived");
+    for name in [notes_ref.as_str(), EARLIER_REF] {
+        notes::rewrite(repo, name, "shiftlog: purge\n", deadline(), |entry, bytes| {
+            let note = changed_note(repo, &journal, &marks, name, entry, bytes)?;
+            Some(Changed { carried: common_lines(bytes, &note), note })
+        })?;
+    }
+    kept::forget(repo, &notes_ref, deadline())?;
+    fault_point("purge-noted");
+    for name in repo.ref_names("refs/shiftlog/remotes/") {
+        // What others have removed stays barred.
+        if !name.ends_with("/purged") {
+            repo.delete_ref(&name)?;
+        }
+    }
+    fault_point("purge-unfetched");
+    let agent_files = live::update(repo, &journal)?;
+    for name in [notes_ref.as_str(), EARLIER_REF, archive::REF] {
+        repo.forget_reflog(name)?;
+    }
+    fault_point("purge-unlinked");
+    let tips = journal.tips(repo);
+    let gone = repo.unneeded(&tips, |id, bytes| {
+        let names_marked = |hex: &String| journal.segments.contains_key(hex);
+        marks.segments.contains_key(&id)
+            || Note::parse_lines(bytes)
+                .records()
+                .any(|record| names_marked(&record.through) || record.since.as_ref().is_some_and(names_marked))
+    })?;
+    let other_refs = other_refs(repo, &notes_ref, &tips)?;
+    let left = repo.drop_objects(&gone)?;
+    fault_point("purge-dropped");
+    let purged = Purged {
+        objects: gone.len() - left.len(),
+        left,
+        other_refs,
+        agent_files,
+        remotes: journal.remotes.iter().cloned().collect(),
+    };
+    if purged.left.is_empty() && purged.other_refs.is_empty() {
+        let file = Journal::file(repo);
+        std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
+    } else {
+        journal.is_told = true;
+        journal.write(repo)?;
+    }
+    Ok(purged)
+}
+
+/// Returns what a note is to be; `None` if it stays as it is.
+fn changed_note(
+    repo: &Repository,
+    journal: &Journal,
+    marks: &Tombstones,
+    ref_name: &str,
+    entry: notes::Entry,
+    bytes: &[u8],
+) -> Option<Vec<u8>> {
+    let (commit, before) = (entry.annotated_id.to_string(), entry.note_blob_id.to_string());
+    let planned = journal
+        .notes
+        .iter()
+        .find(|change| change.ref_name == ref_name && change.commit == commit && change.before == before);
+    if let Some(change) = planned {
+        let Some(after) = &change.after else { return Some(Vec::new()) };
+        if let Some(note) = repo.parse_id(after).and_then(|id| notes::read(repo, id).ok()) {
+            return Some(note);
+        }
+    }
+    // It is another note by now.
+    let mut note = Note::parse_lines(bytes);
+    marks.apply(repo, &mut note).then(|| note.to_bytes())
+}
+
+/// Returns the lines of a note that are in another one as well.
+fn common_lines(before: &[u8], after: &[u8]) -> Vec<u8> {
+    let after = Note::parse_lines(after);
+    let mut common = Note::parse_lines(before);
+    common.retain(|unit| after.units().contains(unit));
+    common.to_bytes()
+}
+
+/// Returns refs of somebody's own making that reach what ours did: a copy of our notes under another name.
+fn other_refs(repo: &Repository, notes_ref: &str, old_tips: &[ObjectId]) -> Result<Vec<String>> {
+    let old: HashSet<ObjectId> = old_tips.iter().copied().collect();
+    let mut found = Vec::new();
+    for (name, id) in repo.ref_targets("refs/notes/").into_iter().chain(repo.ref_targets("refs/shiftlog/")) {
+        let is_ours = [notes_ref, EARLIER_REF, archive::REF, tombstone::REF].contains(&name.as_str());
+        if is_ours || name.ends_with("/purged") || repo.commit(id).is_err() {
+            continue;
+        }
+        let range = Range { tips: vec![id], hidden: Vec::new() };
+        let reaches = repo.walk(&range, Order::AsFound)?.flatten().any(|step| old.contains(&step.commit_id));
+        found.extend(reaches.then_some(name));
+    }
+    Ok(found)
+}
+
+fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
+    let archive = Archive::new(repo);
+    repo.replace_ref(archive::REF, "shiftlog: purge\n", deadline(), |tip| {
+        let (mut new, mut gone) = (Vec::new(), Vec::new());
+        let listing = archive.listing_of(tip.tree_id)?;
+        let mut there: HashSet<ObjectId> = listing.iter().map(|(_, id)| *id).collect();
+        for (path, segment_id) in listing {
+            let session = archive::session_of_path(&path);
+            let became = marks.segments.get(&segment_id);
+            if became.is_none() && !session.is_some_and(|session| marks.bars(&session)) {
+                continue;
+            }
+            let new_id = became.and_then(|became| repo.parse_id(became.became.as_deref()?));
+            if let Some(new_id) = new_id.filter(|id| there.insert(*id)) {
+                let (directory, name) = path.rsplit_once('/').unwrap_or_default();
+                let number = name.split('-').next().unwrap_or_default();
+                new.push((format!("{directory}/{number}-{}.zst", new_id.to_hex_with_len(12)), new_id));
+            }
+            gone.push(path);
+        }
+        if gone.is_empty() {
+            return Ok(None);
+        }
+        let carried_tree_id = archive.edited(tip.tree_id, Vec::new(), &gone)?;
+        let tree_id = archive.edited(tip.tree_id, new, &gone)?;
+        Ok(Some(Replaced { carried_tree_id, tree_id }))
+    })?;
+    Ok(())
+}
+
+/// Writes down where remotes' refs are that we have joined already: fetching them would bring everything back.
+fn keep_known(repo: &Repository, notes_ref: &str) -> Result<()> {
+    let mut known = sync::Known::read(repo);
+    for name in repo.ref_names("refs/shiftlog/remotes/") {
+        let Some(tip) = repo.tip(&name)? else { continue };
+        let own = match name.rsplit('/').next() {
+            Some(last) if last == sync::notes_name(notes_ref) => notes_ref,
+            Some("sessions") => archive::REF,
+            _ => continue,
+        };
+        // Only what has been joined: the rest must still come.
+        let ours = repo.tip(own)?.map(|ours| ours.commit_id);
+        if ours.is_some_and(|ours| repo.merge_base(ours, tip.commit_id).is_ok_and(|base| base == Some(tip.commit_id))) {
+            known.add(&name, tip.commit_id);
+        }
+    }
+    known.write(repo)
+}

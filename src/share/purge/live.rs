@@ -1,0 +1,117 @@
+//! Our own files about live sessions, after something was removed.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use sha2::digest::common::hazmat::SerializableState as _;
+use sha2::{Digest as _, Sha256};
+
+use super::journal::Journal;
+use crate::agent::{self, Agent};
+use crate::archive::{Archive, hex};
+use crate::capture::State;
+use crate::capture::state::{Mark, Progress};
+use crate::error::{Error, Result};
+use crate::git::Repository;
+use crate::transcript::{SessionKey, line_ends, without_last_line};
+
+/// Takes what is gone out of our own files. Returns the agents' files that still have it.
+///
+/// # Errors
+///
+/// If a file cannot be written or removed.
+pub(super) fn update(repo: &Repository, journal: &Journal) -> Result<Vec<PathBuf>> {
+    let state = State::new(&repo.common_dir());
+    // Documents that other agents were started with repeat what was said.
+    let handed_over = crate::resume::handed_over(&state);
+    if let Err(error) = std::fs::remove_dir_all(&handed_over)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        return Err(Error::io("remove", &handed_over, error));
+    }
+    let archive = Archive::new(repo);
+    let marks = journal.marks(repo);
+    let sessions: BTreeSet<SessionKey> =
+        journal.sessions.iter().map(|(agent, session)| SessionKey::new(agent, session)).collect();
+    let changed = |mark: &Mark| -> Mark {
+        let segment_id = mark.segment.as_deref().and_then(|hex| repo.parse_id(hex));
+        match segment_id.and_then(|id| marks.final_of(repo, id)) {
+            Some(became) => Mark { segment: became.became, bytes: became.bytes, raw: mark.raw },
+            None => mark.clone(),
+        }
+    };
+    let update = |agent: Option<&dyn Agent>, progress: &mut Progress| {
+        let stored = changed(&progress.stored);
+        if stored != progress.stored {
+            let segment_id = stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
+            let text = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
+            let digest_of = |text: &[u8]| hex(&Sha256::new().chain_update(text).serialize());
+            progress.digest = Some(digest_of(&text));
+            // Lines that only changed are as many as they were. Where some are gone, the last ones are looked for: the one
+            // about the whole, and what stands between it and the other beginnings that are remembered.
+            let segment_id = progress.stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
+            let before = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
+            let (ends, new_ends): (Vec<_>, Vec<_>) = (line_ends(&before).collect(), line_ends(&text).collect());
+            let moved = |bytes: u64| {
+                let line = ends.iter().position(|end| *end as u64 == bytes).filter(|_| ends.len() == new_ends.len());
+                line.map(|line| new_ends[line])
+            };
+            let longest = progress.heads.last().cloned();
+            let staying = match &longest {
+                // No line is about the whole, and yet the last one may change.
+                Some(head)
+                    if agent.is_some_and(|agent| agent.lines_that_stay(&text) == text.len())
+                        && Some(head.raw) < progress.stored.raw =>
+                {
+                    without_last_line(&text)
+                }
+                _ => agent.map_or(0, |agent| agent.lines_that_stay(&text)),
+            };
+            let at = |bytes: u64| {
+                let end = longest.as_ref().map_or(bytes, |head| head.bytes);
+                let behind =
+                    before.get(bytes as usize..end as usize).filter(|behind| text[..staying].ends_with(behind));
+                moved(bytes).unwrap_or(staying - behind.map_or(0, <[u8]>::len))
+            };
+            for head in &mut progress.heads {
+                let bytes = at(head.bytes);
+                (head.bytes, head.digest) = (bytes as u64, digest_of(&text[..bytes]));
+            }
+        }
+        (progress.stored, progress.recorded) = (stored, changed(&progress.recorded));
+    };
+    let mut files = BTreeSet::new();
+    for mut live in state.all_sessions() {
+        let before = live.clone();
+        let agent = agent::find(&live.agent);
+        update(agent, &mut live.progress);
+        live.sub_agents.values_mut().for_each(|progress| update(agent, progress));
+        if live != before {
+            state.update(&live)?;
+        }
+        if sessions.contains(&live.key()) && live.transcript.exists() {
+            files.insert(live.transcript.clone());
+        }
+    }
+    let here = repo.worktree().unwrap_or(repo.git_dir()).to_owned();
+    for session in &sessions {
+        state.mark_purged(session)?;
+        let found = agent::find(&session.agent).and_then(|agent| agent.transcript(&session.id, &here));
+        files.extend(found);
+    }
+    // What a hook was writing when it was killed.
+    for entry in std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(".tmp-") {
+            remove(&entry.path())?;
+        }
+    }
+    journal.pending.iter().try_for_each(|path| remove(path))?;
+    Ok(files.into_iter().collect())
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
+        _ => Ok(()),
+    }
+}

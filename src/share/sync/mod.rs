@@ -1,0 +1,489 @@
+//! Sharing: bringing what others recorded, joining it to ours, and pushing what they have not.
+//!
+//! Read [`Syncer::sync`]. A merge is a union: records are never removed by it, whatever the other side has removed.
+//! Fetch and push are Git's own; a push holds only if the remote is where it was when we looked, so nobody's words are
+//! ever overwritten.
+
+mod join;
+mod known;
+mod quiet;
+
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use self::join::resolve;
+pub use self::known::Known;
+pub use self::quiet::{has_news, push_quietly};
+use super::check;
+use crate::archive::{self, Archive};
+use crate::error::{Error, Kind, Result};
+use crate::git::{Asking, Fetch, ObjectId, Push, Repository};
+use crate::notes;
+use crate::record::bars::Bars;
+use crate::record::tombstone::{self, Tombstones};
+use crate::record::{Note, Unit};
+
+/// How often a push is tried when others are faster.
+const MAX_ATTEMPTS: u32 = 40;
+/// How many times as long as for a ref of our own to wait before the next: a push takes longer than an edit.
+const PUSH_BACKOFF: u32 = 8;
+/// How long one merge may take while other processes keep moving the same ref.
+const MERGE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// What of a repository is shared.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Level {
+    /// Nothing.
+    #[default]
+    None,
+    /// Notes: summaries without transcripts.
+    Notes,
+    /// Notes and transcripts.
+    All,
+}
+
+/// What to do with a remote.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// What to fetch and join to ours.
+    pub pull: Level,
+    /// What to push. What is pushed is fetched first.
+    pub push: Level,
+    /// Whether to say only what would be done.
+    pub is_dry_run: bool,
+}
+
+/// How much came or went.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Amount {
+    /// Notes that are new or have more in them.
+    pub notes: usize,
+    /// Segments that were not there.
+    pub segments: usize,
+}
+
+/// What was done with a remote.
+#[derive(Debug, Default)]
+pub struct Synced {
+    /// What came and was new to us.
+    pub received: Amount,
+    /// What went and was new to the remote.
+    pub sent: Amount,
+    /// Refs that the remote does not take, and why.
+    pub refused: Vec<Error>,
+    /// What a dry run would do.
+    pub would: Vec<String>,
+    /// Whether others have removed words for good that are here.
+    pub has_purged: bool,
+    /// Entries of others' trees that were left out, and why.
+    pub left_out: Vec<String>,
+}
+
+impl Level {
+    /// Returns what is pushed to a remote: `shiftlog.<remote>.push`, then `shiftlog.push`, then nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Usage`] for a value that is none.
+    pub fn of(repo: &Repository, remote: &str) -> Result<Self> {
+        let own = format!("shiftlog.{remote}.push");
+        let value = repo.config_string(&own).or_else(|| repo.config_string("shiftlog.push"));
+        match value.as_deref() {
+            None | Some("none" | "false" | "no" | "off" | "") => Ok(Level::None),
+            Some("notes") => Ok(Level::Notes),
+            Some("all") => Ok(Level::All),
+            Some(other) => Err(Error::new(Kind::Usage, format!("bad value '{other}' for shiftlog.push"))
+                .hint("it is 'none', 'notes' or 'all'")),
+        }
+    }
+}
+
+/// Shares the refs of one repository.
+pub struct Syncer<'r> {
+    repo: &'r Repository,
+    notes_ref: String,
+    asking: Asking,
+}
+
+/// A ref that is shared.
+#[derive(Clone, Debug)]
+struct Shared {
+    name: String,
+    /// Where the remote's is kept.
+    tracking: String,
+    what: What,
+}
+
+impl Shared {
+    fn fetch(&self, there: ObjectId) -> Fetch {
+        Fetch { ref_name: self.name.clone(), commit_id: there, tracking: self.tracking.clone() }
+    }
+}
+
+/// What a shared ref holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum What {
+    Notes,
+    Sessions,
+    Purged,
+}
+
+impl<'r> Syncer<'r> {
+    /// Makes one for the notes under `notes_ref`.
+    pub fn new(repo: &'r Repository, notes_ref: &str, asking: Asking) -> Self {
+        Syncer { repo, notes_ref: notes_ref.to_owned(), asking }
+    }
+
+    /// Fetches, merges and pushes as planned; starts again when another was faster.
+    ///
+    /// Transcripts go to and come from `shiftlog.sessionsRemote` if that is set.
+    ///
+    /// # Errors
+    ///
+    /// If the remote cannot be reached, or never stands still. What has been fetched by then is merged.
+    pub fn sync(&self, remote: &str, plan: Plan) -> Result<Synced> {
+        let mut synced = Synced::default();
+        let elsewhere = self.repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
+        // The words go first: a note whose words are not there yet is worse than words without a note.
+        if let Some(other) = &elsewhere
+            && plan.pull.max(plan.push) == Level::All
+        {
+            self.sync_refs(other, &[What::Purged, What::Sessions], plan, &mut synced)?;
+        }
+        let all = [What::Purged, What::Sessions, What::Notes];
+        let without_words = [What::Purged, What::Notes];
+        let whats = if elsewhere.is_some() { &without_words[..] } else { &all[..] };
+        self.sync_refs(remote, whats, plan, &mut synced)?;
+        Ok(synced)
+    }
+
+    fn sync_refs(&self, remote: &str, whats: &[What], plan: Plan, synced: &mut Synced) -> Result<()> {
+        let is_in = |what: What, level: Level| level == Level::All || (level == Level::Notes && what != What::Sessions);
+        let wanted = whats.iter().filter(|what| is_in(**what, plan.pull) || is_in(**what, plan.push));
+        let shared: Vec<Shared> = wanted.map(|what| self.shared(remote, *what)).collect();
+        let names: Vec<&str> = shared.iter().map(|shared| shared.name.as_str()).collect();
+        let mut refused: Vec<String> = Vec::new();
+        let mut theirs = self.repo.remote_refs(remote, &names, self.asking)?;
+        for attempt in 0.. {
+            let at = |name: &str| theirs.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
+            self.fetch(remote, &shared, at, plan, synced)?;
+            if !plan.is_dry_run {
+                for shared in &shared {
+                    if at(&shared.name).is_some() {
+                        self.merge(remote, shared, synced)?;
+                    }
+                }
+            }
+            let bars = Bars::read(self.repo, &Tombstones::read(self.repo)?);
+            synced.has_purged = hides_ours(self.repo, &bars)?;
+            let mut pushes = Vec::new();
+            for shared in
+                shared.iter().filter(|shared| is_in(shared.what, plan.push) && !refused.contains(&shared.name))
+            {
+                let expected = at(&shared.name);
+                if let Some(commit_id) = self.outgoing(shared, expected, &bars)?.filter(|id| Some(*id) != expected) {
+                    pushes.push(Push { ref_name: shared.name.clone(), commit_id, expected });
+                }
+            }
+            if plan.is_dry_run {
+                let line = |push: &Push| format!("push {} to {remote}", push.ref_name);
+                synced.would.extend(pushes.iter().map(line));
+                return Ok(());
+            }
+            if pushes.is_empty() {
+                return Ok(());
+            }
+            let outcome = self.repo.push_refs(remote, &pushes, self.asking);
+            // What servers say when another was faster differs; where their refs are tells it.
+            let after = match &outcome {
+                Ok(()) => pushes.iter().map(|push| (push.ref_name.clone(), push.commit_id)).collect(),
+                Err(_) => self.repo.remote_refs(remote, &names, self.asking)?,
+            };
+            let now = |name: &str| after.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
+            let mut is_contended = false;
+            for push in &pushes {
+                let shared = shared.iter().find(|shared| shared.name == push.ref_name);
+                if now(&push.ref_name) == Some(push.commit_id) {
+                    let Some(shared) = shared else { continue };
+                    self.count_sent(shared, push, &mut synced.sent)?;
+                    self.repo.point_ref(&shared.tracking, push.commit_id)?;
+                } else if now(&push.ref_name) != push.expected {
+                    is_contended = true;
+                } else if let Err(error) = &outcome {
+                    let reason =
+                        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+                    let error = Error::other(format!("'{remote}' does not take '{}'", push.ref_name)).because(reason);
+                    synced.refused.push(self.advised(error, push));
+                    refused.push(push.ref_name.clone());
+                }
+            }
+            if !is_contended {
+                return Ok(());
+            }
+            if attempt + 1 == MAX_ATTEMPTS {
+                return Err(Error::new(Kind::Busy, format!("cannot push to '{remote}': others kept being faster"))
+                    .hint("nothing is lost; 'git shiftlog sync' tries again"));
+            }
+            std::thread::sleep(crate::git::backoff(attempt) * PUSH_BACKOFF);
+            theirs = self.repo.remote_refs(remote, &names, self.asking)?;
+        }
+        Ok(())
+    }
+
+    fn advised(&self, error: Error, push: &Push) -> Error {
+        if push.ref_name == archive::REF {
+            error.hint("git config shiftlog.sessionsRemote <remote>    # keeps transcripts elsewhere")
+        } else {
+            error
+        }
+    }
+
+    fn shared(&self, remote: &str, what: What) -> Shared {
+        let (name, last) = match what {
+            What::Notes => (self.notes_ref.as_str(), notes_name(&self.notes_ref)),
+            What::Sessions => (archive::REF, "sessions".into()),
+            What::Purged => (tombstone::REF, "purged".into()),
+        };
+        Shared { name: name.to_owned(), tracking: tracking_ref(self.repo, remote, &last), what }
+    }
+
+    /// Fetches what the remote has and we have not.
+    fn fetch(
+        &self,
+        remote: &str,
+        shared: &[Shared],
+        at: impl Fn(&str) -> Option<ObjectId>,
+        plan: Plan,
+        synced: &mut Synced,
+    ) -> Result<()> {
+        let mut wanted: Vec<(What, Fetch)> = Vec::new();
+        let known = Known::read(self.repo);
+        for shared in shared {
+            let Some(there) = at(&shared.name) else { continue };
+            let has_it = self.repo.tip(&shared.tracking)?.is_some_and(|tip| tip.commit_id == there);
+            if !has_it && !known.has(&shared.tracking, there) {
+                wanted.push((shared.what, shared.fetch(there)));
+            }
+        }
+        if plan.is_dry_run {
+            synced.would.extend(wanted.iter().map(|(_, fetch)| format!("fetch {} from {remote}", fetch.ref_name)));
+            return Ok(());
+        }
+        // Without its notes, a partial clone would ask for them one by one; words can wait until they are read.
+        let is_partial = self.repo.is_partial();
+        let rounds: &[(&[What], Option<&str>)] = if is_partial {
+            &[(&[What::Purged, What::Notes], Some("--no-filter")), (&[What::Sessions], Some("--filter=blob:none"))]
+        } else {
+            &[(&[What::Purged, What::Notes, What::Sessions], None)]
+        };
+        for (whats, filter) in rounds {
+            let wanted = wanted.iter().filter(|(what, _)| whats.contains(what));
+            let fetches: Vec<Fetch> = wanted.map(|(_, fetch)| fetch.clone()).collect();
+            if !fetches.is_empty() {
+                self.repo.fetch_refs(remote, &fetches, *filter, self.asking)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches all transcripts of a remote once more, also those that we should have: some are missing here.
+    ///
+    /// # Errors
+    ///
+    /// What Git says.
+    pub fn fetch_again(&self, remote: &str) -> Result<()> {
+        let shared = self.shared(remote, What::Sessions);
+        let theirs = self.repo.remote_refs(remote, &[&shared.name], self.asking)?;
+        let Some((_, there)) = theirs.first() else { return Ok(()) };
+        self.repo.fetch_refs(remote, &[shared.fetch(*there)], Some("--refetch"), self.asking)
+    }
+
+    /// Joins what was fetched to ours, after a check of it. Marks of removal stay where they were fetched to.
+    fn merge(&self, remote: &str, shared: &Shared, synced: &mut Synced) -> Result<()> {
+        let Some(theirs) = self.checked(remote, shared, &mut synced.left_out)? else { return Ok(()) };
+        let before = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
+        let deadline = Instant::now() + MERGE_TIMEOUT;
+        let purged = Tombstones::read(self.repo)?;
+        match shared.what {
+            What::Purged => {}
+            What::Notes => {
+                let takes_all = purged.is_empty();
+                notes::merge(self.repo, &shared.name, theirs, takes_all, deadline, |versions| {
+                    Ok(resolve(self.repo, &purged, versions))
+                })?;
+            }
+            What::Sessions => {
+                let is_barred = |path: &str, id: ObjectId| {
+                    purged.segments.contains_key(&id)
+                        || archive::session_of_path(path).is_some_and(|session| purged.bars(&session))
+                };
+                Archive::new(self.repo).merge(theirs, deadline, is_barred)?;
+            }
+        }
+        let after = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
+        self.count(shared.what, before, after, &mut synced.received)
+    }
+
+    /// Returns the commit to join: what was fetched, or a copy of it without the entries that have no business there.
+    fn checked(&self, remote: &str, shared: &Shared, left_out: &mut Vec<String>) -> Result<Option<ObjectId>> {
+        let Some(theirs) = self.repo.tip(&shared.tracking)? else { return Ok(None) };
+        let known = self.repo.tip(&shared.name)?.map(|tip| tip.commit_id);
+        let check = check::fetched(self.repo, shared.what.kind(), theirs.commit_id, known.as_slice())?;
+        let Some(clean) = check.clean else { return Ok(Some(theirs.commit_id)) };
+        left_out.extend(check.bad.iter().map(|bad| format!("left out of '{}' of {remote}: {bad}", shared.name)));
+        // The remote still has it there: it must not be fetched once more.
+        let mut known = Known::read(self.repo);
+        known.add(&shared.tracking, theirs.commit_id);
+        known.write(self.repo)?;
+        self.repo.point_ref(&shared.tracking, clean)?;
+        self.repo.forget_reflog(&shared.tracking)?;
+        // 'git fsck' looks at objects that no ref reaches as well. What cannot be removed, 'git gc' removes later.
+        if let Ok(gone) = self.repo.unneeded(&[theirs.commit_id], |_, _| false) {
+            let _ = self.repo.drop_objects(&gone);
+        }
+        Ok(Some(clean))
+    }
+
+    /// Returns the commit to push to a ref that the remote has at `there`; `None` if it has all of ours, or there is
+    /// nothing of ours.
+    ///
+    /// What others say was removed is not sent. Where we have any of it, neither is our history, which holds it.
+    fn outgoing(&self, shared: &Shared, there: Option<ObjectId>, bars: &Bars) -> Result<Option<ObjectId>> {
+        let Some(ours) = self.repo.tip(&shared.name)? else { return Ok(None) };
+        let theirs = there.and(self.repo.tip(&shared.tracking)?);
+        if shared.what == What::Purged {
+            return theirs.map_or(Ok(Some(ours.commit_id)), |theirs| tombstone::joined(self.repo, ours, theirs));
+        }
+        if bars.is_empty() {
+            return Ok(Some(ours.commit_id));
+        }
+        let base = theirs.map_or(self.repo.empty_tree_id(), |theirs| theirs.tree_id);
+        let tree_id = match shared.what {
+            What::Sessions => self.segments_without(base, ours.tree_id, bars)?,
+            _ => self.notes_without(base, ours.tree_id, bars)?,
+        };
+        match tree_id {
+            None => Ok(Some(ours.commit_id)),
+            Some(tree_id) if theirs.is_some_and(|theirs| theirs.tree_id == tree_id) => Ok(None),
+            Some(tree_id) => {
+                let parents: Vec<ObjectId> = theirs.iter().map(|theirs| theirs.commit_id).collect();
+                self.repo.carry("shiftlog: without what was removed\n", tree_id, &parents).map(Some)
+            }
+        }
+    }
+
+    /// Returns the archive tree `base` with what ours has, but for what is barred; `None` if nothing of ours is.
+    fn segments_without(&self, base: ObjectId, ours: ObjectId, bars: &Bars) -> Result<Option<ObjectId>> {
+        let archive = Archive::new(self.repo);
+        let mut new = archive.added(base, ours)?;
+        let count = new.len();
+        new.retain(|(path, id)| {
+            let session = archive::session_of_path(path);
+            !bars.has_segment(*id) && session.is_none_or(|session| bars.of_session(&session).is_none())
+        });
+        if new.len() == count { Ok(None) } else { archive.edited(base, new, &[]).map(Some) }
+    }
+
+    /// Does the same with notes.
+    fn notes_without(&self, base: ObjectId, ours: ObjectId, bars: &Bars) -> Result<Option<ObjectId>> {
+        let mut outgoing = Vec::new();
+        let mut is_hit = false;
+        for annotated_id in notes::changed(self.repo, base, ours)? {
+            let note = |tree_id| -> Result<Note> {
+                Ok(Note::parse_lines(&notes::get_at(self.repo, tree_id, annotated_id)?.unwrap_or_default()))
+            };
+            let (theirs, mut ours) = (note(base)?, note(ours)?);
+            let count = ours.units().len();
+            ours.retain(|unit| match unit {
+                Unit::Record(record) => bars.of_stretch(self.repo, record).is_none(),
+                Unit::Earlier(document, _) => bars.of_session(&document.key()).is_none(),
+                Unit::Foreign(_) => true,
+            });
+            is_hit |= ours.units().len() != count;
+            let mut union = theirs.clone();
+            ours.units().iter().for_each(|unit| union.add_line(unit.clone()));
+            if union != theirs {
+                outgoing.push((annotated_id, union.to_bytes()));
+            }
+        }
+        if !is_hit {
+            return Ok(None);
+        }
+        notes::tree_with(self.repo, base, &outgoing).map(Some)
+    }
+
+    fn count_sent(&self, shared: &Shared, push: &Push, sent: &mut Amount) -> Result<()> {
+        // What was there may be gone here, after a purge.
+        let tree = |id: Option<ObjectId>| match id.filter(|id| self.repo.has_object(*id)) {
+            Some(id) => Ok(self.repo.commit(id)?.tree_id),
+            None => Ok::<_, Error>(self.repo.empty_tree_id()),
+        };
+        self.count(shared.what, tree(push.expected)?, tree(Some(push.commit_id))?, sent)
+    }
+
+    fn count(&self, what: What, before: ObjectId, after: ObjectId, amount: &mut Amount) -> Result<()> {
+        match what {
+            What::Notes => amount.notes += notes::changed(self.repo, before, after)?.len(),
+            What::Sessions => amount.segments += Archive::new(self.repo).added(before, after)?.len(),
+            What::Purged => {}
+        }
+        Ok(())
+    }
+}
+
+impl What {
+    fn kind(self) -> check::Kind {
+        match self {
+            What::Notes => check::Kind::Notes,
+            What::Sessions => check::Kind::Sessions,
+            What::Purged => check::Kind::Marks,
+        }
+    }
+}
+
+/// Says whether others have removed something that is here.
+fn hides_ours(repo: &Repository, bars: &Bars) -> Result<bool> {
+    if bars.is_empty() {
+        return Ok(false);
+    }
+    let here = Archive::new(repo).listing(archive::REF)?;
+    Ok(here.iter().any(|(path, id)| {
+        bars.has_segment(*id)
+            || archive::session_of_path(path).is_some_and(|session| bars.of_session(&session).is_some())
+    }))
+}
+
+/// Returns the ref under which a ref of a remote is kept.
+fn tracking_ref(repo: &Repository, remote: &str, last: &str) -> String {
+    // A remote that is given by its URL has no name to keep its refs under.
+    if repo.remotes().iter().any(|name| name == remote) {
+        format!("refs/shiftlog/remotes/{remote}/{last}")
+    } else {
+        format!("refs/shiftlog/remotes/url-{:016x}/{last}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()))
+    }
+}
+
+/// Returns the last part of the name under which a remote's notes are kept. Only what belongs to our own notes is read
+/// beside them.
+pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
+    if notes_ref == notes::DEFAULT_REF {
+        "notes".into()
+    } else {
+        format!("notes-{:016x}", twox_hash::XxHash3_64::oneshot(notes_ref.as_bytes())).into()
+    }
+}
+
+/// Joins to ours what was fetched and not joined yet.
+///
+/// # Errors
+///
+/// As [`Repository::merge_ref`].
+pub fn join_fetched(repo: &Repository, notes_ref: &str) -> Result<()> {
+    let syncer = Syncer::new(repo, notes_ref, Asking::Never);
+    for remote in repo.remotes() {
+        for what in [What::Purged, What::Sessions, What::Notes] {
+            syncer.merge(&remote, &syncer.shared(&remote, what), &mut Synced::default())?;
+        }
+    }
+    Ok(())
+}

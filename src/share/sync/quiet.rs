@@ -1,0 +1,82 @@
+//! The push beside the user's own, which nobody waits for: one at a time, and with an end.
+
+use std::time::{Duration, Instant};
+
+use super::{Level, Plan, Syncer, notes_name, tracking_ref};
+use crate::archive;
+use crate::capture::State;
+use crate::capture::state::write_private;
+use crate::error::Result;
+use crate::git::{Asking, Repository};
+use crate::share::purge;
+
+/// How long a push may take that nobody waits for.
+const QUIET_TIMEOUT: Duration = Duration::from_secs(600);
+/// How often such a push looks whether more was recorded while it ran.
+const MAX_QUIET_PUSHES: u32 = 3;
+
+/// Does with a remote what its hook asks for: pushes, and writes to the log what came of it.
+///
+/// One such push to a remote runs at a time. Another that is asked for meanwhile leaves its work to that one.
+pub fn push_quietly(repo: &Repository, notes_ref: &str, remote: &str) {
+    let state = State::new(&repo.common_dir());
+    let Some(_running) = only_one(&state, remote) else {
+        return state.log(&format!("left the push to {remote} to the one that is under way"));
+    };
+    if purge::is_unfinished(repo) {
+        return state.log("warning: pushed nothing: a purge was interrupted; 'git shiftlog sync' finishes it");
+    }
+    for _ in 0..MAX_QUIET_PUSHES {
+        let pushed = Level::of(repo, remote).and_then(|level| {
+            let plan = Plan { pull: Level::None, push: level, is_dry_run: false };
+            let synced =
+                Syncer::new(repo, notes_ref, Asking::Until(Instant::now() + QUIET_TIMEOUT)).sync(remote, plan)?;
+            Ok((synced, level))
+        });
+        let has_more = match pushed {
+            Ok((synced, level)) => {
+                let sent = synced.sent;
+                state.log(&format!("pushed {} notes, {} segments to {remote}", sent.notes, sent.segments));
+                synced.refused.iter().for_each(|error| state.log(&format!("warning: {error}")));
+                synced.left_out.iter().for_each(|entry| state.log(&format!("warning: {entry}")));
+                synced.refused.is_empty() && has_news(repo, notes_ref, remote, level).unwrap_or(false)
+            }
+            Err(error) => {
+                state.log(&format!("warning: cannot push to {remote}: {error}"));
+                false
+            }
+        };
+        if !has_more {
+            return;
+        }
+    }
+}
+
+/// Returns what must be held while a push to a remote runs that nobody waits for; `None` if another holds it.
+fn only_one(state: &State, remote: &str) -> Option<std::fs::File> {
+    let name = format!("pushing-{:016x}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()));
+    let path = state.root().join(name);
+    if !path.exists() {
+        write_private(&path, b"").ok()?;
+    }
+    let file = std::fs::File::options().write(true).open(path).ok()?;
+    file.try_lock().ok()?;
+    Some(file)
+}
+
+/// Says whether a push to `remote` has anything new, as far as is known here, without asking the remote.
+///
+/// # Errors
+///
+/// If a ref cannot be read.
+pub fn has_news(repo: &Repository, notes_ref: &str, remote: &str, level: Level) -> Result<bool> {
+    let pairs = [(notes_ref, notes_name(notes_ref), Level::Notes), (archive::REF, "sessions".into(), Level::All)];
+    for (name, last, needed) in pairs {
+        let tracking = tracking_ref(repo, remote, &last);
+        let ours = repo.tip(name)?.map(|tip| tip.commit_id);
+        if level >= needed && ours.is_some() && ours != repo.tip(&tracking)?.map(|tip| tip.commit_id) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,69 @@
+//! Refs of ours that cannot be read: what is missing, and going back to the last whole state.
+
+use std::time::Instant;
+
+use crate::archive::{self, Archive};
+use crate::capture::state::{Live, Progress, State};
+use crate::error::Result;
+use crate::git::Repository;
+use crate::record::{kept, tombstone};
+use crate::share::sync;
+
+/// Returns the refs of ours that are damaged, each with what is wrong.
+pub(super) fn find(repo: &Repository, notes_ref: &str) -> Vec<(String, String)> {
+    let is_whole = |name: &str| repo.tip(name)?.map_or(Ok(()), |tip| repo.check_whole(tip.commit_id));
+    let names = [tombstone::REF, archive::REF, notes_ref].into_iter();
+    names.filter_map(|name| Some((name.to_owned(), is_whole(name).err()?.to_string()))).collect()
+}
+
+/// Lets damaged refs go back to the last state that is whole, by their reflogs and their history, and joins what our last
+/// write and remotes have beyond that. Returns what was done, a line each.
+///
+/// # Errors
+///
+/// If a ref cannot be written.
+pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadline: Instant) -> Result<Vec<String>> {
+    let mut done = Vec::new();
+    for name in ref_names {
+        let whole = repo.former_tips(name).into_iter().find(|id| repo.check_whole(*id).is_ok());
+        repo.reset_ref(name, whole)?;
+        // It names what is gone, which 'git fsck' takes for damage.
+        let _ = repo.forget_reflog(name);
+        done.push(match whole {
+            Some(id) => format!("let '{name}' go back to {id}"),
+            None => format!("removed '{name}', of which nothing can be read"),
+        });
+        if repo.lost_tree(name)?.is_some_and(|tree_id| repo.require_trees(tree_id).is_err()) {
+            repo.forget_kept(name)?;
+        }
+    }
+    let joined = kept::rejoin(repo, notes_ref, deadline)?;
+    done.extend(joined.iter().map(|name| format!("joined again what '{name}' had")));
+    sync::join_fetched(repo, notes_ref)?;
+    forget_lost_segments(repo)?;
+    Ok(done)
+}
+
+/// Forgets how far sessions are stored whose last segments are gone: the next capture stores them again.
+fn forget_lost_segments(repo: &Repository) -> Result<()> {
+    let archive = Archive::new(repo);
+    let state = State::new(&repo.common_dir());
+    let is_lost = |progress: &Progress| {
+        let segment_id = progress.stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
+        segment_id.is_some_and(|id| archive.chain(id, None).1.is_some())
+    };
+    for mut live in state.all_sessions() {
+        let Live { progress, sub_agents, .. } = &mut live;
+        let mut has_changed = false;
+        for progress in [progress].into_iter().chain(sub_agents.values_mut()) {
+            if is_lost(progress) {
+                *progress = Progress::default();
+                has_changed = true;
+            }
+        }
+        if has_changed {
+            state.update(&live)?;
+        }
+    }
+    Ok(())
+}

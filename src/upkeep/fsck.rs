@@ -1,0 +1,492 @@
+//! Whether everything that is recorded is there and says what it should.
+//!
+//! Read [`check`]. What can be put right is in `repair`.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use sha2::{Digest as _, Sha256};
+
+use super::damage;
+use crate::archive::{self, Archive, hex};
+use crate::error::{Kind, Result};
+use crate::git::{ObjectId, Order, Range, Repository};
+use crate::notes;
+use crate::record::{Note, Record, Unit, tombstone};
+use crate::transcript::SessionKey;
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Flaw {
+    /// A ref of ours, or what it names, cannot be read. Nothing else was checked then.
+    DamagedRef,
+    /// A ref of ours was replaced or deleted by something that did not have what it had.
+    LostRef,
+    /// A segment that a record or another segment needs is not there.
+    MissingSegment,
+    /// A segment cannot be read, or its transcript has another digest than it says.
+    DamagedSegment,
+    /// A segment is there, but our archive does not keep it.
+    UnarchivedSegment,
+    /// The archive has a segment under a name that is not its own.
+    WrongPath,
+    /// A record says something else about its transcript than the segment does.
+    WrongRecord,
+    /// A line of a note looks like a record and is none.
+    BadRecord,
+    /// A note of an earlier tool that a merge has shredded.
+    DamagedNote,
+    /// A record that another process overwrote when it wrote the notes of another commit.
+    LostRecord,
+    /// A file with words that could not be stored.
+    Pending,
+    /// A ref of ours has, or had, an entry that is no file: 'git gc' stops at some of them.
+    BadEntry,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Problem {
+    /// What it is.
+    pub flaw: Flaw,
+    /// The object or file.
+    pub subject: String,
+    /// The commit whose note it is about, if it is about one.
+    pub commit_id: Option<ObjectId>,
+    /// The session, if it is about one.
+    pub session: Option<SessionKey>,
+    /// More about it; may be empty.
+    pub detail: String,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// How many notes were read.
+    pub notes: usize,
+    /// How many records they have.
+    pub records: usize,
+    /// How many segments were read.
+    pub segments: usize,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// Commits with a note that no ref reaches.
+    pub unreachable: Vec<ObjectId>,
+    /// Commits with a note that are not here.
+    pub absent: Vec<ObjectId>,
+    /// Records whose words are with others: a remote, or a partial clone's promise.
+    pub elsewhere: usize,
+    /// Segments whose digest was not computed, since they keep parts of too much before them.
+    pub unchecked: usize,
+}
+
+impl Flaw {
+    /// Returns its name, as `git shiftlog fsck` prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Flaw::DamagedRef => "damaged-ref",
+            Flaw::LostRef => "lost-ref",
+            Flaw::MissingSegment => "missing-segment",
+            Flaw::DamagedSegment => "damaged-segment",
+            Flaw::UnarchivedSegment => "unarchived-segment",
+            Flaw::WrongPath => "wrong-path",
+            Flaw::WrongRecord => "wrong-record",
+            Flaw::BadRecord => "bad-record",
+            Flaw::DamagedNote => "damaged-note",
+            Flaw::LostRecord => "lost-record",
+            Flaw::Pending => "pending",
+            Flaw::BadEntry => "bad-entry",
+        }
+    }
+}
+
+/// Checks the archive, the notes under `notes_ref` and their history.
+///
+/// Costs a read and a decompression of each segment, and a look at each commit of the notes' history.
+///
+/// # Errors
+///
+/// If a ref or a tree cannot be read at all.
+pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
+    let mut checker = Checker {
+        repo,
+        archive: Archive::new(repo),
+        checked: Checked::default(),
+        segments: HashMap::new(),
+        sessions: HashSet::new(),
+        reported: HashSet::new(),
+        reread_bytes: 0,
+        has_remotes: !repo.remotes().is_empty(),
+    };
+    for (name, detail) in damage::find(repo, notes_ref) {
+        checker.add(Flaw::DamagedRef, name, None, None, detail);
+    }
+    if !checker.checked.problems.is_empty() {
+        return Ok(checker.checked);
+    }
+    for name in [tombstone::REF, archive::REF, notes_ref] {
+        if repo.lost_tree(name)?.is_some() {
+            checker.add(Flaw::LostRef, name.to_owned(), None, None, "it was replaced or deleted".to_owned());
+        }
+    }
+    let mut by_session: BTreeMap<String, Vec<(String, ObjectId)>> = BTreeMap::new();
+    for (path, segment_id) in checker.archive.listing(archive::REF)? {
+        let directory = path.rsplit_once('/').map(|(directory, _)| directory.to_owned()).unwrap_or_default();
+        checker.segments.insert(segment_id, Segment { is_ours: true, ..Segment::default() });
+        by_session.entry(directory).or_default().push((path, segment_id));
+    }
+    for listed in by_session.into_values() {
+        let ids: Vec<ObjectId> = listed.iter().map(|(_, id)| *id).collect();
+        let ordered = if ids.len() > 1 { checker.archive.in_chain_order(&ids) } else { ids };
+        let mut paths: HashMap<ObjectId, Vec<String>> = HashMap::new();
+        listed.into_iter().for_each(|(path, id)| paths.entry(id).or_default().push(path));
+        for segment_id in ordered {
+            for path in paths.remove(&segment_id).unwrap_or_default() {
+                checker.segment(&path, segment_id)?;
+            }
+        }
+    }
+    // What a remote's archive has is kept as well.
+    for name in repo.ref_names("refs/shiftlog/remotes/") {
+        if name.ends_with("/sessions") {
+            for (_, segment_id) in checker.archive.listing(&name)? {
+                checker.segments.entry(segment_id).or_default();
+            }
+        }
+    }
+    checker.notes(notes_ref)?;
+    checker.history(notes_ref)?;
+    // A ref that cannot be read is told elsewhere.
+    for (ref_name, misfit) in crate::share::check::own(repo, notes_ref).unwrap_or_default() {
+        checker.add(Flaw::BadEntry, ref_name, None, None, misfit);
+    }
+    for path in crate::capture::pending::list(&crate::capture::State::new(&repo.common_dir())) {
+        checker.add(Flaw::Pending, path.display().to_string(), None, None, String::new());
+    }
+    checker.checked.problems.sort_by(|a, b| (a.flaw, &a.subject).cmp(&(b.flaw, &b.subject)));
+    Ok(checker.checked)
+}
+
+/// How many segments are gone back to find where a kept part ends.
+const MAX_STEPS_BACK: usize = 1000;
+/// How many bytes are read a second time because agents had rewritten their files.
+const MAX_REREAD_BYTES: u64 = 1 << 30;
+
+/// What is known of a segment.
+#[derive(Default)]
+struct Segment {
+    /// The length and the state of SHA-256 after it; `None` if that cannot be told.
+    end: Option<(u64, Sha256)>,
+    /// The same before its own bytes, and the segment that it follows.
+    start: Option<(u64, Sha256)>,
+    parent: Option<ObjectId>,
+    is_ours: bool,
+}
+
+struct Checker<'r> {
+    repo: &'r Repository,
+    archive: Archive<'r>,
+    checked: Checked,
+    segments: HashMap<ObjectId, Segment>,
+    /// The sessions of which our archive has something.
+    sessions: HashSet<SessionKey>,
+    reported: HashSet<ObjectId>,
+    /// How many bytes of segments were read a second time.
+    reread_bytes: u64,
+    has_remotes: bool,
+}
+
+impl Checker<'_> {
+    fn add(
+        &mut self,
+        flaw: Flaw,
+        subject: String,
+        commit_id: Option<ObjectId>,
+        session: Option<SessionKey>,
+        detail: String,
+    ) {
+        self.checked.problems.push(Problem { flaw, subject, commit_id, session, detail });
+    }
+
+    /// Reads a segment of our archive. Its parent, if that is of the same session, was read before.
+    fn segment(&mut self, path: &str, segment_id: ObjectId) -> Result<()> {
+        self.checked.segments += 1;
+        if !self.repo.has_object(segment_id) && self.repo.is_partial() {
+            return Ok(());
+        }
+        let (header, body) = match self.archive.read(segment_id) {
+            Ok(read) => read,
+            Err(error) => {
+                let flaw = if error.kind() == Kind::Missing { Flaw::MissingSegment } else { Flaw::DamagedSegment };
+                self.reported.insert(segment_id);
+                // Only the path tells whose it was.
+                let session = archive::session_of_path(path);
+                self.add(flaw, segment_id.to_string(), None, session, error.to_string());
+                return Ok(());
+            }
+        };
+        let key = SessionKey::new(&header.agent, &header.session);
+        self.sessions.insert(key.clone());
+        if !archive::is_path_of(path, &key, segment_id) {
+            self.add(Flaw::WrongPath, segment_id.to_string(), None, Some(key.clone()), path.to_owned());
+        }
+        let parent = header.parent.as_deref().and_then(|hex| self.repo.parse_id(hex));
+        let known_length = parent.map_or(Some(0), |parent| Some(self.segments.get(&parent)?.end.as_ref()?.0));
+        if known_length.is_some_and(|length| header.keep > length) {
+            self.reported.insert(segment_id);
+            let detail = "it keeps more than there is before it".to_owned();
+            self.add(Flaw::DamagedSegment, segment_id.to_string(), None, Some(key), detail);
+            return Ok(());
+        }
+        let kept = match parent {
+            None => (header.keep == 0).then(Sha256::new),
+            Some(parent) if self.segments.contains_key(&parent) => self.kept(parent, header.keep),
+            Some(parent) => {
+                self.missing(parent, None, &key, &format!("segment {segment_id} follows it"));
+                None
+            }
+        };
+        let start = kept.map(|digest| (header.keep, digest));
+        let digest = start.as_ref().map(|(_, digest)| digest.clone().chain_update(&body));
+        match digest {
+            Some(digest) if hex(&digest.clone().finalize()) != header.sha256 => {
+                self.reported.insert(segment_id);
+                let detail = "the transcript does not match its digest".to_owned();
+                self.add(Flaw::DamagedSegment, segment_id.to_string(), None, Some(key), detail);
+            }
+            Some(digest) => {
+                let end = Some((header.total_bytes(), digest));
+                self.segments.insert(segment_id, Segment { end, start, parent, is_ours: true });
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the state of SHA-256 after the first `keep` bytes of the transcript at a segment; `None` if that cannot be
+    /// told. An agent that had rewritten its file kept a part: the segment it ends in is read again, those before are not.
+    fn kept(&mut self, segment_id: ObjectId, keep: u64) -> Option<Sha256> {
+        if keep == 0 {
+            return Some(Sha256::new());
+        }
+        let mut at = self.segments.get(&segment_id)?;
+        let mut at_id = segment_id;
+        let (length, digest) = at.end.as_ref()?;
+        match keep.cmp(length) {
+            std::cmp::Ordering::Equal => return Some(digest.clone()),
+            std::cmp::Ordering::Greater => return None,
+            std::cmp::Ordering::Less => {}
+        }
+        for _ in 0..MAX_STEPS_BACK {
+            let (start, digest) = at.start.as_ref()?;
+            if *start <= keep {
+                let wanted = usize::try_from(keep - start).ok()?;
+                if wanted == 0 {
+                    return Some(digest.clone());
+                }
+                let digest = digest.clone();
+                let (_, body) = self.archive.read(at_id).ok()?;
+                // Many segments can keep a part of the same large one.
+                self.reread_bytes = self.reread_bytes.saturating_add(body.len() as u64);
+                if self.reread_bytes > MAX_REREAD_BYTES {
+                    self.checked.unchecked += 1;
+                    return None;
+                }
+                return Some(digest.chain_update(body.get(..wanted)?));
+            }
+            at_id = at.parent?;
+            at = self.segments.get(&at_id)?;
+        }
+        self.checked.unchecked += 1;
+        None
+    }
+
+    /// Reports a segment that our archive does not have, once.
+    fn missing(&mut self, segment_id: ObjectId, commit_id: Option<ObjectId>, session: &SessionKey, why: &str) {
+        if !self.reported.insert(segment_id) {
+            return;
+        }
+        let is_here = self.archive.header(segment_id).is_ok();
+        let flaw = if is_here { Flaw::UnarchivedSegment } else { Flaw::MissingSegment };
+        self.add(flaw, segment_id.to_string(), commit_id, Some(session.clone()), why.to_owned());
+    }
+
+    fn notes(&mut self, notes_ref: &str) -> Result<()> {
+        let entries = notes::list(self.repo, notes_ref)?;
+        let mut reached = self.unreached(&entries)?;
+        for entry in &entries {
+            self.checked.notes += 1;
+            let commit_id = entry.annotated_id;
+            if !self.repo.has_object(commit_id) {
+                self.checked.absent.push(commit_id);
+            } else if reached.remove(&commit_id) {
+                self.checked.unreachable.push(commit_id);
+            }
+            let note = match notes::read(self.repo, entry.note_blob_id) {
+                Ok(bytes) => Note::read(&bytes),
+                Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) => {
+                    self.add(Flaw::BadRecord, commit_id.to_string(), Some(commit_id), None, error.to_string());
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            for problem in note.problems() {
+                self.add(Flaw::BadRecord, commit_id.to_string(), Some(commit_id), None, problem.clone());
+            }
+            if note.is_damaged() {
+                self.add(Flaw::DamagedNote, commit_id.to_string(), Some(commit_id), None, String::new());
+            }
+            for unit in note.units() {
+                match unit {
+                    Unit::Record(record) => self.record(commit_id, record),
+                    Unit::Foreign(line) if looks_like_a_record(line) && !note.is_damaged() => {
+                        self.add(Flaw::BadRecord, commit_id.to_string(), Some(commit_id), None, String::new());
+                    }
+                    Unit::Earlier(document, _) => {
+                        self.checked.records += 1;
+                        match document.transcript() {
+                            Ok((_, None)) => {}
+                            Ok((_, Some(why))) => self.wrong(commit_id, document.key(), why),
+                            Err(error) => self.wrong(commit_id, document.key(), error.to_string()),
+                        }
+                    }
+                    Unit::Foreign(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong(&mut self, commit_id: ObjectId, key: SessionKey, why: String) {
+        self.add(Flaw::WrongRecord, commit_id.to_string(), Some(commit_id), Some(key), why);
+    }
+
+    fn record(&mut self, commit_id: ObjectId, record: &Record) {
+        self.checked.records += 1;
+        let key = record.key();
+        let Some(through) = self.repo.parse_id(&record.through) else {
+            return self.wrong(commit_id, key, format!("'{}' is no object id", record.through));
+        };
+        let since = record.since.as_deref().map(|hex| (hex, self.repo.parse_id(hex)));
+        if let Some((hex, None)) = since {
+            return self.wrong(commit_id, key, format!("'{hex}' is no object id"));
+        }
+        for segment_id in since.and_then(|(_, id)| id).into_iter().chain([through]) {
+            if self.segments.contains_key(&segment_id) {
+                continue;
+            }
+            // Of a session that others have and we never had anything, the notes alone were shared.
+            if self.has_remotes && !self.sessions.contains(&key) && !self.repo.has_object(segment_id) {
+                self.checked.elsewhere += 1;
+                return;
+            }
+            self.missing(segment_id, Some(commit_id), &key, &format!("the note of {commit_id} names it"));
+        }
+        let Some(segment) = self.segments.get(&through) else { return };
+        match &segment.end {
+            Some((length, digest)) => {
+                let sha256 = hex(&digest.clone().finalize());
+                if *length != record.bytes || sha256 != record.sha256 {
+                    self.wrong(commit_id, key, "it tells of another transcript than its segments hold".into());
+                }
+            }
+            None if segment.is_ours => {}
+            None => self.checked.elsewhere += usize::from(!self.repo.has_object(through)),
+        }
+    }
+
+    /// Returns the noted commits that no ref reaches.
+    fn unreached(&self, entries: &[notes::Entry]) -> Result<HashSet<ObjectId>> {
+        let mut left: HashSet<ObjectId> = entries.iter().map(|entry| entry.annotated_id).collect();
+        let mut range = Range::default();
+        range.tips.extend(self.repo.branches(true, true)?.into_iter().map(|branch| branch.commit_id));
+        range.tips.extend(self.repo.head()?.commit_id);
+        for name in self.repo.ref_names("refs/") {
+            let is_ours = name.starts_with("refs/notes/") || name.starts_with("refs/shiftlog/");
+            if !is_ours && !name.starts_with("refs/heads/") && !name.starts_with("refs/remotes/") {
+                // A tag can name something that is no commit.
+                let _ = self.repo.add_to_range(&mut range, &name);
+            }
+        }
+        for step in self.repo.walk(&range, Order::AsFound)? {
+            left.remove(&step?.commit_id);
+            if left.is_empty() {
+                break;
+            }
+        }
+        Ok(left)
+    }
+
+    /// Looks for records that stock Git lost: two processes that write at once both start from the same tree, and the
+    /// later commit takes back what the earlier one wrote about other commits.
+    fn history(&mut self, notes_ref: &str) -> Result<()> {
+        let lost = match lost_records(self.repo, notes_ref) {
+            Err(error) if matches!(error.kind(), Kind::Missing | Kind::Corrupt) => {
+                self.add(Flaw::DamagedRef, notes_ref.to_owned(), None, None, format!("its history: {error}"));
+                return Ok(());
+            }
+            lost => lost?,
+        };
+        for (commit_id, lines) in lost {
+            let detail = format!("{} of them", lines.len());
+            self.add(Flaw::LostRecord, commit_id.to_string(), Some(commit_id), None, detail);
+        }
+        Ok(())
+    }
+}
+
+/// Says whether a line was meant as a record of ours.
+fn looks_like_a_record(line: &[u8]) -> bool {
+    line.starts_with(b"{\"shiftlog\":1,")
+}
+
+/// Returns, by commit, records that a notes ref has lost to a race and that it does not have now.
+///
+/// # Errors
+///
+/// If the history of the ref cannot be read.
+pub(super) fn lost_records(repo: &Repository, notes_ref: &str) -> Result<BTreeMap<ObjectId, Vec<Record>>> {
+    let mut lost: BTreeMap<ObjectId, Vec<Record>> = BTreeMap::new();
+    let Some(tip) = repo.tip(notes_ref)? else { return Ok(lost) };
+    let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
+    let records = |tree_id, id| -> Result<Vec<Record>> {
+        let note = notes::get_at(repo, tree_id, id)?.unwrap_or_default();
+        Ok(Note::read(&note).records().cloned().collect())
+    };
+    // What was removed by name later on was there again by then, and is meant to be gone.
+    let mut removed: HashMap<ObjectId, Vec<Record>> = HashMap::new();
+    for step in repo.walk(&range, Order::NewestFirst)? {
+        let step = step?;
+        let [parent] = step.parent_ids.as_slice() else { continue };
+        let commit = repo.commit(step.commit_id)?;
+        let is_removal = commit.message.starts_with(b"Notes removed by");
+        // Ours are compare-and-swap.
+        if !is_removal && !commit.message.starts_with(b"Notes added by") {
+            continue;
+        }
+        let before = repo.commit(*parent)?.tree_id;
+        let changed = notes::changed(repo, before, commit.tree_id)?;
+        if is_removal {
+            for annotated_id in changed {
+                removed.entry(annotated_id).or_default().extend(records(before, annotated_id)?);
+            }
+            continue;
+        }
+        if changed.len() < 2 {
+            continue;
+        }
+        for annotated_id in changed {
+            let kept = records(commit.tree_id, annotated_id)?;
+            let mut now = records(tip.tree_id, annotated_id)?;
+            now.extend(removed.get(&annotated_id).into_iter().flatten().cloned());
+            let is_there = |list: &[Record], record: &Record| list.iter().any(|known| known.covers(record));
+            let gone = records(before, annotated_id)?
+                .into_iter()
+                .filter(|record| !is_there(&kept, record) && !is_there(&now, record));
+            let gone: Vec<Record> = gone.collect();
+            if !gone.is_empty() {
+                lost.entry(annotated_id).or_default().extend(gone);
+            }
+        }
+    }
+    Ok(lost)
+}

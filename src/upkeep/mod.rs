@@ -1,0 +1,6 @@
+//! Finding what is damaged and putting it right; proving that records are intact.
+
+pub(crate) mod damage;
+pub mod fsck;
+pub mod repair;
+pub mod verify;

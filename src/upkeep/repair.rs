@@ -1,0 +1,221 @@
+//! Putting right what a check has found: from the history of our refs, from remotes, from the agents' own files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest as _, Sha256};
+
+use super::damage;
+use super::fsck::{Checked, Flaw, check, lost_records};
+use crate::archive::{Archive, Header, hex};
+use crate::error::Result;
+use crate::git::date::Time;
+use crate::git::{Asking, ObjectId, Repository};
+use crate::record::tombstone::Tombstones;
+use crate::record::{Note, Reader, Record, redaction};
+use crate::share::sync::{Level, Plan, Syncer};
+use crate::transcript::{SessionKey, complete_lines};
+use crate::{agent, notes};
+
+/// How long one write may wait for other processes.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Puts right what it can and returns what it did, a line each. Nothing is removed but names that are not a segment's own.
+///
+/// Missing words are asked for at every remote, and then looked for in the agents' own stores; what is found there
+/// counts only if its digest is the one that the record has.
+///
+/// # Errors
+///
+/// If a ref cannot be written. A remote that cannot be reached is told as what was done.
+pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<Vec<String>> {
+    let damaged: Vec<&str> = checked
+        .problems
+        .iter()
+        .filter(|problem| problem.flaw == Flaw::DamagedRef)
+        .map(|problem| problem.subject.as_str())
+        .collect();
+    if !damaged.is_empty() {
+        let mut done = damage::mend(repo, notes_ref, &damaged, deadline())?;
+        // Until then nothing else could be checked.
+        let checked = check(repo, notes_ref)?;
+        if !checked.problems.iter().any(|problem| problem.flaw == Flaw::DamagedRef) {
+            done.extend(repair(repo, notes_ref, &checked)?);
+        }
+        return Ok(done);
+    }
+    let mut done = Vec::new();
+    let archive = Archive::new(repo);
+    // What was removed for good stays away.
+    let purged = Tombstones::read(repo)?;
+    let is_barred = |id: ObjectId, session: &SessionKey| purged.segments.contains_key(&id) || purged.bars(session);
+    let of = |flaw: Flaw| checked.problems.iter().filter(move |problem| problem.flaw == flaw);
+    if of(Flaw::BadEntry).next().is_some() {
+        let mended = crate::share::check::mend(repo, notes_ref, deadline())?;
+        done.extend(mended.into_iter().map(|name| format!("took out of {name} what has no business there")));
+    }
+    for problem in of(Flaw::WrongPath) {
+        if let (Some(id), Some(session)) = (repo.parse_id(&problem.subject), &problem.session)
+            && !is_barred(id, session)
+        {
+            archive.rename(&problem.detail, session, id, deadline())?;
+            done.push(format!("gave segment {id} its own name"));
+        }
+    }
+    for problem in of(Flaw::UnarchivedSegment) {
+        if let (Some(id), Some(session)) = (repo.parse_id(&problem.subject), &problem.session) {
+            let (links, _) = archive.chain(id, None);
+            let chain: Vec<ObjectId> = links.iter().rev().map(|link| link.segment_id).collect();
+            if chain.iter().any(|id| is_barred(*id, session)) {
+                continue;
+            }
+            archive.add(session, &chain, deadline())?;
+            done.push(format!("put segment {id} back into the archive"));
+        }
+    }
+    let is_lost = |flaw| flaw == Flaw::MissingSegment || flaw == Flaw::DamagedSegment;
+    let sessions: BTreeSet<SessionKey> = checked
+        .problems
+        .iter()
+        .filter(|problem| is_lost(problem.flaw))
+        .filter_map(|problem| problem.session.clone())
+        .collect();
+    if !sessions.is_empty() {
+        done.extend(ask_remotes(repo, notes_ref));
+        // A missing object may have come back as it was; else the whole session is stored anew.
+        for session in &sessions {
+            if lacks_words(repo, notes_ref, session)? && rebuild(repo, notes_ref, session)? {
+                done.push(format!("stored session {session} anew from the agent's own file"));
+            }
+        }
+    }
+    let lost = lost_records(repo, notes_ref)?;
+    if !lost.is_empty() {
+        notes::carry(repo, notes_ref, "shiftlog: records that were overwritten\n", deadline(), |editor| {
+            for (commit_id, records) in &lost {
+                let mut note = Note::parse(&editor.get(*commit_id)?.unwrap_or_default());
+                records.iter().for_each(|record| note.add(record.clone()));
+                editor.replace(*commit_id, &note.to_bytes())?;
+            }
+            Ok(())
+        })?;
+        done.extend(lost.keys().map(|commit_id| format!("put back what was said on {commit_id}")));
+    }
+    for problem in of(Flaw::DamagedNote) {
+        let Some(commit_id) = problem.commit_id else { continue };
+        let mended = Reader::new(repo, Some(notes_ref)).note(commit_id)?.filter(|note| !note.is_damaged());
+        if let Some(note) = mended {
+            notes::carry(repo, notes_ref, "shiftlog: a note put together again\n", deadline(), |editor| {
+                editor.replace(commit_id, &note.to_bytes())
+            })?;
+            done.push(format!("put the note of {commit_id} together again"));
+        }
+    }
+    Ok(done)
+}
+
+fn deadline() -> Instant {
+    Instant::now() + TIMEOUT
+}
+
+/// Fetches the words of all remotes, and joins them to ours.
+fn ask_remotes(repo: &Repository, notes_ref: &str) -> Vec<String> {
+    let plan = Plan { pull: Level::All, push: Level::None, is_dry_run: false };
+    let syncer = Syncer::new(repo, notes_ref, Asking::Allowed);
+    let ask = |remote: String| match syncer.fetch_again(&remote).and_then(|()| syncer.sync(&remote, plan)) {
+        Ok(_) => format!("fetched again what {remote} has"),
+        Err(error) => format!("asked {remote} in vain: {error}"),
+    };
+    repo.remotes().into_iter().map(ask).collect()
+}
+
+/// Returns the records of a session with their commits.
+fn records_of(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Result<Vec<(ObjectId, Record)>> {
+    let mut found = Vec::new();
+    for entry in notes::list(repo, notes_ref)? {
+        let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
+        let records = note.records().filter(|record| record.key() == *session);
+        found.extend(records.map(|record| (entry.annotated_id, record.clone())));
+    }
+    Ok(found)
+}
+
+fn lacks_words(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Result<bool> {
+    let archive = Archive::new(repo);
+    let is_whole = |record: &Record| {
+        repo.parse_id(&record.through).is_some_and(|through| archive.transcript(through).problems.is_empty())
+    };
+    Ok(records_of(repo, notes_ref, session)?.iter().any(|(_, record)| !is_whole(record)))
+}
+
+/// Stores a session again from the agent's own transcript, where that still is what the records tell of, and points the
+/// records to the new segments. Returns whether it did.
+fn rebuild(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Result<bool> {
+    let Some(agent) = agent::find(&session.agent) else { return Ok(false) };
+    let here = repo.worktree().unwrap_or(repo.git_dir());
+    let Some(path) = agent.transcript(&session.id, here) else { return Ok(false) };
+    let bytes = agent.read(&path)?;
+    let redactor = redaction::redactor(repo)?;
+    let (stored, _) = redactor.redact(&bytes[..complete_lines(&bytes)]);
+    let records = records_of(repo, notes_ref, session)?;
+    let is_proven = |record: &Record| {
+        let length = usize::try_from(record.bytes).unwrap_or(usize::MAX);
+        stored.get(..length).is_some_and(|text| hex(&Sha256::digest(text)) == record.sha256)
+    };
+    // Where the segments were that records name, as lengths of the transcript.
+    let mut lengths: BTreeMap<String, u64> = BTreeMap::new();
+    let archive = Archive::new(repo);
+    for (_, record) in &records {
+        if is_proven(record) {
+            lengths.insert(record.through.clone(), record.bytes);
+        }
+        let since = record.since.as_deref().and_then(|hex| Some((hex, archive.header(repo.parse_id(hex)?).ok()?)));
+        if let Some((hex, header)) = since {
+            lengths.insert(hex.to_owned(), header.total_bytes());
+        }
+    }
+    if !records.iter().any(|(_, record)| is_proven(record)) {
+        return Ok(false);
+    }
+    let ends: BTreeSet<u64> = lengths.values().copied().filter(|end| *end <= stored.len() as u64).collect();
+    let mut segments: BTreeMap<u64, ObjectId> = BTreeMap::new();
+    let (mut parent, mut from) = (None, 0);
+    for end in ends.into_iter().filter(|end| *end > 0) {
+        let range = |from: u64, to: u64| &stored[from as usize..to as usize];
+        let header = Header {
+            shiftlog: 1,
+            agent: session.agent.clone(),
+            session: session.id.clone(),
+            parent: parent.map(|id: ObjectId| id.to_string()),
+            keep: from,
+            bytes: end - from,
+            sha256: hex(&Sha256::digest(range(0, end))),
+            time: Time::now().to_rfc3339(),
+        };
+        let segment_id = archive.write(&header, range(from, end))?;
+        segments.insert(end, segment_id);
+        (parent, from) = (Some(segment_id), end);
+    }
+    let new: Vec<ObjectId> = segments.values().copied().collect();
+    archive.add(session, &new, deadline())?;
+    let renamed = |hex: &str| lengths.get(hex).and_then(|end| segments.get(end)).map(ToString::to_string);
+    let message = format!("shiftlog: {session} stored anew\n");
+    notes::edit(repo, notes_ref, &message, deadline(), |editor| {
+        for (commit_id, _) in &records {
+            let old = editor.get(*commit_id)?.unwrap_or_default();
+            let mut note = Note::parse(&old);
+            note.map_records(|mut record| {
+                if record.key() == *session && is_proven(&record) {
+                    record.through = renamed(&record.through).unwrap_or(record.through);
+                    record.since = record.since.map(|since| renamed(&since).unwrap_or(since));
+                }
+                Some(record)
+            });
+            if note.to_bytes() != old {
+                editor.replace(*commit_id, &note.to_bytes())?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(true)
+}

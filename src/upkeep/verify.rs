@@ -1,0 +1,290 @@
+//! Whether what a note says of a commit is intact, who wrote it, and whether it was said for this very commit.
+//!
+//! Who wrote a record is not who brought it. A commit of the notes ref writes the lines that none of its parents has for
+//! the same commit. Merges, and what carries notes over to rewritten commits, only carry; they are not signed.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use crate::archive::Archive;
+use crate::error::Result;
+use crate::git::sign::{Signature, State};
+use crate::git::{ObjectId, Order, Range, Repository, Tip};
+use crate::notes;
+use crate::record::{Note, Record};
+use crate::transcript::SessionKey;
+
+/// What is known of one record.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    /// The commit.
+    pub commit_id: ObjectId,
+    /// The session.
+    pub key: SessionKey,
+    /// What is wrong with it or with its words; `None` if all of it is there and has the digest that the record says.
+    pub problem: Option<String>,
+    /// Whether the words are not here, so that they cannot be looked at.
+    pub is_elsewhere: bool,
+    /// Whether the record was made for the tree of this commit; `None` if it does not tell.
+    pub is_own_tree: Option<bool>,
+    /// The commit of the notes ref that wrote the record; of several, the one with the best signature.
+    pub written_by: Option<ObjectId>,
+    /// Who that commit says its author is, as `Name <address>`. Without a good signature, anybody can have written that.
+    pub writer: String,
+    /// Its signature.
+    pub signature: Signature,
+    /// Who brought the record to this commit, if that is another commit of the notes ref; as `Name <address>`.
+    pub carried_by: Option<String>,
+}
+
+/// Verifies the records of some commits under `notes_ref`, in the order given.
+///
+/// All of the history of the notes ref is looked at.
+///
+/// # Errors
+///
+/// If a note, or the history of its ref, cannot be read.
+pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Result<Vec<Verified>> {
+    let Some(tip) = repo.tip(notes_ref)? else { return Ok(Vec::new()) };
+    let mut noted = Vec::new();
+    for commit_id in commit_ids {
+        let bytes = notes::get_at(repo, tip.tree_id, *commit_id)?.unwrap_or_default();
+        let lines = lines(&bytes);
+        let note = Note::read(&bytes);
+        drop(bytes);
+        if note.records().next().is_some() {
+            noted.push((*commit_id, note, lines));
+        }
+    }
+    let history = History::read(repo, &tip, noted.iter().map(|(commit_id, ..)| *commit_id).collect())?;
+    let mut verified = Vec::new();
+    let mut transcripts = HashMap::new();
+    for (commit_id, note, lines) in &noted {
+        let tree = repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
+        let mut search = Search::default();
+        for record in note.records() {
+            let (problem, is_elsewhere) = problem(repo, record, &mut transcripts);
+            // A record can be made of several lines; what the worst of them is signed with holds for all.
+            let parts = lines.iter().filter(|(key, _)| *key == record.key());
+            let origins = parts.map(|line| history.origin(line, &mut search)).collect::<Vec<_>>();
+            let origin = origins.into_iter().flatten().min_by_key(|origin| origin.signature.state);
+            let carried_by = origin.as_ref().and_then(|origin| history.carrier(*commit_id, &record.key(), origin));
+            verified.push(Verified {
+                commit_id: *commit_id,
+                key: record.key(),
+                problem,
+                is_elsewhere,
+                is_own_tree: record.tree.as_ref().and_then(|made_for| Some(made_for == tree.as_ref()?)),
+                written_by: origin.as_ref().map(|origin| origin.commit_id),
+                writer: origin.as_ref().map_or_else(String::new, |origin| author(repo, origin.commit_id)),
+                signature: origin.map_or_else(Signature::none, |origin| origin.signature),
+                carried_by: carried_by.map(|id| author(repo, id)),
+            });
+        }
+    }
+    Ok(verified)
+}
+
+fn author(repo: &Repository, commit_id: ObjectId) -> String {
+    repo.commit(commit_id)
+        .map_or_else(|_| String::new(), |commit| format!("{} <{}>", commit.author.name, commit.author.email))
+}
+
+/// Returns what is wrong with a record's words, and whether they are not here at all. `transcripts` keeps what is wrong
+/// with each transcript by its last segment, which many records can name.
+fn problem(
+    repo: &Repository,
+    record: &Record,
+    transcripts: &mut HashMap<ObjectId, Option<String>>,
+) -> (Option<String>, bool) {
+    let Some(through) = repo.parse_id(&record.through) else {
+        return (Some(format!("'{}' is no object id", record.through)), false);
+    };
+    if !repo.has_object(through) && !repo.is_partial() {
+        return (None, true);
+    }
+    let archive = Archive::new(repo);
+    let read = || archive.transcript(through).problems.into_iter().next();
+    if let Some(problem) = transcripts.entry(through).or_insert_with(read) {
+        return (Some(problem.clone()), false);
+    }
+    let is_it = archive
+        .header(through)
+        .is_ok_and(|header| header.sha256 == record.sha256 && header.total_bytes() == record.bytes);
+    ((!is_it).then(|| "the record tells of another transcript than its segments hold".to_owned()), false)
+}
+
+/// A record as one line, with its session.
+type Line = (SessionKey, String);
+
+/// Returns the records of a note, each as the line that it is, within the bounds of what readers show.
+fn lines(note: &[u8]) -> HashSet<Line> {
+    Note::read_lines(note).records().map(|record| (record.key(), record.to_line())).collect()
+}
+
+/// Where a line came from.
+#[derive(Clone)]
+struct Origin {
+    commit_id: ObjectId,
+    signature: Signature,
+}
+
+/// A line that a commit of the notes ref brought.
+struct Brought {
+    commit_id: ObjectId,
+    /// Lines of the same session that the commit took away: the new line was made of them.
+    instead_of: Rc<Vec<Line>>,
+}
+
+/// A note that a commit of the notes ref changed.
+struct Changed {
+    commit_id: ObjectId,
+    annotated_id: ObjectId,
+    tree_id: ObjectId,
+    parents: Vec<ObjectId>,
+}
+
+/// What the history of a notes ref tells of lines.
+struct History<'r> {
+    repo: &'r Repository,
+    brought: HashMap<Line, Vec<Brought>>,
+    /// For each commit and session, the commits of the notes ref that brought a line, newest first.
+    bringers: HashMap<(ObjectId, SessionKey), Vec<ObjectId>>,
+    signatures: HashMap<ObjectId, Signature>,
+    /// What was changed on other commits; read only when a line needs it.
+    others: Vec<Changed>,
+}
+
+impl<'r> History<'r> {
+    /// Reads what became of the notes of the wanted commits.
+    ///
+    /// All of the ref's history is looked at: a commit can have any date that its maker wants.
+    fn read(repo: &'r Repository, tip: &Tip, wanted: HashSet<ObjectId>) -> Result<Self> {
+        let mut history = History {
+            repo,
+            brought: HashMap::new(),
+            bringers: HashMap::new(),
+            signatures: HashMap::new(),
+            others: Vec::new(),
+        };
+        let mut ours = Vec::new();
+        let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
+        for step in repo.walk(&range, Order::NewestFirst)? {
+            let step = step?;
+            let tree_id = repo.commit(step.commit_id)?.tree_id;
+            let mut parents = Vec::new();
+            for parent in &step.parent_ids {
+                parents.push(repo.commit(*parent)?.tree_id);
+            }
+            let mut written: Option<HashSet<ObjectId>> = None;
+            let roots = if parents.is_empty() { &[repo.empty_tree_id()][..] } else { &parents };
+            for parent in roots {
+                let changed: HashSet<ObjectId> = notes::changed(repo, *parent, tree_id)?.into_iter().collect();
+                written = Some(match written {
+                    None => changed,
+                    Some(written) => written.intersection(&changed).copied().collect(),
+                });
+            }
+            for annotated_id in written.unwrap_or_default() {
+                let changed = Changed { commit_id: step.commit_id, annotated_id, tree_id, parents: parents.clone() };
+                if wanted.contains(&annotated_id) { &mut ours } else { &mut history.others }.push(changed);
+            }
+        }
+        for changed in &ours {
+            history.add(changed)?;
+        }
+        history.sign()?;
+        // A line without a good signature here may have been carried from another commit, where it has one.
+        let is_good = |brought: &Brought| {
+            history.signatures.get(&brought.commit_id).is_some_and(|signature| signature.state == State::Good)
+        };
+        let lacks_one = history.brought.values().any(|brought| !brought.iter().any(is_good));
+        if lacks_one && !history.others.is_empty() {
+            for changed in std::mem::take(&mut history.others) {
+                history.add(&changed)?;
+            }
+            history.sign()?;
+        }
+        Ok(history)
+    }
+
+    fn add(&mut self, changed: &Changed) -> Result<()> {
+        let lines_at = |tree_id: ObjectId| -> Result<HashSet<Line>> {
+            let note = notes::get_at(self.repo, tree_id, changed.annotated_id)?;
+            Ok(lines(note.as_deref().unwrap_or_default()))
+        };
+        let now = lines_at(changed.tree_id)?;
+        let mut before = HashSet::new();
+        for parent in &changed.parents {
+            before.extend(lines_at(*parent)?);
+        }
+        let mut gone: HashMap<&SessionKey, Vec<Line>> = HashMap::new();
+        for line in before.iter().filter(|line| !now.contains(*line)) {
+            gone.entry(&line.0).or_default().push(line.clone());
+        }
+        let gone: HashMap<&SessionKey, Rc<Vec<Line>>> =
+            gone.into_iter().map(|(key, lines)| (key, Rc::new(lines))).collect();
+        for line in now.iter().filter(|line| !before.contains(*line)) {
+            let instead_of = gone.get(&line.0).cloned().unwrap_or_default();
+            let brought = Brought { commit_id: changed.commit_id, instead_of };
+            self.bringers.entry((changed.annotated_id, line.0.clone())).or_default().push(changed.commit_id);
+            self.brought.entry(line.clone()).or_default().push(brought);
+        }
+        Ok(())
+    }
+
+    fn sign(&mut self) -> Result<()> {
+        let commits = self.brought.values().flatten().map(|brought| brought.commit_id);
+        let unknown: BTreeSet<ObjectId> = commits.filter(|id| !self.signatures.contains_key(id)).collect();
+        self.signatures.extend(self.repo.signatures(&unknown.into_iter().collect::<Vec<_>>())?);
+        Ok(())
+    }
+
+    /// Returns where a line came from: of the commits that brought it the one with the best signature. A commit that made
+    /// it of other lines vouches for no more than those who wrote them.
+    fn origin(&self, line: &Line, search: &mut Search) -> Option<Origin> {
+        if !search.lines.insert(line.clone()) {
+            return None;
+        }
+        let mut best: Option<Origin> = None;
+        for brought in self.brought.get(line).into_iter().flatten() {
+            search.steps += 1;
+            let signature = self.signatures.get(&brought.commit_id).cloned().unwrap_or_else(Signature::none);
+            let mut worst = Origin { commit_id: brought.commit_id, signature };
+            for part in brought.instead_of.iter() {
+                if search.steps > MAX_STEPS {
+                    worst.signature = Signature::none();
+                    break;
+                }
+                if let Some(origin) = self.origin(part, search)
+                    && origin.signature.state < worst.signature.state
+                {
+                    worst = origin;
+                }
+            }
+            // They come newest first; of equals, the oldest wrote it.
+            if best.as_ref().is_none_or(|best| worst.signature.state >= best.signature.state) {
+                best = Some(worst);
+            }
+        }
+        search.lines.remove(line);
+        best
+    }
+
+    /// Returns who brought a session's lines to a commit, if not the one who wrote them did.
+    fn carrier(&self, annotated_id: ObjectId, key: &SessionKey, origin: &Origin) -> Option<ObjectId> {
+        let bringers = self.bringers.get(&(annotated_id, key.clone()))?;
+        if bringers.contains(&origin.commit_id) { None } else { bringers.first().copied() }
+    }
+}
+
+/// A search for the origins of a commit's lines.
+#[derive(Default)]
+struct Search {
+    /// The lines that are being looked at.
+    lines: HashSet<Line>,
+    steps: usize,
+}
+
+/// How many steps a search may take. What is not found by then counts as unsigned.
+const MAX_STEPS: usize = 100_000;
