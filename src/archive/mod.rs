@@ -303,12 +303,14 @@ impl<'r> Archive<'r> {
         self.repo.update_ref(REF, &message, deadline, |tip| {
             let root = tip.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
             let there = self.entries(tip, &directory)?;
-            let mut sequence = there.last().map_or(0, |(number, _)| number.saturating_add(1));
+            // Somebody else can have given any number; those that leave no room for ours do not count.
+            let last = there.iter().map(|(number, _)| *number).filter(|number| *number < MAX_SEQUENCE).max();
+            let mut sequence = last.map_or(0, |number| number + 1);
             let mut new = Vec::new();
             for segment_id in segment_ids.iter().filter(|id| !there.iter().any(|(_, there)| there == *id)) {
                 let name = format!("{sequence:06}-{}.zst", segment_id.to_hex_with_len(12));
                 new.push((format!("{directory}/{name}"), *segment_id));
-                sequence = sequence.saturating_add(1);
+                sequence = (sequence + 1).min(MAX_SEQUENCE);
             }
             self.edited(root, new, &[]).map(Some)
         })?;
@@ -341,7 +343,12 @@ impl<'r> Archive<'r> {
     pub fn rename(&self, path: &str, session: &SessionKey, segment_id: ObjectId, deadline: Instant) -> Result<()> {
         self.add(session, &[segment_id], deadline)?;
         self.repo.update_ref(REF, "shiftlog: remove a wrong name\n", deadline, |tip| {
-            tip.map(|tip| self.edited(tip.tree_id, Vec::new(), &[path.to_owned()])).transpose()
+            let Some(tip) = tip else { return Ok(None) };
+            let has_another_name = |(there, id): &(String, ObjectId)| *id == segment_id && there != path;
+            if !self.listing_of(tip.tree_id)?.iter().any(has_another_name) {
+                return Ok(None);
+            }
+            self.edited(tip.tree_id, Vec::new(), &[path.to_owned()]).map(Some)
         })?;
         Ok(())
     }
@@ -582,6 +589,9 @@ pub fn session_of_path(path: &str) -> Option<SessionKey> {
     let key = SessionKey::of_file_name(path.split('/').nth(1)?)?;
     path.starts_with(&session_directory(&key)).then_some(key)
 }
+
+/// The highest number that we give to a segment. No session comes near it; numbers beyond are somebody's invention.
+const MAX_SEQUENCE: u32 = 9_999_999;
 
 /// Returns the sequence number in a segment's file name.
 fn sequence(name: &str) -> Option<u32> {

@@ -2,8 +2,9 @@
 
 use std::io::Cursor;
 use std::path::Path;
+use std::time::Instant;
 
-use super::hook::undiscovered;
+use super::hook::Made;
 use super::pending::{self, Capture, Link, Pending};
 use super::reading::{Extent, Reading, Source};
 use super::recorder::{Leave, Recorder, Stretch};
@@ -12,28 +13,23 @@ use crate::agent::{self, Agent};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::SessionKey;
 
-/// Stores what is pending, oldest first. Stops at the first that still cannot be stored.
+/// Stores what is pending, oldest first. Where something takes too long, later words of the same sessions wait behind it
+/// and the others are stored.
 ///
 /// # Errors
 ///
-/// What stands in the way.
+/// What stands in the way: of [`Kind::Busy`] it is in the way of `Recorder::waiting` alone, otherwise of everything.
 pub fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
     let is_left = |link: &Link| match leave {
         Leave::Nothing => false,
         Leave::CommitsOf(session) => link.ran.contains(&session.to_string()),
         Leave::Commits => true,
     };
+    let mut unfinished = Ok(());
     for path in pending::list(&recorder.state) {
-        let outcome = match pending::read(&path) {
-            Ok((Pending::Link(link), _)) if is_left(&link) => continue,
-            Ok((Pending::Link(link), _)) => store_link(recorder, &link, None),
-            Ok((Pending::Capture(capture), bytes)) => match agent::named(&capture.agent) {
-                Ok(agent) => store_capture(recorder, agent, &capture, bytes),
-                Err(error) => {
-                    cannot_be_stored(recorder, &path, error);
-                    continue;
-                }
-            },
+        let pending = match pending::read_head(&path) {
+            Ok(Pending::Link(link)) if is_left(&link) => continue,
+            Ok(pending) => pending,
             // Another process has stored it meanwhile.
             Err(_) if !path.exists() => continue,
             Err(error) => {
@@ -41,17 +37,36 @@ pub fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()
                 continue;
             }
         };
+        let must_wait = pending.sessions().iter().any(|session| recorder.waiting.contains(session));
+        let is_late = Instant::now() >= recorder.deadline;
+        let outcome = match &pending {
+            _ if must_wait || is_late => {
+                Err(Error::new(Kind::Busy, format!("there was no time to store '{}'", path.display())))
+            }
+            Pending::Link(link) => store_link(recorder, link),
+            Pending::Capture(capture) => match agent::named(&capture.agent) {
+                Ok(agent) => pending::read(&path).and_then(|(_, bytes)| store_capture(recorder, agent, capture, bytes)),
+                Err(error) => {
+                    cannot_be_stored(recorder, &path, error);
+                    continue;
+                }
+            },
+        };
         match outcome {
             Ok(()) => {
                 std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
                 recorder.state.log(&format!("stored '{}'", path.display()));
             }
-            Err(error) if matches!(error.kind(), Kind::Busy | Kind::Storage) => return Err(error),
+            Err(error) if error.kind() == Kind::Storage => return Err(error),
+            Err(error) if error.kind() == Kind::Busy => {
+                recorder.waiting.extend(pending.sessions());
+                unfinished = unfinished.and(Err(error));
+            }
             // What cannot be stored must not keep the others waiting.
             Err(error) => recorder.warn(Error::other(format!("cannot store '{}'", path.display())).because(error)),
         }
     }
-    Ok(())
+    unfinished
 }
 
 /// Tells once of a file that is damaged, or of an agent that nobody here knows. It stays, and is tried again: a later
@@ -66,32 +81,21 @@ fn cannot_be_stored(recorder: &mut Recorder<'_>, path: &Path, error: Error) {
     }
 }
 
-/// Records the sessions that belong to a commit which was left for later. `call` is the tool call that made it.
+/// Records the sessions that belong to a commit which was left for later.
 ///
 /// # Errors
 ///
 /// If the repository or our own state cannot be read or written.
-pub fn store_link(recorder: &mut Recorder<'_>, link: &Link, call: Option<&str>) -> Result<()> {
-    let ids = |hexes: &mut dyn Iterator<Item = &String>| -> Vec<_> {
-        hexes.filter_map(|hex| recorder.repo.parse_id(hex)).filter(|id| recorder.repo.commit(*id).is_ok()).collect()
-    };
-    let commit_ids = ids(&mut std::iter::once(&link.commit).chain(&link.rewritten));
-    if commit_ids.is_empty() {
-        return Ok(());
-    }
+fn store_link(recorder: &mut Recorder<'_>, link: &Link) -> Result<()> {
+    let made = Made::of(recorder.repo, link);
     let mut sessions = recorder.state.sessions();
     let before = sessions.clone();
-    sessions.extend(undiscovered(&recorder.state, recorder.repo.worktree(), &sessions));
-    let ran: Vec<SessionKey> =
-        sessions.iter().map(Live::key).filter(|key| link.ran.contains(&key.to_string())).collect();
-    let outcome = recorder.link_commit(
-        &commit_ids,
-        crate::capture::choose::Making::Plain,
-        &mut sessions,
-        &ran,
-        call,
-        Some(&link.ends),
+    let known: Vec<SessionKey> = sessions.iter().map(Live::key).collect();
+    let is_new = |live: &&Live| !known.contains(&live.key());
+    sessions.extend(
+        link.others.iter().filter(is_new).map(|live| recorder.state.session(&live.key()).unwrap_or(live.clone())),
     );
+    let outcome = recorder.link_commit(&made, &mut sessions);
     recorder.save_changed(&before, &sessions).and(outcome)
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice as _};
+use serde::{Deserialize, Serialize};
 
 use crate::transcript::Tally;
 
@@ -19,7 +20,8 @@ pub struct Evidence<'a> {
 }
 
 /// How a commit was made, as far as that tells who may have made it.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Making {
     /// By committing what somebody did.
     #[default]

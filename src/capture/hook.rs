@@ -11,7 +11,7 @@ use super::{carry, process};
 use crate::agent::{self, Agent, Event, Found, Payload};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
-use crate::git::{Location, ObjectId, ReflogEntry, Repository};
+use crate::git::{Commit, Location, ObjectId, ReflogEntry, Repository};
 use crate::notes;
 use crate::record::{Note, Record};
 use crate::transcript::SessionKey;
@@ -80,15 +80,21 @@ pub(super) fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live
     sessions
 }
 
-/// Returns the commit at HEAD if it is new work or a merge, and not the result of rewriting history.
-fn new_commit(repo: &Repository) -> Result<Option<ObjectId>> {
+/// Returns how the commit at HEAD was made, if it is new work or a merge and not the result of rewriting history.
+fn making_of_head(repo: &Repository, commit: &Commit, last_move: Option<&ReflogEntry>) -> Option<Making> {
+    match last_move {
+        _ if repo.is_mid_operation() => None,
+        Some(entry) if entry.is_new_work() => Some(Making::Plain),
+        Some(entry) => entry.is_merge().then_some(Making::Merge),
+        None => Some(if commit.parent_ids.len() < 2 { Making::Plain } else { Making::Merge }),
+    }
+}
+
+/// Returns the commit at HEAD, and how HEAD came there.
+fn head_of(repo: &Repository) -> Result<Option<(Commit, Option<ReflogEntry>)>> {
     let Some(commit_id) = repo.head()?.commit_id else { return Ok(None) };
     let last_move = repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
-    let is_new_work = match &last_move {
-        Some(entry) => entry.is_new_work() || entry.is_merge(),
-        None => repo.commit(commit_id)?.parent_ids.len() < 2,
-    };
-    Ok(Some(commit_id).filter(|_| is_new_work && !repo.is_mid_operation()))
+    Ok(Some((repo.commit(commit_id)?, last_move)))
 }
 
 /// Leaves the commit at HEAD to the session that made it, if a hook of that session follows at once; says whether it did.
@@ -107,8 +113,14 @@ pub fn leave_to_agent(repo: &Repository) -> Result<bool> {
     if ran.is_empty() || !ran.iter().all(follows) {
         return Ok(false);
     }
-    if let Some(commit_id) = new_commit(repo)? {
-        leave_commit(&state, commit_id, ends(&sessions), &ran)?;
+    let Some((commit, last_move)) = head_of(repo)? else { return Ok(true) };
+    if let Some(making) = making_of_head(repo, &commit, last_move.as_ref()) {
+        leave_commit(
+            &state,
+            &Made { commit_ids: vec![commit.commit_id], making, ..Made::here(repo, ran) },
+            &sessions,
+            &[],
+        )?;
     }
     Ok(true)
 }
@@ -119,16 +131,62 @@ fn ends(sessions: &[Live]) -> BTreeMap<String, u64> {
     sessions.iter().map(|live| (live.key().to_string(), length(live))).collect()
 }
 
-/// Writes down that a commit was made by these sessions, for a later hook or command to record it; returns the file.
-fn leave_commit(
-    state: &State,
-    commit_id: ObjectId,
-    ends: BTreeMap<String, u64>,
-    ran: &[SessionKey],
-) -> Result<PathBuf> {
-    let ran = ran.iter().map(ToString::to_string).collect();
-    let link = Link { shiftlog: 1, commit: commit_id.to_string(), rewritten: Vec::new(), ran, ends };
+/// Writes down that a commit was made and which sessions are to be looked at, for a later hook or command to record it;
+/// returns the file. `others` are sessions that our state does not know.
+fn leave_commit(state: &State, made: &Made, sessions: &[Live], others: &[Live]) -> Result<PathBuf> {
+    let Some((commit_id, rewritten)) = made.commit_ids.split_first() else {
+        return Err(Error::other("there is no commit to leave"));
+    };
+    let link = Link {
+        shiftlog: 1,
+        commit: commit_id.to_string(),
+        rewritten: rewritten.iter().map(ToString::to_string).collect(),
+        ran: made.ran.iter().map(ToString::to_string).collect(),
+        ends: ends(sessions),
+        making: made.making,
+        worktree: made.worktree.clone(),
+        others: others.to_vec(),
+    };
     pending::keep(state, &Pending::Link(link), b"")
+}
+
+/// A commit that was made, and what is known of how.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    /// The commit, and what it became since by amending or rebasing.
+    pub commit_ids: Vec<ObjectId>,
+    pub making: Making,
+    /// The top of the working tree that it was made in.
+    pub worktree: Option<PathBuf>,
+    /// The sessions that are known to have run it.
+    pub ran: Vec<SessionKey>,
+    /// The tool call that ran it.
+    pub call: Option<String>,
+    /// The length of each session's transcript when it was made, by the session's name, if that was not just now.
+    pub ends: Option<BTreeMap<String, u64>>,
+}
+
+impl Made {
+    /// Returns what is known of a commit that these sessions have just made here.
+    fn here(repo: &Repository, ran: Vec<SessionKey>) -> Self {
+        let worktree = repo.worktree().map(Path::to_owned);
+        Made { commit_ids: Vec::new(), making: Making::Plain, worktree, ran, call: None, ends: None }
+    }
+
+    /// Returns what was written down of a commit; see [`leave_commit`].
+    pub fn of(repo: &Repository, link: &Link) -> Self {
+        let hexes = std::iter::once(&link.commit).chain(&link.rewritten);
+        let is_here = |id: &ObjectId| repo.commit(*id).is_ok();
+        let key = |name: &String| name.split_once('/').map(|(agent, id)| SessionKey::new(agent, id));
+        Made {
+            commit_ids: hexes.filter_map(|hex| repo.parse_id(hex)).filter(is_here).collect(),
+            making: link.making,
+            worktree: link.worktree.clone().or_else(|| repo.worktree().map(Path::to_owned)),
+            ran: link.ran.iter().filter_map(key).collect(),
+            call: None,
+            ends: Some(link.ends.clone()),
+        }
+    }
 }
 
 impl Recorder<'_> {
@@ -138,24 +196,16 @@ impl Recorder<'_> {
     ///
     /// If the repository cannot be read. A session that fails is a warning.
     pub fn after_commit(&mut self) -> Result<()> {
-        let Some(commit_id) = self.repo.head()?.commit_id else { return Ok(()) };
-        let last_move = self.repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
-        let commit = self.repo.commit(commit_id)?;
+        let Some((commit, last_move)) = head_of(self.repo)? else { return Ok(()) };
         let is_squash = self.carry_at_once(&commit, last_move.as_ref()).unwrap_or_else(|error| {
             self.warn(error);
             false
         });
-        let making = match &last_move {
-            _ if self.repo.is_mid_operation() => None,
-            Some(entry) if entry.is_new_work() && is_squash => Some(Making::Squash),
-            Some(entry) if entry.is_new_work() => Some(Making::Plain),
-            Some(entry) => entry.is_merge().then_some(Making::Merge),
-            None => Some(if commit.parent_ids.len() < 2 { Making::Plain } else { Making::Merge }),
-        };
-        match making {
-            Some(making) => self.link_live(commit_id, making),
+        match making_of_head(self.repo, &commit, last_move.as_ref()) {
+            Some(Making::Plain) if is_squash => self.link_live(commit.commit_id, Making::Squash),
+            Some(making) => self.link_live(commit.commit_id, making),
             None => {
-                self.state.log(&format!("left {commit_id} alone: it is old work"));
+                self.state.log(&format!("left {} alone: it is old work", commit.commit_id));
                 Ok(())
             }
         }
@@ -174,26 +224,41 @@ impl Recorder<'_> {
     }
 
     /// Records the live sessions that belong to a commit that was just made.
+    ///
+    /// What is to be done is written down first: whatever ends this process, the next hook or command does it.
     fn link_live(&mut self, commit_id: ObjectId, making: Making) -> Result<()> {
         let mut sessions = self.state.sessions();
         let before = sessions.clone();
         sessions.extend(undiscovered(&self.state, self.repo.worktree(), &sessions));
         sessions.extend(started_outside(&self.state, self.repo.worktree(), &sessions));
+        let hindrance = self.hindrance();
+        if sessions.is_empty() && hindrance.as_ref().is_none_or(|error| error.kind() == Kind::Busy) {
+            return Ok(());
+        }
         let ran = runners(&sessions);
-        if let Some(error) = self.hindrance() {
-            let path = leave_commit(&self.state, commit_id, ends(&sessions), &ran)?;
+        let made = Made { commit_ids: vec![commit_id], making, ..Made::here(self.repo, ran) };
+        let path = leave_commit(&self.state, &made, &sessions, &sessions[before.len()..])?;
+        if let Some(error) = hindrance {
             self.warn(kept_at(error, &path));
             return Ok(());
         }
-        let ends = ends(&sessions);
-        let mut outcome = self.link_commit(&[commit_id], making, &mut sessions, &ran, None, None);
-        if outcome.as_ref().is_err_and(|error| error.kind() == Kind::Busy) {
-            outcome = leave_commit(&self.state, commit_id, ends, &ran).map(drop);
-        }
+        crate::git::fault_point("left");
+        let outcome = self.link_commit(&made, &mut sessions);
         // Agents without hooks never say that a session begins, which is when the others are looked after.
         self.close_forgotten(&mut sessions, None);
         // What was recorded before a failure must be known next time, or it would be recorded twice.
-        self.save_changed(&before, &sessions).and(outcome)
+        self.save_changed(&before, &sessions)?;
+        match outcome {
+            Err(error) if error.kind() == Kind::Busy => Ok(()),
+            outcome => {
+                std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
+                let has_part = |live: &Live| self.report.recorded.contains(&(commit_id, live.key()));
+                if !sessions.iter().all(has_part) {
+                    self.state.note_judged(commit_id)?;
+                }
+                outcome
+            }
+        }
     }
 
     /// Writes down the sessions that are not as they were, and forgets those that no commit can need any more.
@@ -213,39 +278,29 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Records the sessions that belong to a commit. `ran` are those known to have run it, in the tool call `call`.
+    /// Records the sessions that belong to a commit.
     ///
-    /// A session whose news could not be read within the deadline is [`Kind::Busy`], after the others are recorded. The first
-    /// of `commit_ids` is the commit, the others are what it became by amending or rebasing. `ends` has the length
-    /// of each session's transcript when it was made, if that was not just now.
-    pub(super) fn link_commit(
-        &mut self,
-        commit_ids: &[ObjectId],
-        making: Making,
-        sessions: &mut [Live],
-        ran: &[SessionKey],
-        call: Option<&str>,
-        ends: Option<&BTreeMap<String, u64>>,
-    ) -> Result<()> {
-        let Some(commit_id) = commit_ids.first().copied() else { return Ok(()) };
+    /// A session whose news could not be read within the deadline is [`Kind::Busy`], after the others are recorded.
+    pub(super) fn link_commit(&mut self, made: &Made, sessions: &mut [Live]) -> Result<()> {
+        let Some(commit_id) = made.commit_ids.first().copied() else { return Ok(()) };
         let commit = self.repo.commit(commit_id)?;
-        let making = if commit.parent_ids.len() > 1 { Making::Merge } else { making };
-        if making == Making::Merge && ran.is_empty() {
+        let making = if commit.parent_ids.len() > 1 { Making::Merge } else { made.making };
+        if making == Making::Merge && made.ran.is_empty() {
             self.state.log(&format!("left {commit_id} alone: no session made this merge"));
             return Ok(());
         }
         let parent = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok());
-        let worktree = self.repo.worktree().map(std::path::Path::to_owned);
+        let (ran, call) = (&made.ran, made.call.as_deref());
         let mut change = Change {
             making,
             paths: Vec::new(),
             parent_time: parent.map_or(i64::MIN, |parent| parent.committer.time.seconds),
-            worktree: worktree.clone(),
+            worktree: made.worktree.clone(),
         };
         let mut news = Vec::new();
         let mut unfinished = Ok(());
         for live in sessions.iter_mut() {
-            let limit = ends.map(|ends| ends.get(&live.key().to_string()).copied());
+            let limit = made.ends.as_ref().map(|ends| ends.get(&live.key().to_string()).copied());
             if limit == Some(None) {
                 // It began after the commit.
                 news.push(None);
@@ -270,7 +325,7 @@ impl Recorder<'_> {
             });
         }
         let evidence = |(index, stretch): &(usize, &'_ Stretch<'_>)| {
-            (ran.contains(&stretch.key), sessions[*index].worktree == worktree)
+            (ran.contains(&stretch.key), sessions[*index].worktree == made.worktree)
         };
         let evidence: Vec<Evidence<'_>> = said
             .iter()
@@ -284,7 +339,7 @@ impl Recorder<'_> {
         for (index, (live, news)) in sessions.iter_mut().zip(news).enumerate() {
             let mut has_answer = false;
             if let Some(mut stretch) = news.filter(|_| chosen.contains(&index)) {
-                stretch.commit_ids.extend(commit_ids);
+                stretch.commit_ids.extend(&made.commit_ids);
                 has_answer = stretch.survey.answers.iter().any(|answer| Some(&*answer.call_id) == call);
                 self.record_stretch(&mut stretch, &mut live.progress);
                 self.record_sub_agents(Some(commit_id), live)?;
@@ -328,7 +383,6 @@ impl Recorder<'_> {
         }
         let moves = self.moves_of_head(&mut sessions[position]);
         if event == Event::AfterTool
-            && !moves.is_empty()
             && let Err(error) = self.after_tool(&mut sessions, position, &moves, payload)
         {
             self.warn(error);
@@ -383,6 +437,9 @@ impl Recorder<'_> {
     }
 
     /// Records the commits that a tool call made, unless Git's own hook did, and waits for the call's result.
+    ///
+    /// Those that Git's hook left for this session are recorded oldest first, wherever they were made. One that another
+    /// call made, which ran at the same time, waits for its own hook, unless a later one is recorded now.
     fn after_tool(
         &mut self,
         sessions: &mut [Live],
@@ -393,39 +450,52 @@ impl Recorder<'_> {
         let worktree = sessions[position].worktree.clone();
         let is_alone = sessions.iter().filter(|live| live.worktree == worktree && !live.is_over).count() == 1;
         let key = sessions[position].key();
-        let links = pending::links_of(&self.state, &key);
-        let mut is_rebase = self.repo.is_mid_operation();
+        let mut links = pending::links_of(&self.state, &key);
+        let has_links = !links.is_empty();
         let mut commits = Vec::new();
-        for entry in moves {
-            if entry.message.starts_with(b"rebase") {
-                is_rebase =
-                    !entry.message.starts_with(b"rebase (finish)") && !entry.message.starts_with(b"rebase (abort)");
-            } else if !is_rebase && entry.is_new_work() {
-                commits.push((entry.new_id, Making::Plain));
-            } else if !is_rebase && entry.is_merge() {
-                commits.push((entry.new_id, Making::Merge));
-            }
+        for (commit_id, making) in commits_of(moves, self.repo.is_mid_operation()) {
+            let hex = commit_id.to_string();
+            let link = links.iter().position(|(_, link)| link.commit == hex).map(|index| links.remove(index));
+            commits.push((commit_id, making, link));
         }
-        for (index, (commit_id, making)) in commits.iter().enumerate() {
+        let elsewhere = links
+            .into_iter()
+            .filter_map(|(path, link)| Some((self.repo.parse_id(&link.commit)?, link.making, Some((path, link)))));
+        commits.splice(0..0, elsewhere.collect::<Vec<_>>());
+        let is_seen = |commit_id: &ObjectId| payload.response_mentions(&commit_id.to_hex_with_len(7).to_string());
+        let is_own = |commit_id: &ObjectId| is_seen(commit_id) || payload.may_commit() || !payload.tells_input();
+        // What the call undid itself belongs to the commit that it made instead.
+        let head = self.repo.head()?.commit_id;
+        let is_undone = |link: &Link, commit_id: ObjectId| {
+            let is_reached = |head| self.repo.merge_base(commit_id, head).is_ok_and(|base| base == Some(commit_id));
+            link.worktree.as_deref() == self.repo.worktree() && head.is_some_and(|head| !is_reached(head))
+        };
+        let mut undone = Vec::new();
+        let last_own = commits.iter().rposition(|(commit_id, ..)| is_own(commit_id));
+        for (index, (commit_id, making, link)) in commits.into_iter().enumerate() {
             let commit = commit_id.to_string();
-            let is_last = index + 1 == commits.len();
+            let is_last = last_own == Some(index);
             if let Some(open) = sessions[position].open.as_mut().filter(|open| open.commit == commit) {
                 open.call = payload.call_id().map(str::to_owned);
                 continue;
             }
-            let link = links.iter().find(|(_, link)| link.commit == commit);
-            let is_seen = payload.response_mentions(&commit[..7]);
-            let is_its_call = is_seen || payload.may_commit() || !payload.tells_input();
-            match link {
+            // Somebody else can have committed while the tool ran.
+            let has_run_it = link.is_some() || is_seen(&commit_id) || (is_alone && payload.may_commit());
+            match &link {
                 // A call that ran at the same time; the one that committed is still to come.
-                Some(_) if !is_its_call => continue,
+                Some(_) if last_own.is_none_or(|last| index > last) => continue,
                 // Git's hook runs here, and knows who made this one.
-                None if !links.is_empty() && !is_seen => continue,
+                None if has_links && !is_seen(&commit_id) => continue,
+                None if !has_run_it && self.state.is_judged(commit_id) => continue,
                 _ => {}
             }
-            // Somebody else can have committed while the tool ran.
-            let has_run_it = link.is_some() || is_seen || (is_alone && payload.may_commit());
-            match notes::get(self.repo, &self.notes_ref, *commit_id)? {
+            if let Some((path, _)) = link.as_ref().filter(|(_, link)| !is_last && is_undone(link, commit_id)) {
+                undone.push((commit_id, path.clone()));
+                continue;
+            }
+            let note = notes::get(self.repo, &self.notes_ref, commit_id)?;
+            let has_part = |note: &Vec<u8>| Note::parse_lines(note).records().any(|record| record.key() == key);
+            match note.filter(|note| link.is_none() || has_part(note)) {
                 // One result is there for all commits of the call; it goes to the last.
                 Some(note) if has_run_it && is_last => {
                     sessions[position].open = self.reopened(&sessions[position], &commit, &note, payload.call_id());
@@ -433,24 +503,23 @@ impl Recorder<'_> {
                 Some(_) => {}
                 None => {
                     let ran = if has_run_it { vec![key.clone()] } else { Vec::new() };
-                    let rewritten = link.iter().flat_map(|(_, link)| &link.rewritten);
-                    let commit_ids: Vec<ObjectId> = std::iter::once(*commit_id)
-                        .chain(rewritten.filter_map(|hex| self.repo.parse_id(hex)))
-                        .collect();
-                    let ends = link.map(|(_, link)| {
-                        let mut ends = link.ends.clone();
+                    let here = Made { commit_ids: vec![commit_id], making, ..Made::here(self.repo, ran) };
+                    let mut made = link.as_ref().map_or(here, |(_, link)| Made::of(self.repo, link));
+                    if let Some(ends) = made.ends.as_mut().filter(|_| is_last) {
                         // The answer of the call goes to the last commit that it made.
-                        ends.extend(is_last.then(|| (key.to_string(), u64::MAX)));
-                        ends
-                    });
-                    self.link_commit(&commit_ids, *making, sessions, &ran, payload.call_id(), ends.as_ref())?;
+                        ends.insert(key.to_string(), u64::MAX);
+                    }
+                    made.commit_ids.extend(undone.iter().map(|(commit_id, _)| *commit_id));
+                    made.call = payload.call_id().filter(|_| link.is_none() || is_last).map(str::to_owned);
+                    self.link_commit(&made, sessions)?;
                     if link.is_some() && !is_last {
                         sessions[position].open = None;
                     }
                 }
             }
-            if let Some((path, _)) = link {
-                std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))?;
+            let done = undone.drain(..).map(|(_, path)| path).chain(link.map(|(path, _)| path));
+            for path in done {
+                std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
             }
         }
         Ok(())
@@ -483,6 +552,22 @@ impl Recorder<'_> {
     }
 }
 
+/// Returns the commits that movements of HEAD made, and how, oldest first; those of a rebase are old work.
+fn commits_of(moves: &[ReflogEntry], is_mid_operation: bool) -> Vec<(ObjectId, Making)> {
+    let mut is_rebase = is_mid_operation;
+    let mut commits = Vec::new();
+    for entry in moves {
+        if entry.message.starts_with(b"rebase") {
+            is_rebase = !entry.message.starts_with(b"rebase (finish)") && !entry.message.starts_with(b"rebase (abort)");
+        } else if !is_rebase && entry.is_new_work() {
+            commits.push((entry.new_id, Making::Plain));
+        } else if !is_rebase && entry.is_merge() {
+            commits.push((entry.new_id, Making::Merge));
+        }
+    }
+    commits
+}
+
 /// Returns the merge at HEAD, if Git has just made it by itself, so that no other hook than `post-merge` runs.
 pub fn merge_at_head(repo: &Repository) -> Option<ObjectId> {
     let commit_id = repo.head().ok()?.commit_id?;
@@ -494,6 +579,14 @@ pub fn merge_at_head(repo: &Repository) -> Option<ObjectId> {
 pub(crate) fn is_going_on(live: &Live, now: i64) -> bool {
     let is_gone = live.process.is_some_and(|process| !process.is_alive()) || now - live.seen > IDLE_SECS;
     !live.is_over && !is_gone
+}
+
+/// Says whether a session that the environment names can have run anything lately: the variable stays behind in a terminal
+/// that an agent once opened.
+fn may_go_on(live: &Live) -> bool {
+    // Its last lines can be written in the second in which it ends.
+    let is_written = || agent::find(&live.agent).is_some_and(|a| a.is_written_since(&live.transcript, live.seen + 1));
+    !live.is_over || is_written()
 }
 
 pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
@@ -540,7 +633,8 @@ fn started_outside(state: &State, worktree: Option<&Path>, known: &[Live]) -> Ve
         let found = || Some(new_live(&key, agent.transcript(&key.id, directory)?));
         state.session(&key).or_else(found)
     };
-    named.into_iter().filter_map(find).filter(is_recent).collect()
+    let may_run = |live: &Live| is_recent(live) && may_go_on(live);
+    named.into_iter().filter_map(find).filter(may_run).collect()
 }
 
 /// Returns the sessions that must have run the commit whose hook this process is: the agent says so in the
@@ -548,7 +642,8 @@ fn started_outside(state: &State, worktree: Option<&Path>, known: &[Live]) -> Ve
 fn runners(sessions: &[Live]) -> Vec<SessionKey> {
     let named = agent::all().filter_map(runner);
     // A variable may have come from another agent that started this one.
-    let named: Vec<SessionKey> = named.filter(|key| sessions.iter().any(|live| live.key() == *key)).collect();
+    let is_known = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && may_go_on(live));
+    let named: Vec<SessionKey> = named.filter(is_known).collect();
     if !named.is_empty() {
         return named;
     }

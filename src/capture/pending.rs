@@ -4,12 +4,15 @@
 //! could be redacted the file holds no bytes, and says where the agent has them.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use super::state::{Mark, write_private};
+use super::choose::Making;
+use super::state::{Live, Mark, write_private};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::record::Record;
@@ -42,9 +45,18 @@ pub struct Link {
     pub rewritten: Vec<String>,
     /// The sessions that ran the commit, as `agent/session`.
     pub ran: Vec<String>,
-    /// How long each live session's transcript was in bytes, by `agent/session`: what was said later belongs to the next
+    /// How long each session's transcript was in bytes, by `agent/session`: what was said later belongs to the next
     /// commit.
     pub ends: BTreeMap<String, u64>,
+    /// How it was made.
+    #[serde(default)]
+    pub making: Making,
+    /// The top of the working tree that it was made in.
+    #[serde(default, with = "super::paths::option", skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<PathBuf>,
+    /// The sessions that were looked at and that no hook here has reported: their agents write transcripts elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Live>,
 }
 
 /// A stretch of a session that is to be recorded on commits.
@@ -82,6 +94,14 @@ pub struct Unredacted {
 }
 
 impl Pending {
+    /// Returns the sessions whose later words must wait for it, as `agent/session`.
+    pub fn sessions(&self) -> Vec<String> {
+        match self {
+            Pending::Link(link) => link.ends.keys().cloned().collect(),
+            Pending::Capture(capture) => vec![SessionKey::new(&capture.agent, &capture.session).to_string()],
+        }
+    }
+
     /// Returns the commits that wait for it, in hex.
     pub fn commits(&self) -> Vec<&str> {
         match self {
@@ -124,11 +144,24 @@ pub fn list(state: &State) -> Vec<PathBuf> {
 /// Returns the commits that a session made and that wait for it, with their files, oldest first.
 pub fn links_of(state: &State, session: &SessionKey) -> Vec<(PathBuf, Link)> {
     let session = session.to_string();
-    let link = |path: PathBuf| match read(&path) {
-        Ok((Pending::Link(link), _)) if link.ran.contains(&session) => Some((path, link)),
+    let link = |path: PathBuf| match read_head(&path) {
+        Ok(Pending::Link(link)) if link.ran.contains(&session) => Some((path, link)),
         _ => None,
     };
     list(state).into_iter().filter_map(link).collect()
+}
+
+/// Reads what a pending file is about, without the words in it.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_head(path: &Path) -> Result<Pending> {
+    let fail = |error| Error::io("read", path, error);
+    let mut line = Vec::new();
+    BufReader::new(File::open(path).map_err(fail)?).read_until(b'\n', &mut line).map_err(fail)?;
+    let corrupt = || Error::new(Kind::Corrupt, format!("'{}' is not a pending capture", path.display()));
+    serde_json::from_slice(&line).map_err(|error| corrupt().because(error))
 }
 
 /// Reads a pending file.
@@ -152,7 +185,7 @@ pub fn read(path: &Path) -> Result<(Pending, Vec<u8>)> {
 /// [`Kind::Storage`] when the disk is full or read-only.
 pub fn follow_rewrites(state: &State, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
     for path in list(state) {
-        let Ok((mut pending, bytes)) = read(&path) else { continue };
+        let Ok(mut pending) = read_head(&path) else { continue };
         let waits = |id: &ObjectId| pending.commits().contains(&id.to_string().as_str());
         let new: Vec<String> =
             pairs.iter().filter(|(old, new)| waits(old) && !waits(new)).map(|(_, new)| new.to_string()).collect();
@@ -163,6 +196,7 @@ pub fn follow_rewrites(state: &State, pairs: &[(ObjectId, ObjectId)]) -> Result<
             Pending::Link(link) => link.rewritten.extend(new),
             Pending::Capture(capture) => capture.commits.extend(new),
         }
+        let (_, bytes) = read(&path)?;
         write(&path, &pending, &bytes)?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! Read [`Recorder::record_stretch`]: every word that is kept goes through it. What hooks do is in `hook`, what was put
 //! aside is stored by `catch_up`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::record::tombstone::Tombstones;
-use crate::record::{Note, Record, kept, redaction, short_prompt};
+use crate::record::{Note, Record, add_proven, kept, redaction, short_prompt};
 use crate::transcript::SessionKey;
 
 /// How long a hook may take unless `shiftlog.hookTimeout` says otherwise, in seconds.
@@ -67,6 +67,9 @@ pub struct Recorder<'r> {
     purged: Tombstones,
     /// Whether something that was put aside earlier could not be stored: what comes later must wait behind it.
     is_blocked: bool,
+    /// The sessions of which something waits that takes too long now, as `agent/session`; what they say later must wait
+    /// behind it.
+    pub(super) waiting: BTreeSet<String>,
     lock: Option<Lock>,
     /// Why there is no lock: then nothing is stored and our state is not changed.
     hindrance: Option<Error>,
@@ -130,6 +133,11 @@ impl<'r> Recorder<'r> {
             Ok(lock) => (Some(lock), None),
             Err(error) => (None, Some(error)),
         };
+        // What was removed for good is not stored again only where the marks can be read.
+        let (purged, hindrance) = match Tombstones::read(repo) {
+            Ok(purged) => (purged, hindrance),
+            Err(error) => (Tombstones::default(), hindrance.or(Some(error))),
+        };
         let mut recorder = Recorder {
             repo,
             archive: Archive::new(repo),
@@ -138,8 +146,9 @@ impl<'r> Recorder<'r> {
             deadline,
             report: Report::default(),
             redaction: Rc::new(redaction::redactor(repo)),
-            purged: Tombstones::read(repo).unwrap_or_default(),
+            purged,
             is_blocked: false,
+            waiting: BTreeSet::new(),
             lock,
             hindrance,
         };
@@ -154,9 +163,14 @@ impl<'r> Recorder<'r> {
         }
         recorder.deadline = deadline.min(Instant::now() + pending_share);
         // Notes are carried behind the captures: these may belong to the old commits.
-        if let Err(error) = catch_up::store_pending(&mut recorder, leave).and_then(|()| recorder.carry_pending()) {
-            recorder.is_blocked = true;
-            recorder.warn(error);
+        match catch_up::store_pending(&mut recorder, leave).and_then(|()| recorder.carry_pending()) {
+            Ok(()) => {}
+            // Only the sessions that it is about must wait.
+            Err(error) if !recorder.waiting.is_empty() => recorder.warn(error),
+            Err(error) => {
+                recorder.is_blocked = true;
+                recorder.warn(error);
+            }
         }
         recorder.deadline = deadline;
         recorder
@@ -195,6 +209,10 @@ impl<'r> Recorder<'r> {
         let agent = agent::named(&live.agent)?;
         let is_rendered = agent.is_rendered(&live.transcript);
         let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !is_rendered);
+        if limit.is_some_and(|limit| recorded.is_some_and(|recorded| recorded >= limit)) {
+            // A later commit has it.
+            return Ok(None);
+        }
         if recorded.is_some_and(|recorded| live.transcript.metadata().is_ok_and(|file| file.len() == recorded)) {
             return Ok(None);
         }
@@ -275,8 +293,14 @@ impl<'r> Recorder<'r> {
 
     /// Archives what a session said and no commit has, so that it survives the agent's own files.
     pub(super) fn archive_session(&mut self, live: &mut Live) -> Result<()> {
-        if let Some(mut news) = self.news(live, None)? {
-            self.record_stretch(&mut news, &mut live.progress);
+        match self.news(live, None) {
+            Ok(Some(mut news)) => self.record_stretch(&mut news, &mut live.progress),
+            Ok(None) => {}
+            Err(error) if error.kind() == Kind::Busy => {
+                let error = self.leave_unread(live.key(), &live.transcript, &live.progress, None, error);
+                self.warn(error);
+            }
+            Err(error) => return Err(error),
         }
         self.record_sub_agents(None, live)
     }
@@ -310,7 +334,7 @@ impl<'r> Recorder<'r> {
     pub(super) fn record_stretch(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) {
         // Storing moves this on, even if the archive's ref then cannot be moved.
         let (kept, stored) = (stretch.reading.kept_bytes(), progress.stored.clone());
-        if self.is_blocked {
+        if self.is_blocked || self.waiting.contains(&stretch.key.to_string()) {
             let error = Error::new(Kind::Busy, format!("{} waits for an earlier capture", stretch.key));
             let error = self.put_aside(stretch, progress, kept, error);
             return self.state.log(&format!("warning: {error}"));
@@ -403,9 +427,9 @@ impl<'r> Recorder<'r> {
         notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
             for commit_id in commit_ids {
                 let old = editor.get(*commit_id)?;
-                let mut note = Note::parse(old.as_deref().unwrap_or_default());
+                let mut note = Note::parse_lines(old.as_deref().unwrap_or_default());
                 let tree = self.repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
-                note.add(Record { tree, ..record.clone() });
+                add_proven(self.repo, &mut note, Record { tree, ..record.clone() });
                 let new = note.to_bytes();
                 if old.as_deref() != Some(&new[..]) {
                     editor.replace(*commit_id, &new)?;

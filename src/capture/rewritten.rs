@@ -15,7 +15,7 @@ use super::{State, carry, pending};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Order, Range, Rebase, RebaseStep, Repository};
 use crate::notes;
-use crate::record::{Note, Reader};
+use crate::record::{Note, Reader, merge_proven};
 
 /// What the names of our files in the pending directory begin with.
 const PREFIX: &str = "rewritten-";
@@ -213,20 +213,33 @@ impl Recorder<'_> {
         notes::carry(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
             let mut merged: BTreeMap<ObjectId, Note> = undone.keys().map(|new| (*new, Note::default())).collect();
             for (old, new) in &rewritten.pairs {
+                let is_only_one = rewritten.pairs.iter().filter(|(_, other)| other == new).count() == 1;
                 let note = match &reader {
                     Some(reader) => reader.note(*old)?.map(carry::records_of),
-                    None => editor.get(*old)?.map(|note| Note::parse(&note)),
+                    None => match editor.get(*old) {
+                        // Nothing is to be joined: it goes as it is, whatever is in it.
+                        Ok(Some(note)) if is_only_one && !undone.contains_key(new) && editor.get(*new)?.is_none() => {
+                            editor.replace(*new, &note)?;
+                            continue;
+                        }
+                        Ok(note) => note.map(|note| Note::parse_lines(&note)),
+                        Err(error) if error.kind() == Kind::Corrupt => {
+                            self.state.log(&format!("warning: the note of {old} is not carried: {error}"));
+                            continue;
+                        }
+                        Err(error) => return Err(error),
+                    },
                 };
                 if let Some(note) = note {
-                    merged.entry(*new).or_default().merge(&note);
+                    merge_proven(self.repo, merged.entry(*new).or_default(), note);
                 }
             }
             for (new, mut note) in merged {
                 let there = editor.get(new)?;
                 let present = there.as_deref().unwrap_or_default();
                 match undone.get(&new) {
-                    Some(copied) => note.merge(&copied.taken_back(present)),
-                    None => note.merge(&Note::parse(present)),
+                    Some(copied) => merge_proven(self.repo, &mut note, copied.taken_back(present)),
+                    None => merge_proven(self.repo, &mut note, Note::parse_lines(present)),
                 }
                 let bytes = note.to_bytes();
                 if bytes.is_empty() {
@@ -293,14 +306,14 @@ impl Copied {
 
     /// Returns the present note without what was added.
     fn taken_back(&self, present: &[u8]) -> Note {
-        let mut note = Note::parse(&self.before);
+        let mut note = Note::parse_lines(&self.before);
         if present != self.after {
             // Something has been recorded since; what can still be told apart goes.
-            let added = self.added().into_iter().flat_map(|line| Note::parse(line).into_units());
+            let added = self.added().into_iter().flat_map(|line| Note::parse_lines(line).into_units());
             let added: Vec<_> = added.collect();
-            let mut since = Note::parse(present);
+            let mut since = Note::parse_lines(present);
             since.retain(|unit| !added.contains(unit));
-            note.merge(&since);
+            since.into_units().into_iter().for_each(|unit| note.add_line(unit));
         }
         note
     }

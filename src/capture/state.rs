@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::process::Process;
 use crate::error::{Error, Result};
+use crate::git::ObjectId;
 pub use crate::git::private::Lock;
 pub use crate::git::private::write as write_private;
 use crate::git::private::{self, is_shared};
@@ -19,6 +20,8 @@ use crate::{agent, outside};
 
 /// The log is started afresh beyond this size; the old one stays beside it.
 const MAX_LOG_BYTES: u64 = 1 << 20;
+/// How many commits are remembered that Git's hook has looked at.
+const MAX_JUDGED: usize = 200;
 /// So many sessions are remembered to have run elsewhere.
 const MAX_ELSEWHERE: usize = 1000;
 /// What a process has not finished writing by then, it never will.
@@ -234,7 +237,11 @@ impl State {
     /// Says whether there is neither a live session nor anything pending. Costs two `readdir`s at most.
     pub fn is_idle(&self) -> bool {
         let is_whole = |entry: std::io::Result<std::fs::DirEntry>| entry.is_ok_and(|entry| !is_unfinished(&entry));
-        let is_empty = |dir: PathBuf| std::fs::read_dir(dir).map_or(true, |mut entries| !entries.any(is_whole));
+        let is_empty = |dir: PathBuf| match std::fs::read_dir(dir) {
+            Ok(mut entries) => !entries.any(is_whole),
+            // What may not be read can hold anything.
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
         is_empty(self.root.join("live")) && is_empty(self.pending_dir())
     }
 
@@ -296,6 +303,26 @@ impl State {
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
             let _ = std::fs::set_permissions(&self.root, mode);
         }
+    }
+
+    /// Notes that Git's hook has looked at a commit and found that some session has no part in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
+    pub(super) fn note_judged(&self, commit_id: ObjectId) -> Result<()> {
+        let path = self.root.join("judged");
+        let known = std::fs::read_to_string(&path).unwrap_or_default();
+        let skipped = known.lines().count().saturating_sub(MAX_JUDGED);
+        let mut lines: String = known.lines().skip(skipped).map(|line| format!("{line}\n")).collect();
+        lines.push_str(&format!("{commit_id}\n"));
+        write_private(&path, lines.as_bytes())
+    }
+
+    /// Says whether Git's hook has looked at a commit; see [`State::note_judged`].
+    pub(super) fn is_judged(&self, commit_id: ObjectId) -> bool {
+        let known = std::fs::read_to_string(self.root.join("judged")).unwrap_or_default();
+        known.lines().any(|line| line == commit_id.to_string())
     }
 
     /// Returns the sessions that are known to have run elsewhere than in a worktree.
@@ -366,6 +393,9 @@ impl State {
 
     /// Forgets a session that is not settled.
     pub fn forget(&self, key: &SessionKey) {
+        if self.is_purged(key) {
+            return;
+        }
         let _ = std::fs::remove_file(self.file("live", key));
     }
 
@@ -375,7 +405,10 @@ impl State {
         for entry in std::fs::read_dir(self.root.join("settled")).into_iter().flatten().flatten() {
             let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
             let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-            if age.is_some_and(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written < seconds)) {
+            let is_old = age.is_some_and(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written < seconds));
+            // What was taken out of a session would come back from its agent's file if it were taken for a new one.
+            let is_purged = self.root.join("purged").join(entry.file_name()).exists();
+            if is_old && !is_purged {
                 let _ = std::fs::remove_file(entry.path());
             }
         }
@@ -387,6 +420,11 @@ impl State {
 
     /// Adds a line to the log. A log that cannot be written stops nobody.
     pub fn log(&self, line: &str) {
+        self.try_log(line);
+    }
+
+    /// Adds a line to the log, and says whether that could be written.
+    pub fn try_log(&self, line: &str) -> bool {
         let path = self.root.join("log");
         if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_LOG_BYTES) {
             let _ = std::fs::rename(&path, self.root.join("log.old"));
@@ -394,10 +432,9 @@ impl State {
         let line = format!("{} {}\n", crate::git::date::Time::now().to_rfc3339(), outside::line(line));
         let _ = private::create_dir(&self.root);
         let is_shared = is_shared(&self.root);
-        if let Ok(mut file) = private::options(is_shared).create(true).append(true).open(path) {
-            private::share(&file, is_shared);
-            let _ = file.write_all(line.as_bytes());
-        }
+        let Ok(mut file) = private::options(is_shared).create(true).append(true).open(path) else { return false };
+        private::share(&file, is_shared);
+        file.write_all(line.as_bytes()).is_ok()
     }
 }
 

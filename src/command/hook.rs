@@ -56,7 +56,11 @@ pub fn run() -> ExitCode {
     if let Err(error) = outcome
         && let Some(location) = locate(&here)
     {
-        State::new(&location.common_dir).log(&format!("warning: {}: {error}", args.join(" ")));
+        let is_logged = State::new(&location.common_dir).try_log(&format!("warning: {}: {error}", args.join(" ")));
+        // Nobody would learn of it otherwise. What an agent would read stays empty.
+        if (!is_logged || error.kind() == Kind::Storage) && args.first() == Some(&"git") {
+            cli::warning(&error.to_string());
+        }
     }
     ExitCode::SUCCESS
 }

@@ -23,7 +23,7 @@ use crate::git::date::Time;
 use crate::git::{ObjectId, Order, Range, Repository, Tip};
 use crate::record::EARLIER_REF;
 use crate::record::tombstone::Tombstones;
-use crate::record::{Earlier, Note, Reader, Record, Unit, redaction};
+use crate::record::{Earlier, Note, Reader, Record, Unit, add_proven, redaction};
 use crate::transcript::{SessionKey, Tokens};
 use crate::{agent, notes};
 
@@ -421,10 +421,11 @@ pub fn carry_out(repo: &Repository, mut plan: Plan) -> Result<Vec<Error>> {
     crate::git::fault_point("migrate-stored");
     let touched: BTreeSet<ObjectId> = records.keys().copied().chain(plan.gone.iter().map(|gone| gone.0)).collect();
     let message = "shiftlog: migrate notes of an earlier tool\n";
-    notes::edit(repo, &plan.notes_ref, message, Instant::now() + TIMEOUT, |editor| {
+    // The documents can be anybody's: what is made of them is not ours to sign.
+    notes::carry(repo, &plan.notes_ref, message, Instant::now() + TIMEOUT, |editor| {
         for commit_id in &touched {
             let old = editor.get(*commit_id)?;
-            let mut note = Note::parse(old.as_deref().unwrap_or_default());
+            let mut note = Note::parse_lines(old.as_deref().unwrap_or_default());
             if plan.mended.contains(commit_id) {
                 note = mended(repo, &plan.notes_ref, *commit_id, Cow::Owned(note)).into_owned();
             }
@@ -433,7 +434,7 @@ pub fn carry_out(repo: &Repository, mut plan: Plan) -> Result<Vec<Error>> {
                 Unit::Earlier(document, _) => !plan.gone.contains(&is_gone(document)),
                 _ => true,
             });
-            records.get(commit_id).into_iter().flatten().for_each(|record| note.add(record.clone()));
+            records.get(commit_id).into_iter().flatten().for_each(|record| add_proven(repo, &mut note, record.clone()));
             let new = note.to_bytes();
             if old.as_deref() != Some(&new[..]) {
                 editor.replace(*commit_id, &new)?;

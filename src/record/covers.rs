@@ -2,9 +2,25 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::Record;
+use super::{Note, Record, Unit};
 use crate::archive::{self, Archive};
 use crate::git::Repository;
+
+/// Adds a record to a note that is written again. It becomes one with a record that is there only if the archive proves
+/// that neither loses words by it: anybody can write a longer record of somebody else's session.
+pub(crate) fn add_proven(repo: &Repository, note: &mut Note, record: Record) {
+    note.add_if(record, |joined, part| joined.through == part.through || has_all_of(repo, joined, part));
+}
+
+/// Adds all that `other` has to a note that is written again, as [`add_proven`] does.
+pub(crate) fn merge_proven(repo: &Repository, note: &mut Note, other: Note) {
+    for unit in other.into_units() {
+        match unit {
+            Unit::Record(record) => add_proven(repo, note, *record),
+            unit => note.add_line(unit),
+        }
+    }
+}
 
 /// Says whether a record of others has all the words of one that is here, as their segments tell: only then may it take
 /// its place. The words of a record that are not here cannot be lost.

@@ -29,10 +29,10 @@ pub fn rejoin(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<V
         let purged = Tombstones::read(repo)?;
         let has_moved = if name == notes_ref {
             notes::rejoin(repo, name, deadline, |ours, kept| {
-                let mut kept = Note::parse(kept);
+                let mut kept = Note::parse_lines(kept);
                 purged.apply(repo, &mut kept);
-                let mut note = Note::parse(ours.unwrap_or_default());
-                note.merge(&kept);
+                let mut note = Note::parse_lines(ours.unwrap_or_default());
+                super::merge_proven(repo, &mut note, kept);
                 note.to_bytes()
             })?
         } else {

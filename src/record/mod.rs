@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::branches::BranchSummary;
-pub(crate) use self::covers::has_all_of;
+pub(crate) use self::covers::{add_proven, has_all_of, merge_proven};
 pub use self::earlier::Earlier;
 pub use self::note::{Hidden, Note, Unit};
 pub(crate) use self::read::EARLIER_REF;

@@ -186,26 +186,34 @@ impl Note {
 
     /// Adds a record. One that is there already changes nothing; one that continues or extends another joins it.
     pub fn add(&mut self, record: Record) {
-        let mut record = record;
+        self.add_if(record, |_, _| true);
+    }
+
+    /// Does the same, but two become one only if `has_all_of` says of the one, and of each of the two, that no words are
+    /// lost.
+    pub(super) fn add_if(&mut self, mut record: Record, has_all_of: impl Fn(&Record, &Record) -> bool) {
+        let joined = |known: &Record, record: &Record| {
+            known.joined(record).filter(|joined| has_all_of(joined, known) && has_all_of(joined, record))
+        };
         // Joining two can make the result join a third.
         loop {
             let found = self.compared().find_map(|(index, unit)| match unit {
-                Unit::Record(known) => known.joined(&record).map(|joined| (index, joined)),
+                Unit::Record(known) => joined(known, &record).map(|joined| (index, joined)),
                 _ => None,
             });
-            let Some((index, joined)) = found else { break };
+            let Some((index, one)) = found else { break };
             let has_neighbour = self.compared().any(|(other, unit)| match unit {
-                Unit::Record(known) => other != index && known.joined(&joined).is_some(),
+                Unit::Record(known) => other != index && joined(known, &one).is_some(),
                 _ => false,
             });
             if !has_neighbour {
-                self.units[index] = Unit::Record(Box::new(joined));
+                self.units[index] = Unit::Record(Box::new(one));
                 return;
             }
             self.units.remove(index);
-            record = joined;
+            record = one;
         }
-        self.units.push(Unit::Record(Box::new(record)));
+        self.add_line(Unit::Record(Box::new(record)));
     }
 
     /// Returns the units that a new one is compared with: the last ones, which are all in any note that we made.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Note, Reader, Record, redaction};
+use super::{Note, Reader, Record, add_proven, redaction};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::git::date::Time;
@@ -50,9 +50,9 @@ pub fn save_summary(
     let time = Time { seconds: Time::now().seconds.max(last.saturating_add(1)), offset: 0 }.to_rfc3339();
     let message = format!("shiftlog: summary of {} on {}\n", record.key(), commit_id.to_hex_with_len(12));
     notes::edit(reader.repo(), notes_ref, &message, deadline, |editor| {
-        let mut note = Note::parse(editor.get(commit_id)?.as_deref().unwrap_or_default());
+        let mut note = Note::parse_lines(editor.get(commit_id)?.as_deref().unwrap_or_default());
         // It may have come from a remote and be in no ref of ours yet.
-        note.add(record.clone());
+        add_proven(reader.repo(), &mut note, record.clone());
         note.map_records(|mut known| {
             if known.is_same_session(record) && known.since == record.since {
                 (known.summary, known.summary_time) = (Some(summary.clone()), Some(time.clone()));

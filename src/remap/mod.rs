@@ -20,7 +20,7 @@ use crate::capture::state::write_private;
 use crate::error::Result;
 use crate::git::{ObjectId, Range, Repository};
 use crate::notes;
-use crate::record::{Note, Reader};
+use crate::record::{Note, Reader, merge_proven};
 
 /// Which commits get records.
 #[derive(Clone, Debug)]
@@ -209,8 +209,8 @@ fn carry(repo: &Repository, notes_ref: &str, taken: &BTreeMap<ObjectId, Note>, d
     notes::carry(repo, notes_ref, "shiftlog: notes carried over by remap\n", deadline, |editor| {
         for (commit_id, note) in taken {
             let there = editor.get(*commit_id)?;
-            let mut merged = Note::parse(there.as_deref().unwrap_or_default());
-            merged.merge(note);
+            let mut merged = Note::parse_lines(there.as_deref().unwrap_or_default());
+            merge_proven(repo, &mut merged, note.clone());
             let bytes = merged.to_bytes();
             if there.as_deref() != Some(&bytes[..]) {
                 editor.replace(*commit_id, &bytes)?;

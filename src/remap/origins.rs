@@ -14,7 +14,7 @@ use super::sources::Sources;
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository};
 use crate::notes;
-use crate::record::{Note, Reader, Unit};
+use crate::record::{Note, Reader, Unit, merge_proven};
 
 /// How much older than its source a copy may seem: clocks differ.
 pub(super) const CLOCK_SKEW_SECS: i64 = 300;
@@ -237,7 +237,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
         let mut taken = Note::default();
         for source in from {
             if let Some(note) = self.note(*source)? {
-                taken.merge(&note);
+                merge_proven(self.repo, &mut taken, note);
             }
         }
         // What people wrote about one commit is not about the other.

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Asking, ObjectId, Repository};
 use crate::record::tombstone::Tombstones;
-use crate::record::{Note, Reader, Record, redaction};
+use crate::record::{Note, Reader, Record, add_proven, redaction};
 use crate::share::sync::{Level, Plan, Syncer};
 use crate::transcript::{SessionKey, complete_lines};
 use crate::{agent, notes};
@@ -93,8 +93,8 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
     if !lost.is_empty() {
         notes::carry(repo, notes_ref, "shiftlog: records that were overwritten\n", deadline(), |editor| {
             for (commit_id, records) in &lost {
-                let mut note = Note::parse(&editor.get(*commit_id)?.unwrap_or_default());
-                records.iter().for_each(|record| note.add(record.clone()));
+                let mut note = Note::parse_lines(&editor.get(*commit_id)?.unwrap_or_default());
+                records.iter().for_each(|record| add_proven(repo, &mut note, record.clone()));
                 editor.replace(*commit_id, &note.to_bytes())?;
             }
             Ok(())
@@ -200,10 +200,10 @@ fn rebuild(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Result<b
     archive.add(session, &new, deadline())?;
     let renamed = |hex: &str| lengths.get(hex).and_then(|end| segments.get(end)).map(ToString::to_string);
     let message = format!("shiftlog: {session} stored anew\n");
-    notes::edit(repo, notes_ref, &message, deadline(), |editor| {
+    notes::carry(repo, notes_ref, &message, deadline(), |editor| {
         for (commit_id, _) in &records {
             let old = editor.get(*commit_id)?.unwrap_or_default();
-            let mut note = Note::parse(&old);
+            let mut note = Note::parse_lines(&old);
             note.map_records(|mut record| {
                 if record.key() == *session && is_proven(&record) {
                     record.through = renamed(&record.through).unwrap_or(record.through);

@@ -50,7 +50,7 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
     for commit_id in commit_ids {
         let bytes = notes::get_at(repo, tip.tree_id, *commit_id)?.unwrap_or_default();
         let lines = lines(&bytes);
-        let note = Note::read(&bytes);
+        let note = Note::read_lines(&bytes);
         drop(bytes);
         if note.records().next().is_some() {
             noted.push((*commit_id, note, lines));
@@ -64,8 +64,8 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
         let mut search = Search::default();
         for record in note.records() {
             let (problem, is_elsewhere) = problem(repo, record, &mut transcripts);
-            // A record can be made of several lines; what the worst of them is signed with holds for all.
-            let parts = lines.iter().filter(|(key, _)| *key == record.key());
+            let own = record.to_line();
+            let parts = lines.iter().filter(|(_, line)| *line == own);
             let origins = parts.map(|line| history.origin(line, &mut search)).collect::<Vec<_>>();
             let origin = origins.into_iter().flatten().min_by_key(|origin| origin.signature.state);
             let carried_by = origin.as_ref().and_then(|origin| history.carrier(*commit_id, &record.key(), origin));

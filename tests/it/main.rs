@@ -20,6 +20,7 @@ mod kills;
 mod mcp;
 mod migrating;
 mod model;
+mod order;
 mod purging;
 mod pushed;
 mod recording;

@@ -356,3 +356,58 @@ fn a_longer_record_of_somebody_else_does_not_take_the_place_of_ours() {
     let shown = team.shiftlog(&a, "show", &[]);
     assert!(shown.stdout.contains(WORDS), "ours is shown beside it: {shown:?}");
 }
+
+#[test]
+fn what_is_joined_again_or_migrated_is_not_signed() {
+    let team = Team::new();
+    let (a, m) = (team.clone_of("a", &[]), team.clone_of("m", &[]));
+    if !signs(&team, &a, "a@example.com", &[&a]) {
+        return;
+    }
+    team.says(&m, "HEAD", "forged");
+    team.shiftlog(&m, "sync", &["-q"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    // A forced fetch takes all notes away; the next command joins them again.
+    let empty = git_as(&team, &a, "A", &["mktree"], "");
+    let empty = git_as(&team, &a, "A", &["commit-tree", &empty, "-m", "x"], "");
+    team.git(&a, &["update-ref", "refs/notes/shiftlog", &empty]).ok();
+    team.shiftlog(&a, "fsck", &["--repair"]);
+    let session = team.scratch.session_in("live", &a);
+    session.prompt("honest");
+    session.edits("x", "1\n");
+    session.commits("one");
+    let state = |commit: &str| {
+        let ran = team.shiftlog(&a, "verify", &["--json", commit]);
+        serde_json::from_str::<Value>(ran.stdout.lines().next().unwrap()).unwrap()["signature"].clone()
+    };
+    assert_eq!((state("HEAD~1"), state("HEAD")), (json!("unsigned"), json!("good")));
+}
+
+#[test]
+fn a_longer_record_of_somebody_else_stays_beside_ours_whoever_writes_next() {
+    let team = Team::new();
+    let (a, m) = (team.clone_of("a", &[]), team.clone_of("m", &[]));
+    let session = team.scratch.session_in("live", &a);
+    session.prompt("HONEST");
+    session.edits("x", "1\n");
+    session.commits("one");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.git(&m, &["pull", "-q"]).ok();
+    let file = m.join(".git/said");
+    fs::write(&file, line(&"FORGED ".repeat(1000))).unwrap();
+    team.shiftlog(&m, "add", &["--transcript", file.to_str().unwrap(), "--session", "live", "-q"]).ok();
+    team.shiftlog(&m, "sync", &["-q"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let has_both = |what: &str| {
+        let note = team.git(&a, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
+        assert!(note.contains("HONEST") && note.contains("FORGED"), "{what}: {note}");
+    };
+    has_both("synced");
+    team.says(&a, "HEAD", "another session");
+    has_both("recorded");
+    fs::write(a.join("x"), "amended").unwrap();
+    team.git(&a, &["add", "x"]).ok();
+    team.git(&a, &["commit", "-q", "--amend", "--no-edit"]).ok();
+    has_both("amended");
+}

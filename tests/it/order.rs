@@ -1,0 +1,254 @@
+//! Each commit has what was said before it and after the one before, whatever comes between: calls that run at the same
+//! time, other worktrees, scripts, people, a hook that is killed.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::support::{Scratch, Session};
+
+/// Says what of `words` stands in the increment of a commit.
+fn said<'w>(scratch: &Scratch, commit: &str, words: &[&'w str]) -> Vec<&'w str> {
+    let text = scratch.shiftlog("show", ["--raw", commit]).stdout;
+    words.iter().copied().filter(|word| text.contains(word)).collect()
+}
+
+fn worktree(scratch: &Scratch, name: &str) -> PathBuf {
+    let path = scratch.root().join(name);
+    scratch.git(["worktree", "add", "-q", "-b", name, path.to_str().unwrap()]).ok();
+    path
+}
+
+/// A session commits in another working tree than the one it was started in.
+fn commits_in(session: &Session<'_>, dir: &std::path::Path, message: &str) -> String {
+    let call_id = format!("commit-{message}");
+    session.calls(&call_id, "Bash", &json!({ "command": format!("git -C elsewhere commit -am '{message}'") }));
+    let scratch = session.scratch;
+    let run = |args: &[&str]| {
+        let mut command = scratch.command("git", dir);
+        assert!(command.env("CLAUDE_CODE_SESSION_ID", &session.id).args(args).status().unwrap().success());
+    };
+    fs::write(dir.join(message), message).unwrap();
+    run(&["add", "-A"]);
+    run(&["commit", "-q", "-m", message]);
+    let commit = scratch.git_in(dir, ["rev-parse", "HEAD"]).ok().trim().to_owned();
+    session.answers(&call_id, &format!("[x {}] {message}", &commit[..7]));
+    session.hook_for("PostToolUse", &call_id);
+    commit
+}
+
+#[test]
+fn a_commit_in_another_worktree_has_its_own_words_when_one_here_follows() {
+    let scratch = Scratch::set_up();
+    let elsewhere = worktree(&scratch, "elsewhere");
+    let session = scratch.session("s1");
+    session.prompt("FIRST");
+    let one = commits_in(&session, &elsewhere, "one");
+    session.says("SECOND");
+    session.edits("file", "x");
+    let two = session.commits("two");
+    session.says("THIRD");
+    session.hook("Stop");
+    let words = ["FIRST", "SECOND", "THIRD"];
+    assert_eq!(said(&scratch, &one, &words), ["FIRST"], "{}", scratch.log());
+    assert_eq!(said(&scratch, &two, &words), ["SECOND"]);
+}
+
+#[test]
+fn a_call_that_ends_first_takes_nothing_from_the_one_that_commits() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    // The hooks of this session follow its calls.
+    session.prompt("BEFORE");
+    session.edits("a", "a");
+    session.commits("zero");
+    session.prompt("FIRST");
+    session.edits("b", "b");
+    session.calls("test", "Bash", &json!({ "command": "cargo test" }));
+    session.calls("commit", "Bash", &json!({ "command": "git commit -qam one" }));
+    let one = session.runs_commit(&["-m", "one"]);
+    session.answers("test", "ok");
+    session.try_hook_after("PostToolUse", "test", "cargo test");
+    session.answers("commit", "DONE");
+    session.try_hook_after("PostToolUse", "commit", "git commit -qam one");
+    session.says("SECOND");
+    session.edits("c", "c");
+    let two = session.commits("two");
+    let words = ["BEFORE", "FIRST", "DONE", "SECOND"];
+    assert_eq!(said(&scratch, &one, &words), ["FIRST", "DONE"], "{}", scratch.log());
+    assert_eq!(said(&scratch, &two, &words), ["SECOND"]);
+}
+
+#[test]
+fn a_commit_that_a_script_makes_has_its_own_words() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("BEFORE");
+    session.edits("a", "a");
+    session.commits("zero");
+    session.prompt("FIRST");
+    session.edits("b", "b");
+    session.calls("release", "Bash", &json!({ "command": "make release" }));
+    let one = session.runs_commit(&["-m", "one"]);
+    session.answers("release", "released");
+    session.try_hook_after("PostToolUse", "release", "make release");
+    session.says("SECOND");
+    session.edits("c", "c");
+    let two = session.commits("two");
+    let words = ["BEFORE", "FIRST", "SECOND"];
+    assert_eq!(said(&scratch, &one, &words), ["FIRST"], "{}", scratch.log());
+    assert_eq!(said(&scratch, &two, &words), ["SECOND"]);
+}
+
+#[test]
+fn a_commit_that_its_own_call_undid_leaves_its_words_to_the_one_made_instead() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("BEFORE");
+    session.edits("a", "a");
+    session.commits("zero");
+    session.prompt("FIRST");
+    session.edits("b", "b");
+    session.calls("both", "Bash", &json!({ "command": "git commit -m x; git reset --soft HEAD~1; git commit -m y" }));
+    session.runs_commit(&["-m", "x"]);
+    scratch.git(["reset", "-q", "--soft", "HEAD~1"]).ok();
+    let commit = session.runs_commit(&["-m", "y"]);
+    session.answers("both", "DONE");
+    session.hook_for("PostToolUse", "both");
+    assert_eq!(said(&scratch, &commit, &["BEFORE", "FIRST", "DONE"]), ["FIRST", "DONE"], "{}", scratch.log());
+}
+
+#[test]
+fn commits_of_people_in_eight_worktrees_at_once_are_all_recorded() {
+    let scratch = Scratch::set_up();
+    let worktrees: Vec<PathBuf> = (0..8).map(|number| worktree(&scratch, &format!("tree{number}"))).collect();
+    for (number, dir) in worktrees.iter().enumerate() {
+        let session = scratch.session_in(&format!("s{number}"), dir);
+        session.prompt(&format!("PROMPT{number}"));
+        session.edits("file", &"text\n".repeat(20_000));
+        session.hook("Stop");
+        scratch.git_in(dir, ["add", "-A"]).ok();
+    }
+    let commit = |(number, dir): (usize, &PathBuf)| {
+        let mut command = scratch.command("git", dir);
+        command.args(["commit", "-q", "-m", &format!("of {number}")]).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let running: Vec<_> = worktrees.iter().enumerate().map(commit).collect();
+    running.into_iter().for_each(|mut commit| assert!(commit.wait().unwrap().success()));
+    // What waited for the others is stored by whoever comes next, from wherever that is.
+    scratch.shiftlog("log", [""; 0]);
+    let words: Vec<String> = (0..8).map(|number| format!("PROMPT{number}")).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    for number in 0..8 {
+        assert_eq!(said(&scratch, &format!("tree{number}"), &words), [words[number]], "{}", scratch.log());
+    }
+}
+
+#[test]
+fn a_persons_commit_that_was_left_alone_stays_alone() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("please improve f");
+    session.calls("look", "Bash", &json!({ "command": "ls" }));
+    session.answers("look", "f g");
+    session.try_hook_after("PostToolUse", "look", "ls");
+    session.edits("other", "1");
+    session.hook("PostToolUse");
+    scratch.write("f", "by hand\n");
+    scratch.git(["add", "f"]).ok();
+    scratch.git(["commit", "-q", "-m", "by hand"]).ok();
+    let by_hand = scratch.id("HEAD");
+    assert_eq!(scratch.records(&by_hand), [] as [serde_json::Value; 0]);
+    session.edits("f", "agent\n");
+    session.try_hook_after("PostToolUse", "edit-f", "ls");
+    session.hook("Stop");
+    assert_eq!(scratch.records(&by_hand), [] as [serde_json::Value; 0], "{}", scratch.log());
+    let own = session.commits("own");
+    assert_eq!(said(&scratch, &own, &["please improve f"]), ["please improve f"]);
+}
+
+#[test]
+fn a_session_that_amends_the_commit_of_another_is_recorded_beside_it() {
+    let scratch = Scratch::set_up();
+    let first = scratch.session("first");
+    first.prompt("FIRST");
+    first.edits("f", "1");
+    first.commits("one");
+    let second = scratch.session("second");
+    second.prompt("SECOND");
+    second.edits("g", "2");
+    second.hook_for("PostToolUse", "edit-g");
+    second.calls("amend", "Bash", &json!({ "command": "git commit --amend --no-edit" }));
+    second.runs_commit(&["--amend", "--no-edit"]);
+    second.answers("amend", "amended");
+    second.hook_for("PostToolUse", "amend");
+    second.hook("Stop");
+    assert_eq!(said(&scratch, "HEAD", &["FIRST", "SECOND"]), ["FIRST", "SECOND"], "{}", scratch.log());
+}
+
+#[test]
+fn a_hook_that_is_killed_moves_no_words_to_another_commit() {
+    for point in ["left", "segment-written", "objects-written", "ref-moved", "archived", "recorded"] {
+        let mut scratch = Scratch::set_up();
+        let commit = |scratch: &Scratch, name: &str| {
+            scratch.write(name, name);
+            scratch.git(["add", "-A"]).ok();
+            scratch.git(["commit", "-q", "-m", name]);
+            scratch.id("HEAD")
+        };
+        let prompt = |scratch: &Scratch, text: &str| {
+            let session = scratch.session("s1");
+            session.prompt(text);
+            session.hook("Stop");
+        };
+        prompt(&scratch, "ZERO");
+        let zero = commit(&scratch, "zero");
+        prompt(&scratch, "ONE");
+        scratch.env.insert("SHIFTLOG_FAULT".into(), point.into());
+        let one = commit(&scratch, "one");
+        scratch.env.remove("SHIFTLOG_FAULT");
+        prompt(&scratch, "TWO");
+        let two = commit(&scratch, "two");
+        for (commit, word) in [(zero, "ZERO"), (one, "ONE"), (two, "TWO")] {
+            assert_eq!(said(&scratch, &commit, &["ZERO", "ONE", "TWO"]), [word], "{point}: {}", scratch.log());
+        }
+    }
+}
+
+#[test]
+fn what_was_removed_stays_away_however_long_its_session_rests() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("REMOVED");
+    session.edits("a", "a");
+    session.commits("one");
+    scratch.shiftlog("purge", ["--yes", "HEAD"]).ok();
+    session.hook("SessionEnd");
+    for directory in ["live", "settled"] {
+        for entry in fs::read_dir(scratch.state().join(directory)).into_iter().flatten().flatten() {
+            let file = fs::File::options().write(true).open(entry.path()).unwrap();
+            file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        }
+    }
+    // Who begins another session sweeps what is old.
+    scratch.session("s2").hook("SessionEnd");
+    session.prompt("LATER");
+    session.edits("b", "b");
+    let commit = session.commits("two");
+    assert_eq!(said(&scratch, &commit, &["REMOVED", "LATER"]), ["LATER"], "{}", scratch.log());
+}
+
+#[test]
+fn a_commit_says_so_where_nothing_can_be_kept() {
+    let scratch = Scratch::set_up();
+    fs::remove_dir_all(scratch.state()).unwrap();
+    // Whoever runs the tests may be allowed to write anywhere; into a file that is no directory nobody can.
+    fs::write(scratch.state(), "").unwrap();
+    scratch.write("a", "a");
+    scratch.git(["add", "-A"]).ok();
+    let commit = scratch.git(["commit", "-q", "-m", "one"]);
+    assert_eq!(commit.code, 0);
+    assert!(commit.stderr.starts_with("warning: "), "{commit:?}");
+}
