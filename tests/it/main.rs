@@ -12,6 +12,7 @@ mod documents;
 mod earlier;
 mod elsewhere;
 mod fixtures;
+mod format;
 mod hostile;
 mod importing;
 mod integrity;
