@@ -21,6 +21,7 @@ mod kills;
 mod mcp;
 mod migrating;
 mod model;
+mod newer;
 mod purging;
 mod pushed;
 mod recording;
