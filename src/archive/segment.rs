@@ -48,6 +48,12 @@ pub struct Header {
     pub time: String,
 }
 
+/// The part of a header that every version has.
+#[derive(Deserialize)]
+struct Version {
+    shiftlog: u64,
+}
+
 impl Header {
     /// Returns the length of the transcript after this segment.
     pub fn total_bytes(&self) -> u64 {
@@ -103,11 +109,17 @@ pub fn split(file: &[u8]) -> Result<(Header, &[u8])> {
         return Err(corrupt("the header is longer than the file"));
     }
     let (json, frame) = rest.split_at(length);
-    let header: Header = serde_json::from_slice(json).map_err(|error| corrupt("bad header").because(error))?;
-    if header.shiftlog != 1 {
-        return Err(Error::new(Kind::Unsupported, format!("segment of version {}", header.shiftlog)));
+    match serde_json::from_slice::<Header>(json) {
+        Ok(header) if header.shiftlog == 1 => Ok((header, frame)),
+        // A newer version can have other keys.
+        read => match serde_json::from_slice::<Version>(json) {
+            Ok(Version { shiftlog }) if shiftlog != 1 => {
+                let why = format!("a segment of format {shiftlog}, which a newer version of git-shiftlog reads");
+                Err(Error::new(Kind::Unsupported, why))
+            }
+            _ => Err(read.map_or_else(|error| corrupt("bad header").because(error), |_| corrupt("bad header"))),
+        },
     }
-    Ok((header, frame))
 }
 
 /// Returns the header and the bytes of a segment file.

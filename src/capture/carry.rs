@@ -169,7 +169,7 @@ impl Recorder<'_> {
         for source in &found {
             let note = reader.note(*source)?.unwrap_or_default();
             let records: BTreeSet<String> =
-                note.records().map(|record| format!("{} {}", record.key(), record.through)).collect();
+                note.records_of_all_versions().map(|record| format!("{} {}", record.key(), record.through)).collect();
             said.insert(records);
         }
         Ok(if said.len() == 1 { found } else { Vec::new() })

@@ -116,6 +116,9 @@ fn lines(repo: &Repository, options: &Options, checked: &Checked, done: &[String
         let remote = if repo.remotes().is_empty() { "elsewhere" } else { "at a remote" };
         text += &format!("the words of {} are {remote}\n", count(checked.elsewhere, "record"));
     }
+    if checked.newer > 0 {
+        text += &format!("not checked, recorded by a newer version of git-shiftlog: {}\n", checked.newer);
+    }
     if checked.unchecked > 0 {
         text += &format!("the digest of {} was not computed\n", count(checked.unchecked, "segment"));
     }
@@ -143,7 +146,7 @@ fn objects(checked: &Checked, done: &[String]) -> String {
     let hex = |ids: &[crate::git::ObjectId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
     objects.push(json!({"version": 1, "notes": checked.notes, "records": checked.records,
         "segments": checked.segments, "problems": checked.problems.len(), "elsewhere": checked.elsewhere,
-        "unchecked": checked.unchecked,
+        "newer": checked.newer, "unchecked": checked.unchecked,
         "unreachable": hex(&checked.unreachable), "absent": hex(&checked.absent)}));
     objects.iter().map(|object| outside::json(object) + "\n").collect()
 }

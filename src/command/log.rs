@@ -11,7 +11,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Names, Paths, Range, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format};
-use crate::record::{Listed, Query};
+use crate::record::{Listed, Query, Summary};
 
 /// List commits that have a conversation
 #[derive(Debug, Parser)]
@@ -97,6 +97,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut is_first = true;
         let mut names = repo.names();
         let mut outcome = Outcome::Done;
+        let mut newer_notice = None;
         reader.each(&query, |listed| {
             for problem in &listed.problems {
                 cli::warning(problem);
@@ -105,10 +106,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             if listed.summaries.is_empty() {
                 return Ok(ControlFlow::Continue(()));
             }
+            newer_notice = newer_notice.take().or_else(|| listed.summaries.iter().find_map(Summary::newer_notice));
             print(&mut names, &mut screen, &voice, &listed, end, std::mem::replace(&mut is_first, false))?;
             Ok(ControlFlow::Continue(()))
         })?;
         screen.out.finish()?;
+        if let Some(notice) = newer_notice {
+            cli::warning(&format!("some of these were {notice}"));
+        }
         Ok(outcome)
     })
 }

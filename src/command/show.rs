@@ -194,7 +194,8 @@ fn print(
     is_first: bool,
 ) -> Result<()> {
     if options.raw || options.json {
-        conversation.problems.iter().for_each(|problem| cli::warning(problem));
+        let notice = conversation.summary.newer_notice();
+        conversation.problems.iter().chain(&notice).for_each(|words| cli::warning(words));
     }
     let verified = match options.show_signature {
         true if is_first => {

@@ -65,6 +65,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let is_fine = |each: &Verified| {
             each.problem.is_none()
+                && each.newer_version.is_none()
                 && each.signature.state != State::Bad
                 && (!options.signed || each.signature.state == State::Good)
                 && (!options.own_tree || each.is_own_tree == Some(true))
@@ -75,6 +76,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 
 fn state(each: &Verified) -> &'static str {
     match (&each.problem, each.is_elsewhere) {
+        _ if each.newer_version.is_some() => "newer",
         (Some(_), _) => "damaged",
         (None, true) => "elsewhere",
         (None, false) => "intact",
@@ -85,6 +87,9 @@ fn line(names: &mut Names<'_>, each: &Verified) -> String {
     let mut line = format!("{} {} {}", names.shorten(each.commit_id), each.key, state(each));
     if let Some(problem) = &each.problem {
         line += &format!(" ({problem})");
+    }
+    if let Some(version) = each.newer_version {
+        line += &format!(" (format {version}; only a newer version of git-shiftlog can verify it)");
     }
     line += ", ";
     line += &provenance(each);

@@ -159,7 +159,9 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
         "isIncremental": is_incremental,
         "entryCount": page.entry_count,
     });
-    let mut notes: Vec<String> = read.conversation.problems.iter().map(|problem| outside::line(problem)).collect();
+    let notice = read.conversation.summary.newer_notice();
+    let notes = notice.iter().chain(&read.conversation.problems);
+    let mut notes: Vec<String> = notes.map(|problem| outside::line(problem)).collect();
     if let Some(next) = page.next_offset {
         structured["nextOffset"] = json!(next);
         notes.push(format!(

@@ -11,6 +11,7 @@ use crate::git::locate;
 use crate::outside;
 use crate::path::{self, Document, Keys, Segment};
 use crate::pretty;
+use crate::record::Unit;
 use crate::transcript::Message;
 
 /// The files of an index, each a root.
@@ -165,8 +166,12 @@ fn recorded<'p>(
         let note = context.reader(&repo).note(id).map_err(fail)?;
         let records: Vec<Value> = note
             .iter()
-            .flat_map(|note| note.records())
-            .filter_map(|record| serde_json::to_value(record).ok())
+            .flat_map(|note| note.units())
+            .filter_map(|unit| match unit {
+                Unit::Record(record) => serde_json::to_value(record).ok(),
+                Unit::Newer(newer) => serde_json::from_slice(&newer.text).ok(),
+                Unit::Earlier(..) | Unit::Foreign(_) => None,
+            })
             .map(conversations::cleaned)
             .collect();
         let mut value = pretty::commit_object(&commit);
@@ -177,12 +182,15 @@ fn recorded<'p>(
     // They are large, and from here on only counted.
     let bytes = std::mem::take(&mut read.conversation.bytes).len();
     let messages = messages(&read.conversation.messages, bytes, rest, is_whole)?;
-    let value = json!({
+    let mut value = json!({
         "sha": id.to_string(),
         "sessionId": outside::line(&read.conversation.summary.key.id),
         "timestamp": outside::line(&read.conversation.summary.time),
         "messages": messages,
     });
+    if let Some(notice) = read.conversation.summary.newer_notice() {
+        value["note"] = json!(notice);
+    }
     Ok((value, rest, 1))
 }
 

@@ -313,8 +313,9 @@ fn is_whole(damaged: &Note, mended: &Note) -> bool {
     let has = |line: &[u8]| {
         mended.units().iter().any(|unit| match unit {
             Unit::Earlier(document, _) => line.contains_str(&document.checksum),
-            Unit::Record(record) => record.earlier.iter().any(|checksum| line.contains_str(checksum)),
-            Unit::Foreign(_) => false,
+            unit => {
+                unit.record().is_some_and(|record| record.earlier.iter().any(|checksum| line.contains_str(checksum)))
+            }
         })
     };
     damaged.units().iter().all(|unit| match unit {

@@ -55,7 +55,8 @@ fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation)
         writeln!(out, "- model: {}", prose(model))?;
     }
     writeln!(out, "- size: {}, {}", count(summary.turns, "turn"), count(summary.messages, "message"))?;
-    for problem in &conversation.problems {
+    let notice = summary.newer_notice();
+    for problem in notice.iter().chain(&conversation.problems) {
         writeln!(out, "- problem: {}", prose(problem))?;
     }
     if let Some(text) = &summary.summary {

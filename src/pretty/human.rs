@@ -70,7 +70,8 @@ pub fn write_conversation(
         let text = outside::text(summary);
         markdown::styled(&text, style).lines().try_for_each(|line| writeln!(out, "    {line}"))?;
     }
-    for problem in &conversation.problems {
+    let notice = conversation.summary.newer_notice();
+    for problem in notice.iter().chain(&conversation.problems) {
         writeln!(out, "{}", style.paint(&style.old, &format!("[{}]", outside::line(problem))))?;
     }
     let mut printer = Printer { out, depth, style, has_printed: false };

@@ -44,6 +44,9 @@ fn summary(summary: &Summary) -> Map<String, Value> {
     if summary.is_removed {
         object.insert("removed".into(), true.into());
     }
+    if let Some(version) = summary.newer_version {
+        object.insert("recordVersion".into(), version.into());
+    }
     object.insert("turns".into(), summary.turns.into());
     object.insert("messages".into(), summary.messages.into());
     object.insert("tokens".into(), serde_json::to_value(summary.tokens).unwrap_or_default());

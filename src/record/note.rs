@@ -2,7 +2,7 @@
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{Earlier, Record};
+use super::{Earlier, Newer, Record};
 use crate::transcript::SessionKey;
 
 /// With how many units a new one is compared: a note of somebody else's can have a million.
@@ -36,6 +36,8 @@ impl Bounds {
 pub enum Unit {
     /// A record of ours, one line.
     Record(Box<Record>),
+    /// A record of a newer version, one line.
+    Newer(Box<Newer>),
     /// A document of an earlier tool, with its text as it stands.
     Earlier(Box<Earlier>, BString),
     /// A line that we do not know.
@@ -114,6 +116,8 @@ impl Note {
                 let is_short = line.len() <= bounds.line_bytes;
                 if let Some(record) = is_short.then(|| Record::parse(line)).flatten() {
                     add(&mut note, record);
+                } else if let Some(newer) = is_short.then(|| Newer::parse(line)).flatten() {
+                    note.add_line(Unit::Newer(Box::new(newer)));
                 } else if let Some((document, text)) = Earlier::parse_prefix(rest) {
                     rest = &rest[text.len()..];
                     if text.len() - document.packed_bytes() <= bounds.line_bytes {
@@ -159,6 +163,7 @@ impl Note {
         for unit in &self.units {
             match unit {
                 Unit::Record(record) => bytes.extend(record.to_line().into_bytes()),
+                Unit::Newer(newer) => bytes.extend_from_slice(&newer.text),
                 Unit::Earlier(_, text) | Unit::Foreign(text) => bytes.extend_from_slice(text),
             }
             bytes.push(b'\n');
@@ -176,7 +181,7 @@ impl Note {
         &self.units
     }
 
-    /// Returns the records in order.
+    /// Returns the records of this version in order.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.units.iter().filter_map(|unit| match unit {
             Unit::Record(record) => Some(record.as_ref()),
@@ -287,7 +292,7 @@ impl Note {
     /// Drops the documents of earlier tools that a record of the same session was made of.
     pub(super) fn drop_migrated(&mut self) {
         let made_of: std::collections::HashSet<_> = self
-            .records()
+            .records_of_all_versions()
             .flat_map(|record| record.earlier.iter().map(|checksum| (record.key(), checksum.clone())))
             .collect();
         if !made_of.is_empty() {
@@ -298,7 +303,7 @@ impl Note {
         }
     }
 
-    /// Changes the records: each becomes what `change` returns, or goes.
+    /// Changes the records of this version: each becomes what `change` returns, or goes.
     pub(crate) fn map_records(&mut self, mut change: impl FnMut(Record) -> Option<Record>) {
         for unit in std::mem::take(&mut self.units) {
             match unit {
@@ -307,6 +312,16 @@ impl Note {
                         self.add_line(Unit::Record(Box::new(record)));
                     }
                 }
+                unit => self.units.push(unit),
+            }
+        }
+    }
+
+    /// Changes the records of newer versions: each becomes what `change` returns, or goes.
+    pub(super) fn map_newer(&mut self, mut change: impl FnMut(Newer) -> Option<Newer>) {
+        for unit in std::mem::take(&mut self.units) {
+            match unit {
+                Unit::Newer(newer) => self.units.extend(change(*newer).map(|newer| Unit::Newer(Box::new(newer)))),
                 unit => self.units.push(unit),
             }
         }

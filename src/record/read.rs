@@ -72,6 +72,8 @@ pub struct Summary {
     pub tokens: Option<Tokens>,
     /// Whether others say that it was removed; then `prompt` says who.
     pub is_removed: bool,
+    /// The version of the format that the record has, if that is newer than what this program knows.
+    pub newer_version: Option<u64>,
 }
 
 /// A conversation read back.
@@ -208,6 +210,9 @@ impl<'r> Reader<'r> {
         note.retain(|unit| {
             let (key, time, mark) = match unit {
                 Unit::Record(record) => (record.key(), &record.time, self.bars.of_record(self.repo, record)),
+                Unit::Newer(newer) => {
+                    (newer.record.key(), &newer.record.time, self.bars.of_record(self.repo, &newer.record))
+                }
                 Unit::Earlier(document, _) => {
                     (document.key(), &document.timestamp, self.bars.of_session(&document.key()))
                 }
@@ -430,7 +435,11 @@ impl<'r> Reader<'r> {
         let mut stored_bytes = 0;
         let (mut bytes, mut problems) = match unit {
             _ if budget.is_spent() => (Vec::new(), vec![TOO_MUCH.to_owned()]),
-            Unit::Record(record) => {
+            Unit::Newer(newer) if newer.record.through.is_empty() => {
+                (Vec::new(), vec!["only a newer version of git-shiftlog knows where its words are".to_owned()])
+            }
+            Unit::Record(_) | Unit::Newer(_) => {
+                let record = unit.record().expect("both are records");
                 let mark = self.mark_on(record, is_full);
                 let contents = self.contents(record, is_full);
                 stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
@@ -542,23 +551,41 @@ impl Summary {
             messages: 0,
             tokens: None,
             is_removed: true,
+            newer_version: None,
         }
+    }
+
+    fn of_record(record: &super::Record) -> Summary {
+        Summary {
+            key: record.key(),
+            model: record.model.clone(),
+            time: record.time.clone(),
+            prompt: record.prompt.clone(),
+            summary: record.summary.clone(),
+            turns: record.turns,
+            messages: record.messages,
+            tokens: record.tokens,
+            is_removed: false,
+            newer_version: None,
+        }
+    }
+
+    /// Returns the sentence for people about a record of a newer version; `None` for any other.
+    pub fn newer_notice(&self) -> Option<String> {
+        let version = self.newer_version?;
+        Some(format!(
+            "recorded by a newer version of git-shiftlog (format {version}); what this version does not know of it is \
+             left out"
+        ))
     }
 
     /// Returns what a unit says; `None` for a line that is no record.
     fn of(unit: &Unit) -> Option<Summary> {
         match unit {
-            Unit::Record(record) => Some(Summary {
-                key: record.key(),
-                model: record.model.clone(),
-                time: record.time.clone(),
-                prompt: record.prompt.clone(),
-                summary: record.summary.clone(),
-                turns: record.turns,
-                messages: record.messages,
-                tokens: record.tokens,
-                is_removed: false,
-            }),
+            Unit::Record(record) => Some(Summary::of_record(record)),
+            Unit::Newer(newer) => {
+                Some(Summary { newer_version: Some(newer.version), ..Summary::of_record(&newer.record) })
+            }
             Unit::Earlier(earlier, _) => Some(Summary {
                 key: earlier.key(),
                 turns: earlier.turns(),
@@ -569,6 +596,7 @@ impl Summary {
                 prompt: None,
                 summary: None,
                 is_removed: false,
+                newer_version: None,
             }),
             Unit::Foreign(_) => None,
         }

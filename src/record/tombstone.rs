@@ -153,6 +153,10 @@ impl Tombstones {
         }
         let before = note.clone();
         note.map_records(|record| self.changed(repo, record));
+        note.map_newer(|newer| {
+            let changed = self.changed(repo, newer.record.clone())?;
+            if changed == newer.record { Some(newer) } else { newer.with(&changed) }
+        });
         note.retain(|unit| match unit {
             crate::record::Unit::Earlier(document, _) => !self.bars(&document.key()),
             _ => true,

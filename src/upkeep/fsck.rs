@@ -75,6 +75,8 @@ pub struct Checked {
     pub absent: Vec<ObjectId>,
     /// Records whose words are with others: a remote, or a partial clone's promise.
     pub elsewhere: usize,
+    /// Records and segments that a newer version made: they are not checked.
+    pub newer: usize,
     /// Segments whose digest was not computed, since they keep parts of too much before them.
     pub unchecked: usize,
 }
@@ -215,6 +217,10 @@ impl Checker<'_> {
         }
         let (header, body) = match self.archive.read(segment_id) {
             Ok(read) => read,
+            Err(error) if error.kind() == Kind::Unsupported => {
+                self.checked.newer += 1;
+                return Ok(());
+            }
             Err(error) => {
                 let flaw = if error.kind() == Kind::Missing { Flaw::MissingSegment } else { Flaw::DamagedSegment };
                 self.reported.insert(segment_id);
@@ -305,7 +311,8 @@ impl Checker<'_> {
         if !self.reported.insert(segment_id) {
             return;
         }
-        let is_here = self.archive.header(segment_id).is_ok();
+        let is_newer = |error: crate::error::Error| error.kind() == Kind::Unsupported;
+        let is_here = self.archive.header(segment_id).map_or_else(is_newer, |_| true);
         let flaw = if is_here { Flaw::UnarchivedSegment } else { Flaw::MissingSegment };
         self.add(flaw, segment_id.to_string(), commit_id, Some(session.clone()), why.to_owned());
     }
@@ -336,19 +343,18 @@ impl Checker<'_> {
                 self.add(Flaw::DamagedNote, commit_id.to_string(), Some(commit_id), None, String::new());
             }
             for unit in note.units() {
+                self.checked.records += usize::from(!matches!(unit, Unit::Foreign(_)));
                 match unit {
                     Unit::Record(record) => self.record(commit_id, record),
+                    Unit::Newer(_) => self.checked.newer += 1,
                     Unit::Foreign(line) if looks_like_a_record(line) && !note.is_damaged() => {
                         self.add(Flaw::BadRecord, commit_id.to_string(), Some(commit_id), None, String::new());
                     }
-                    Unit::Earlier(document, _) => {
-                        self.checked.records += 1;
-                        match document.transcript() {
-                            Ok((_, None)) => {}
-                            Ok((_, Some(why))) => self.wrong(commit_id, document.key(), why),
-                            Err(error) => self.wrong(commit_id, document.key(), error.to_string()),
-                        }
-                    }
+                    Unit::Earlier(document, _) => match document.transcript() {
+                        Ok((_, None)) => {}
+                        Ok((_, Some(why))) => self.wrong(commit_id, document.key(), why),
+                        Err(error) => self.wrong(commit_id, document.key(), error.to_string()),
+                    },
                     Unit::Foreign(_) => {}
                 }
             }
@@ -361,7 +367,6 @@ impl Checker<'_> {
     }
 
     fn record(&mut self, commit_id: ObjectId, record: &Record) {
-        self.checked.records += 1;
         let key = record.key();
         let Some(through) = self.repo.parse_id(&record.through) else {
             return self.wrong(commit_id, key, format!("'{}' is no object id", record.through));

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::git::sign::{Signature, State};
 use crate::git::{ObjectId, Order, Range, Repository, Tip};
 use crate::notes;
-use crate::record::{Note, Record};
+use crate::record::{Note, Record, Unit};
 use crate::transcript::SessionKey;
 
 /// What is known of one record.
@@ -25,6 +25,9 @@ pub struct Verified {
     pub problem: Option<String>,
     /// Whether the words are not here, so that they cannot be looked at.
     pub is_elsewhere: bool,
+    /// The version of the format that the record has, if that is newer than what this program knows: it cannot tell
+    /// whether the record is intact.
+    pub newer_version: Option<u64>,
     /// Whether the record was made for the tree of this commit; `None` if it does not tell.
     pub is_own_tree: Option<bool>,
     /// The commit of the notes ref that wrote the record; of several, the one with the best signature.
@@ -52,7 +55,7 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
         let lines = lines(&bytes);
         let note = Note::read_lines(&bytes);
         drop(bytes);
-        if note.records().next().is_some() {
+        if note.records_of_all_versions().next().is_some() {
             noted.push((*commit_id, note, lines));
         }
     }
@@ -62,9 +65,14 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
     for (commit_id, note, lines) in &noted {
         let tree = repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
         let mut search = Search::default();
-        for record in note.records() {
-            let (problem, is_elsewhere) = problem(repo, record, &mut transcripts);
-            let own = record.to_line();
+        for unit in note.units() {
+            let Some(record) = unit.record() else { continue };
+            let newer_version = if let Unit::Newer(newer) = unit { Some(newer.version) } else { None };
+            let (problem, is_elsewhere) = match newer_version {
+                Some(_) => (None, false),
+                None => problem(repo, record, &mut transcripts),
+            };
+            let own = if let Unit::Newer(newer) = unit { newer.text.to_string() } else { record.to_line() };
             let parts = lines.iter().filter(|(_, line)| *line == own);
             let origins = parts.map(|line| history.origin(line, &mut search)).collect::<Vec<_>>();
             let origin = origins.into_iter().flatten().min_by_key(|origin| origin.signature.state);
@@ -74,6 +82,7 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
                 key: record.key(),
                 problem,
                 is_elsewhere,
+                newer_version,
                 is_own_tree: record.tree.as_ref().and_then(|made_for| Some(made_for == tree.as_ref()?)),
                 written_by: origin.as_ref().map(|origin| origin.commit_id),
                 writer: origin.as_ref().map_or_else(String::new, |origin| author(repo, origin.commit_id)),
@@ -119,7 +128,12 @@ type Line = (SessionKey, String);
 
 /// Returns the records of a note, each as the line that it is, within the bounds of what readers show.
 fn lines(note: &[u8]) -> HashSet<Line> {
-    Note::read_lines(note).records().map(|record| (record.key(), record.to_line())).collect()
+    let line = |unit: &Unit| match unit {
+        Unit::Record(record) => Some((record.key(), record.to_line())),
+        Unit::Newer(newer) => Some((newer.record.key(), newer.text.to_string())),
+        Unit::Earlier(..) | Unit::Foreign(_) => None,
+    };
+    Note::read_lines(note).units().iter().filter_map(line).collect()
 }
 
 /// Where a line came from.

@@ -196,7 +196,7 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
         let names_marked = |hex: &String| journal.segments.contains_key(hex);
         marks.segments.contains_key(&id)
             || Note::parse_lines(bytes)
-                .records()
+                .records_of_all_versions()
                 .any(|record| names_marked(&record.through) || record.since.as_ref().is_some_and(names_marked))
     })?;
     let other_refs = other_refs(repo, &notes_ref, &tips)?;

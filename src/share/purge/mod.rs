@@ -131,7 +131,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target) -> Result<Plan> 
             for commit_id in commit_ids {
                 plan.earlier_commits.insert(*commit_id);
                 let note = notes::get(repo, notes_ref, *commit_id)?.unwrap_or_default();
-                for record in Note::parse(&note).records() {
+                for record in Note::parse(&note).records_of_all_versions() {
                     let parse = |hex: &str| repo.parse_id(hex);
                     let Some(through) = parse(&record.through) else { continue };
                     let since = record.since.as_deref().and_then(parse);
@@ -226,6 +226,7 @@ fn noted_sessions(repo: &Repository, notes_ref: &str) -> Result<Vec<SessionKey>>
             let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
             sessions.extend(note.units().iter().filter_map(|unit| match unit {
                 Unit::Record(record) => Some(record.key()),
+                Unit::Newer(newer) => Some(newer.record.key()),
                 Unit::Earlier(document, _) => Some(document.key()),
                 Unit::Foreign(_) => None,
             }));

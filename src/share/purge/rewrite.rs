@@ -6,7 +6,7 @@ use std::rc::Rc;
 use sha2::{Digest as _, Sha256};
 
 use crate::archive::{Archive, Header, hex};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::record::tombstone::Became;
 use crate::redact::Redactor;
@@ -81,8 +81,15 @@ pub fn rewrite(
     let mut headers = Vec::new();
     let mut concerns = HashSet::new();
     for segment_id in &archive.in_chain_order(segment_ids) {
-        // What is not here cannot be rewritten; a check tells of it.
-        let Ok((header, body)) = archive.read(*segment_id) else { continue };
+        let (header, body) = match archive.read(*segment_id) {
+            Ok(read) => read,
+            // Its words would stay although they were meant to go.
+            Err(error) if error.kind() == Kind::Unsupported => {
+                return Err(Error::new(Kind::Unsupported, format!("cannot purge segment {segment_id}")).because(error));
+            }
+            // What is not here cannot be rewritten; a check tells of it.
+            Err(_) => continue,
+        };
         let is_hit =
             is_wanted(*segment_id, &header) || redactor.is_some_and(|redactor| !redactor.scan(&body).is_empty());
         if is_hit {

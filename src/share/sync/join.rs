@@ -32,7 +32,7 @@ pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Vers
             Unit::Record(record) => {
                 theirs.records().any(|later| later.goes_on_with(record) && has_all_of(repo, later, record))
             }
-            Unit::Earlier(..) => false,
+            Unit::Earlier(..) | Unit::Newer(_) => false,
         }
     };
     union.retain(|unit| !is_removed(unit));

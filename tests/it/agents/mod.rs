@@ -218,6 +218,7 @@ pub fn come_back(name: &str, paths: &[PathBuf]) {
         }
         assert!(restored == expected, "{}", path.display());
     }
+    crate::format::assert_read_alike(&scratch, "HEAD");
     scratch.assert_sound();
 }
 

@@ -1,0 +1,113 @@
+//! Records that a newer version of the format made: shown as far as this version knows their keys, kept as they stand.
+//!
+//! The format page promises for every version: a record is one line that begins with `{"shiftlog":<version>,`, and a key
+//! keeps its meaning. So a key that is known here may be shown; what the others say is unknown.
+
+use bstr::BString;
+use serde_json::{Map, Value};
+
+use super::{Note, Record, Unit};
+use crate::transcript::Tokens;
+
+/// How the line of a record begins.
+const HEAD: &[u8] = b"{\"shiftlog\":";
+/// The newest version that this program knows.
+const KNOWN_VERSION: u64 = 1;
+
+/// A record of a newer version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Newer {
+    /// The version of the format.
+    pub version: u64,
+    /// The keys that this version knows. One that is absent, or whose value has another type, has its default.
+    pub record: Record,
+    /// The line as it stands.
+    pub text: BString,
+}
+
+impl Newer {
+    /// Reads a line of a note; `None` if it is no record of a newer version, or does not name its session.
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let digits = line.strip_prefix(HEAD)?.split(|byte| *byte == b',').next()?;
+        let version: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        if version <= KNOWN_VERSION {
+            return None;
+        }
+        let mut keys: Map<String, Value> = serde_json::from_slice(line).ok()?;
+        keys.retain(|name, value| has_known_type(name, value));
+        keys.insert("shiftlog".into(), KNOWN_VERSION.into());
+        keys.entry("through").or_insert_with(|| "".into());
+        let record = serde_json::from_value(Value::Object(keys)).ok()?;
+        Some(Newer { version, record, text: line.into() })
+    }
+
+    /// Returns the record with what `changed` has of its segments and its words; other keys stay as they are.
+    pub(super) fn with(&self, changed: &Record) -> Option<Self> {
+        let mut keys: Map<String, Value> = serde_json::from_slice(&self.text).ok()?;
+        let known = serde_json::to_value(changed).ok()?;
+        for name in ["prompt", "summary", "summaryTime", "since", "through", "bytes", "sha256"] {
+            match known.get(name) {
+                Some(value) if keys.contains_key(name) => drop(keys.insert(name.into(), value.clone())),
+                Some(_) => {}
+                None => drop(keys.shift_remove(name)),
+            }
+        }
+        let text = serde_json::to_string(&keys).ok()?;
+        Some(Newer { record: changed.clone(), text: text.into(), ..self.clone() })
+    }
+}
+
+/// Says whether a key is one of version 1 and its value has the type that version 1 gives it.
+fn has_known_type(name: &str, value: &Value) -> bool {
+    match name {
+        "agent" | "session" | "time" | "through" | "sha256" => value.is_string(),
+        "model" | "prompt" | "summary" | "summaryTime" | "since" | "tree" => value.is_string() || value.is_null(),
+        "turns" | "messages" | "bytes" => value.is_u64(),
+        "tokens" => serde_json::from_value::<Tokens>(value.clone()).is_ok(),
+        "earlier" => value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),
+        _ => false,
+    }
+}
+
+impl Unit {
+    /// Returns the record that this is, of whatever version.
+    pub fn record(&self) -> Option<&Record> {
+        match self {
+            Unit::Record(record) => Some(record),
+            Unit::Newer(newer) => Some(&newer.record),
+            Unit::Earlier(..) | Unit::Foreign(_) => None,
+        }
+    }
+}
+
+impl Note {
+    /// Returns the records in order, also those of newer versions, of which only some keys are known.
+    pub fn records_of_all_versions(&self) -> impl Iterator<Item = &Record> {
+        self.units().iter().filter_map(Unit::record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_keys_are_read_and_all_of_the_line_is_kept() {
+        let line = br#"{"shiftlog":2,"agent":"claude","session":"s","turns":"three","prompt":"p","mood":[1]}"#;
+        let newer = Newer::parse(line).expect("a record");
+        assert_eq!((newer.version, newer.record.turns, newer.record.prompt.as_deref()), (2, 0, Some("p")));
+        assert_eq!(Note::parse(line).to_bytes(), [line, &b"\n"[..]].concat());
+        for other in [&br#"{"shiftlog":1,"agent":"claude"}"#[..], br#"{"shiftlog":2}"#, br#"{"shiftlog":"document"}"#] {
+            assert_eq!(Newer::parse(other), None);
+        }
+    }
+
+    #[test]
+    fn what_was_purged_goes_and_unknown_keys_stay() {
+        let line = br#"{"shiftlog":2,"agent":"a","session":"s","prompt":"secret","through":"x","mood":{"z":1,"a":2}}"#;
+        let newer = Newer::parse(line).expect("a record");
+        let changed = Record { prompt: None, through: "y".into(), ..newer.record.clone() };
+        let text = newer.with(&changed).expect("it is JSON").text;
+        assert_eq!(text, br#"{"shiftlog":2,"agent":"a","session":"s","through":"y","mood":{"z":1,"a":2}}"#.as_slice());
+    }
+}

@@ -1,0 +1,158 @@
+"""Reads the conversations of a commit as gitshiftlog-format(5) says, without git-shiftlog.
+
+Needs Python 3 (its standard library), git, and the zstd command. In a repository,
+
+    python3 foreign_reader.py <commit> <directory>
+
+writes three files for each record of the commit's note: <number>.record, the line; <number>.increment, what the record
+added; and <number>.session, the whole session up to the record, as the agent had it.
+"""
+import base64, hashlib, json, pathlib, re, sqlite3, subprocess, sys
+
+# Notes, the archive, segments, increments.
+
+def run(*command, stdin=b""):
+    return subprocess.run(command, input=stdin, stdout=subprocess.PIPE, check=True).stdout
+
+def chain(through, since=None):
+    """Returns the segments from `through` back to the one after `since`, each as its header and its bytes."""
+    links = []
+    while through not in (None, since):
+        file = run("git", "cat-file", "blob", through)
+        length = int.from_bytes(file[4:8], "little")
+        links.append((json.loads(file[8:8 + length]), run("zstd", "-dcq", stdin=file)))
+        through = links[-1][0]["parent"]
+    return links
+
+def transcript(through):
+    whole = b""
+    for header, body in reversed(chain(through)):
+        whole = whole[:header["keep"]] + body
+    return whole
+
+def start(record):
+    if record["since"] is None:
+        return 0
+    keeps = [header["keep"] for header, _ in chain(record["through"], record["since"])]
+    return min([len(transcript(record["since"]))] + keeps)
+
+def records(commit):
+    for line in run("git", "notes", "--ref=shiftlog", "show", commit).split(b"\n"):
+        if line.startswith(b'{"shiftlog":'):
+            yield line, json.loads(line)
+
+# Documents.
+
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^ \t\r\n"\[\]{},:]+', re.S)
+OPENING, CLOSING = (b"[", b"{"), (b"]", b"}")
+
+def spelled(tokens, indent):
+    text, depth, last = [], 0, b""
+    for token in tokens:
+        depth -= token in CLOSING
+        if indent and (last == b"," or (last in OPENING) != (token in CLOSING)):
+            text.append(b"\n" + b" " * indent * depth)
+        depth += token in OPENING
+        text.append(b": " if indent and token == b":" else token)
+        last = token
+    return b"".join(text)
+
+def member(tokens, name):
+    """Returns where the value of an object's member begins and ends; of several with one name, the last."""
+    found, depth, name = None, 0, json.dumps(name).encode()
+    for at, token in enumerate(tokens):
+        if depth == 1 and tokens[at - 1] in (b"{", b",") and tokens[at:at + 2] == [name, b":"]:
+            found = [at + 2, None]
+        elif depth == 1 and found and found[1] is None and token in (b",", b"}"):
+            found[1] = at
+        depth += (token in OPENING) - (token in CLOSING)
+    return found
+
+def document(lines):
+    head, body = lines.split(b"\n", 1)
+    head = json.loads(head)
+    if "list" not in head:
+        return body[:-1]
+    elements = [TOKEN.findall(line) for line in body.split(b"\n") if line.strip(b" \t\r\f")]
+    before, after = [], []
+    if head["list"]:
+        before, after = [b"{", json.dumps(head["list"]).encode(), b":"], [b"}"]
+        place = member(elements[-1], head["list"]) if elements else None
+        if place and elements[-1][place[0]:place[1]] == [b"[", b"]"]:
+            around = elements.pop()
+            before, after = around[:place[0]], around[place[1]:]
+    after = later(elements, after)
+    listed = [token for element in elements for token in [b","] + element][1:]
+    return spelled(before + [b"["] + listed + [b"]"] + after, min(head["indent"], 16)) + head["end"].encode()
+
+def later(messages, after):
+    """Puts the summaries that stand at the end of a session of OpenCode back into its messages."""
+    place = member([b"{"] + after[1:], "shiftlog")
+    own = after[slice(*place)] if place else []
+    if not member(own, "summaries"):
+        return after
+    summaries = own[slice(*member(own, "summaries"))]
+    for message in messages:
+        first, end = member(message, "info")
+        name = json.loads(spelled(message[slice(*[first + at for at in member(message[first:end], "id")])], 0))
+        summary = member(summaries, name)
+        if summary:
+            message[end - 1:end - 1] = [b",", b'"summary"', b":"] + summaries[slice(*summary)]
+    return after[:place[0] - 3] + after[place[1]:]
+
+# Stores.
+
+def joined(pieces, ids, in_hex=False):
+    data = b""
+    for piece in pieces:
+        if isinstance(piece, dict):
+            data += b"".join(b"\x0a\x20" + id for first, end in piece["named"] for id in ids[first:end])
+        elif isinstance(piece, int):
+            data += ids[piece].hex().encode() if in_hex else ids[piece]
+        else:
+            data += base64.b64decode(piece[0]) if isinstance(piece, list) else piece.encode()
+    return data
+
+def store(lines, path):
+    *messages, last, _ = lines.split(b"\n")
+    last, blobs, ids = json.loads(last), [], []
+
+    def add(blob):
+        blobs.append(blob)
+        ids.append(hashlib.sha256(blob).digest())
+
+    for line in messages:
+        value = json.loads(line)
+        add(joined(value["data"], ids) if "shiftlog" in value else line)
+    for pieces in last["blobs"]:
+        add(joined(pieces, ids))
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE blobs(id text primary key,data blob)")
+    database.execute("CREATE TABLE meta(key text primary key,value text)")
+    rows = [(row["key"], joined(row["hex"], ids, True).hex() if "hex" in row else row["value"]) for row in last["meta"]]
+    database.executemany("INSERT OR IGNORE INTO blobs VALUES(?, ?)", [(id.hex(), blob) for id, blob in zip(ids, blobs)])
+    database.executemany("INSERT OR IGNORE INTO meta VALUES(?, ?)", rows)
+    database.commit()
+
+# All of it together.
+
+def main(commit, directory):
+    directory = pathlib.Path(directory)
+    for number, (line, record) in enumerate(records(commit)):
+        (directory / f"{number}.record").write_bytes(line)
+        if record["shiftlog"] > 1:
+            print(f"record {number} is of format {record['shiftlog']}: what is not known of it is left out")
+        whole = transcript(record["through"])
+        digest = hashlib.sha256(whole).hexdigest()
+        assert (record["bytes"], record["sha256"]) == (len(whole), digest), f"record {number} tells of another transcript"
+        (directory / f"{number}.increment").write_bytes(whole[start(record):])
+        session = directory / f"{number}.session"
+        last = whole.rstrip(b"\n").rpartition(b"\n")[2]
+        if whole.startswith(b'{"shiftlog":"document"'):
+            session.write_bytes(document(whole))
+        elif last.startswith(b'{"shiftlog":"store",'):
+            store(whole, session)
+        else:
+            session.write_bytes(whole)
+
+main(*sys.argv[1:])
