@@ -13,7 +13,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Commands, Handler, HookFile, Shape};
 use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
-use super::{Agent, Ask, Found, Parser, Recorded, Restoration, ask, document, tool};
+use super::{Agent, Ask, Found, Parser, Recorded, Restoration, ask, document, payload, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -133,6 +133,14 @@ impl Agent for Amp {
 
     fn ask(&self) -> Option<&'static Ask> {
         Some(&ASK)
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        &["AGENT_THREAD_ID"]
+    }
+
+    fn payload_keys(&self) -> &'static payload::Keys {
+        &payload::Keys { session: &["thread_id"], ..payload::NONE }
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

@@ -12,7 +12,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, field, list, string, text};
 use super::place;
-use super::{Agent, Found, Parser, Recorded, Restoration, prompt, tool};
+use super::{Agent, Found, Parser, Payload, Recorded, Restoration, Sign, payload, prompt, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
@@ -79,6 +79,33 @@ impl Agent for Antigravity {
     fn restoration(&self, _: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
         Err(Error::new(Kind::Unsupported, "Antigravity goes on only from a database of its own, which is not recorded")
             .hint("'git shiftlog show' prints what was said; give that to a new conversation"))
+    }
+
+    fn payload_keys(&self) -> &'static payload::Keys {
+        &payload::Keys {
+            session: &["conversationId"],
+            input: &["args"],
+            directory: &["Cwd"],
+            roots: &["workspacePaths"],
+            envelopes: &["toolCall"],
+            ..payload::NONE
+        }
+    }
+
+    fn tools(&self) -> &'static tool::Words {
+        &tool::Words {
+            editors: &["replace_file_content", "multi_replace_file_content"],
+            command: &["CommandLine"],
+            path: &["TargetFile"],
+            old: &["TargetContent"],
+            new: &["CodeContent", "ReplacementContent"],
+            changes: &["ReplacementChunks"],
+            ..tool::NONE
+        }
+    }
+
+    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+        payload.has_transcript_in("/.gemini/antigravity").then_some(Sign::Place)
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

@@ -11,7 +11,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Commands, HookFile, Shape};
 use super::json::{self, at, field, flag, list, string, text};
 use super::place;
-use super::{Agent, Found, Parser, document, prompt, tool};
+use super::{Agent, Event, Found, Parser, document, payload, prompt, tool};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
 
@@ -68,6 +68,25 @@ impl Agent for Cline {
     fn recent(&self, _: &Path, _: i64) -> Vec<Found> {
         // A task does not tell where it ran.
         Vec::new()
+    }
+
+    fn events(&self) -> &'static [(&'static str, Event)] {
+        &[("TaskStart", Event::SessionStart), ("TaskResume", Event::SessionStart), ("TaskCancel", Event::SessionEnd)]
+    }
+
+    fn payload_keys(&self) -> &'static payload::Keys {
+        &payload::Keys {
+            session: &["taskId"],
+            event: &["hookName"],
+            model: &["model.slug"],
+            input: &["parameters"],
+            envelopes: &["postToolUse", "preToolUse"],
+            ..payload::NONE
+        }
+    }
+
+    fn tools(&self) -> &'static tool::Words {
+        &tool::Words { shells: &["run_commands"], editors: &["replace_in_file"], command: &["commands"], ..tool::NONE }
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

@@ -12,7 +12,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, tool};
+use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload, tool};
 use crate::error::{Error, Result};
 use crate::outside;
 use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolResult};
@@ -177,6 +177,30 @@ impl Agent for Codex {
 
     fn ask(&self) -> Option<&'static Ask> {
         Some(&ASK)
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        &["CODEX_THREAD_ID"]
+    }
+
+    fn payload_keys(&self) -> &'static payload::Keys {
+        &payload::Keys { session: &["thread-id"], ..payload::NONE }
+    }
+
+    fn tools(&self) -> &'static tool::Words {
+        &tool::Words {
+            shells: &["local_shell", "shell_command", "exec_command", "functions.exec_command"],
+            patchers: &["functions.apply_patch"],
+            ..tool::NONE
+        }
+    }
+
+    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+        let is_alike = || payload.has("turn_id") && payload.has("model");
+        match payload.has_transcript_in("/.codex/") {
+            true => Some(Sign::Place),
+            false => is_alike().then_some(Sign::Manner),
+        }
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

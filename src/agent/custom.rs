@@ -2,6 +2,9 @@
 //!
 //! It writes one JSON object a line. Which members say what is told by a format such as
 //! `role=message.role text=message.content time=timestamp cwd=cwd`.
+//!
+//! An agent is `&'static dyn Agent` everywhere, since all others are constants. Those made here are a few, made once, so
+//! they are leaked rather than that every signature gets a lifetime for them.
 
 use std::path::{Component, Path, PathBuf};
 

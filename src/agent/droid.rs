@@ -12,7 +12,7 @@ use super::claude::{encode_directory, records};
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, field, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, prompt};
+use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, prompt};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role};
@@ -97,6 +97,10 @@ impl Agent for Droid {
 
     fn opening(&self, prompt: &str) -> Option<Vec<String>> {
         Some(["droid", prompt].map(str::to_owned).to_vec())
+    }
+
+    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+        payload.has_transcript_in("/.factory/").then_some(Sign::Place)
     }
 
     fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {

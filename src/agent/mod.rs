@@ -1,7 +1,8 @@
 //! The agents: where each one lives, what its hooks say, how its transcripts read.
 //!
-//! Read [`Agent`], then `codex`. A new agent is one file here and one line in [`ALL`]. An agent knows its own files
-//! and the `transcript` room; it knows nothing of commits and notes.
+//! Read [`Agent`], then `codex`. A new agent is one file here, named in [`ALL`]. The file has all that is the agent's own,
+//! also how its events, tools and the members of its payloads are called. An agent knows its own files and the
+//! `transcript` room; it knows nothing of commits and notes.
 
 mod amp;
 mod antigravity;
@@ -101,8 +102,20 @@ pub fn named(name: &str) -> Result<&'static dyn Agent> {
 /// Returns the agent that really runs a hook declared for the one called `name`: some run the hooks of others, too.
 pub fn caller(name: &str, payload: &Payload) -> Option<&'static dyn Agent> {
     let is_described = !ALL.iter().any(|agent| agent.name() == name);
-    let dialect = if is_described { None } else { payload.dialect(name) };
-    dialect.and_then(find).or_else(|| find(name))
+    let signed = ALL.iter().filter_map(|agent| Some((agent.signs(payload, name)?, *agent)));
+    let writer = signed.max_by_key(|(sign, _)| *sign).map(|(_, agent)| agent).filter(|_| !is_described);
+    writer.or_else(|| find(name))
+}
+
+/// What tells that a payload is an agent's; a later sign counts more than an earlier one.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Sign {
+    /// Members that the agent writes, and another could.
+    Manner,
+    /// The transcript is where the agent has its own.
+    Place,
+    /// Its name, or a place that nobody else writes to, whatever else is like another agent's.
+    Name,
 }
 
 /// What a hook of an agent reports.
@@ -121,20 +134,17 @@ pub enum Event {
 impl Event {
     /// Returns what an agent's name for an event means; an unknown one counts as [`Event::Alive`].
     pub fn of(name: &str) -> Self {
-        let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-        match plain.as_str() {
-            "sessionstart" | "agentspawn" | "taskstart" | "taskresume" => Event::SessionStart,
-            "posttooluse"
-            | "posttoolusefailure"
-            | "posttoolbatch"
-            | "aftertool"
-            | "aftershellexecution"
-            | "afterfileedit"
-            | "postruncommand"
-            | "postwritecode" => Event::AfterTool,
-            "sessionend" | "taskcancel" => Event::SessionEnd,
-            _ => Event::Alive,
-        }
+        // Those that several agents use. An agent may run a hook that was declared for another, so all names count.
+        const COMMON: &[(&str, Event)] = &[
+            ("SessionStart", Event::SessionStart),
+            ("agentSpawn", Event::SessionStart),
+            ("PostToolUse", Event::AfterTool),
+            ("PostToolUseFailure", Event::AfterTool),
+            ("PostToolBatch", Event::AfterTool),
+            ("SessionEnd", Event::SessionEnd),
+        ];
+        let mut known = COMMON.iter().chain(ALL.iter().flat_map(|agent| agent.events()));
+        known.find(|(known, _)| tool::is_same_name(known, name)).map_or(Event::Alive, |(_, event)| *event)
     }
 }
 
@@ -328,6 +338,32 @@ pub trait Agent: Sync {
         None
     }
 
+    /// Returns the environment variables by which the agent's children know that it runs them.
+    fn variables(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns the names of events that this agent alone has, as far as they mean more than that a session is alive.
+    fn events(&self) -> &'static [(&'static str, Event)] {
+        &[]
+    }
+
+    /// Returns the keys that this agent alone has in its hooks' payloads.
+    fn payload_keys(&self) -> &'static payload::Keys {
+        &payload::NONE
+    }
+
+    /// Returns the names that this agent alone has for tools and for what is in their inputs.
+    fn tools(&self) -> &'static tool::Words {
+        &tool::NONE
+    }
+
+    /// Returns what tells that a payload is this agent's, whoever the hook was `declared` for; `None` if nothing does.
+    fn signs(&self, payload: &Payload, declared: &str) -> Option<Sign> {
+        let _ = (payload, declared);
+        None
+    }
+
     /// Returns the files that hooks are declared in; none if the agent has no hooks.
     ///
     /// `is_shared` means the files that a team commits; otherwise those private to the clone, if there are such.
@@ -378,6 +414,72 @@ mod tests {
         "\u{feff}",
         "\u{2028}",
     ];
+
+    /// What names an agent outside its own file, and why.
+    const NAMED_ELSEWHERE: &[(&str, &str, &str)] = &[
+        ("agent/amp.rs", "continue", "a word of a command line"),
+        ("agent/antigravity.rs", "gemini", "its files are in a folder of Gemini CLI's"),
+        ("agent/cline.rs", "cursor", "an editor that Cline runs in"),
+        ("agent/cline.rs", "windsurf", "another one"),
+        ("command/add.rs", "claude", "whose transcript it is when nobody says so"),
+        ("command/doctor.rs", "claude", "the session that proves that recording works is this agent's"),
+        ("mcp/transport.rs", "cursor", "a member of the protocol's messages"),
+        ("record/earlier.rs", "claude", "whose the notes of the earlier tools are when they name no agent"),
+        ("redact/table.rs", "cursor", "a service that a secret is for"),
+        ("redact/view.rs", "amp", "the name of a character in HTML"),
+        ("redact/words.rs", "cursor", "an English word"),
+        ("setup/client.rs", "", "clients of the MCP server: most are agents, some are not"),
+        ("setup/earlier.rs", "", "files that the earlier tools of this name wrote"),
+        ("setup/mod.rs", "vscode", "a client of the MCP server"),
+    ];
+
+    /// Returns the texts of a source that stand in quotes, of its lines that are no comments and no tests.
+    fn quoted(source: &str) -> Vec<String> {
+        let (code, _) = source.split_once("#[cfg(test)]").unwrap_or((source, ""));
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        lines.flat_map(|line| line.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
+    }
+
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            match entry.path() {
+                path if path.is_dir() => sources(&path, found),
+                path if path.extension().is_some_and(|extension| extension == "rs") => found.push(path),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn an_agent_is_named_in_its_own_file_alone() {
+        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files = Vec::new();
+        sources(&src, &mut files);
+        let mut reasons: Vec<_> = NAMED_ELSEWHERE.iter().collect();
+        for path in files {
+            let relative = path.strip_prefix(&src).expect("below src").to_str().expect("UTF-8").replace('\\', "/");
+            let text = std::fs::read_to_string(&path).expect("a source");
+            for text in quoted(&text) {
+                let names = |agent: &&dyn Agent| {
+                    let name = agent.name();
+                    text == name || text == agent.title() || text.contains(&format!(".{name}/"))
+                };
+                for agent in ALL.iter().copied().filter(names) {
+                    let name = agent.name();
+                    let is_own = relative.starts_with(&format!("agent/{name}/"))
+                        || relative == format!("agent/{name}.rs")
+                        || (name, &*relative) == ("continue", "agent/continue_cli.rs");
+                    let has_reason = |(file, named, _): &(&str, &str, &str)| {
+                        *file == relative && (named.is_empty() || *named == name)
+                    };
+                    let is_allowed = is_own || NAMED_ELSEWHERE.iter().any(has_reason);
+                    assert!(is_allowed, "{relative} names {name} in \"{text}\"");
+                    reasons.retain(|reason| !has_reason(reason));
+                }
+            }
+        }
+        assert!(reasons.is_empty(), "these name no agent any more: {reasons:?}");
+    }
 
     fn piece() -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![

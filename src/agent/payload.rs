@@ -12,23 +12,54 @@ pub struct Payload {
     value: Value,
 }
 
-/// The keys for each meaning, in the order to try them; agents.md, section 1.1.
-const SESSION: &[&str] = &[
-    "session_id",
-    "sessionId",
-    "conversation_id",
-    "conversationId",
-    "thread_id",
-    "thread-id",
-    "trajectory_id",
-    "taskId",
-];
-const TRANSCRIPT: &[&str] = &["transcript_path", "transcriptPath", "agent_transcript_path", "session_path"];
-const EVENT: &[&str] = &["hook_event_name", "hookEventName", "hookName", "agent_action_name"];
-const MODEL: &[&str] = &["model", "model_name", "model_id"];
-const CALL: &[&str] = &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "callID"];
-const INPUT: &[&str] = &["tool_input", "toolInput", "toolArgs", "parameters", "args", "tool_info"];
-const DIRECTORY: &[&str] = &["cwd", "workdir", "dir_path", "directory", "Cwd"];
+/// The keys of a payload by what they mean, in the order to try them. `tool_info.cwd` is the member `cwd` of `tool_info`.
+pub struct Keys {
+    /// The session's id.
+    pub session: &'static [&'static str],
+    /// The path of its transcript.
+    pub transcript: &'static [&'static str],
+    /// The name of the event.
+    pub event: &'static [&'static str],
+    /// The model that answers.
+    pub model: &'static [&'static str],
+    /// The id of a tool call.
+    pub call: &'static [&'static str],
+    /// What a tool was called with.
+    pub input: &'static [&'static str],
+    /// In such an input: the directory that the tool runs in.
+    pub directory: &'static [&'static str],
+    /// Lists of directories that are open; the first one counts.
+    pub roots: &'static [&'static str],
+    /// Objects that have everything about a tool call in them.
+    pub envelopes: &'static [&'static str],
+}
+
+/// No keys: those of an agent that has none of its own.
+pub const NONE: Keys = Keys {
+    session: &[],
+    transcript: &[],
+    event: &[],
+    model: &[],
+    call: &[],
+    input: &[],
+    directory: &[],
+    roots: &[],
+    envelopes: &[],
+};
+
+/// The keys that several agents use; those of one agent are in its own file.
+const COMMON: Keys = Keys {
+    session: &["session_id", "sessionId"],
+    transcript: &["transcript_path", "transcriptPath", "agent_transcript_path", "session_path"],
+    event: &["hook_event_name", "hookEventName"],
+    model: &["model"],
+    call: &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "callID"],
+    input: &["tool_input", "toolInput"],
+    directory: &["cwd", "workdir", "dir_path", "directory"],
+    roots: &["workspace_roots", "workspaceRoots"],
+    envelopes: &[],
+};
+/// What a tool answered.
 const RESPONSE: &[&str] = &[
     "tool_response",
     "toolResponse",
@@ -40,8 +71,13 @@ const RESPONSE: &[&str] = &[
     "error",
     "error_message",
 ];
-/// Objects that some agents put everything about a tool call into.
-const ENVELOPES: &[&str] = &["postToolUse", "preToolUse", "toolCall"];
+
+/// Returns keys of all agents, the common ones first: an agent may run hooks that were declared for another, so that
+/// nobody knows beforehand whose payload it is.
+fn all(choose: fn(&'static Keys) -> &'static [&'static str]) -> impl Iterator<Item = &'static str> {
+    let own = super::ALL.iter().flat_map(move |agent| choose(agent.payload_keys()));
+    choose(&COMMON).iter().chain(own).copied()
+}
 
 impl Payload {
     /// Reads a payload; bytes that are no JSON object give an empty one.
@@ -53,59 +89,75 @@ impl Payload {
         Payload { value: value.ok().filter(Value::is_object).unwrap_or_default() }
     }
 
-    fn string(&self, keys: &[&str]) -> Option<&str> {
-        keys.iter().find_map(|key| self.get(key)?.as_str()).filter(|text| !text.is_empty())
+    /// Returns the first text that is not empty.
+    fn string(&self, choose: fn(&'static Keys) -> &'static [&'static str]) -> Option<&str> {
+        all(choose).find_map(|key| self.get(key)?.as_str().filter(|text| !text.is_empty()))
     }
 
     /// Returns a member, also where everything about a tool call is in an object of its own.
     fn get(&self, key: &str) -> Option<&Value> {
-        let inside = || ENVELOPES.iter().find_map(|envelope| self.value.get(envelope)?.get(key));
-        self.value.get(key).or_else(inside)
+        let inside = || all(|keys| keys.envelopes).find_map(|envelope| self.value.get(envelope)?.get(key));
+        self.member(key).or_else(inside)
+    }
+
+    /// Returns a member, or a member of a member.
+    fn member(&self, key: &str) -> Option<&Value> {
+        key.split('.').try_fold(&self.value, |value, name| value.get(name))
+    }
+
+    /// Says whether the payload has a member, or a member of a member: `toolResult.resultType`.
+    pub fn has(&self, key: &str) -> bool {
+        self.member(key).is_some()
+    }
+
+    /// Says whether the path of the transcript has `part` in it.
+    pub fn has_transcript_in(&self, part: &str) -> bool {
+        self.string(|keys| keys.transcript).is_some_and(|path| path.replace('\\', "/").contains(part))
     }
 
     /// Returns the id of the session.
     pub fn session_id(&self) -> Option<&str> {
-        self.string(SESSION)
+        self.string(|keys| keys.session)
     }
 
     /// Returns the path of the transcript; a leading `~` is expanded.
     pub fn transcript(&self) -> Option<PathBuf> {
-        let inside = || self.value.get("tool_info")?.get("transcript_path")?.as_str();
-        self.string(TRANSCRIPT).or_else(inside).filter(|path| !path.is_empty()).map(expand_home)
+        self.string(|keys| keys.transcript).map(expand_home)
     }
 
     /// Returns the directory the agent works in.
     pub fn directory(&self) -> Option<PathBuf> {
-        let roots = ["workspace_roots", "workspaceRoots", "workspacePaths"];
-        let first_root = || roots.iter().find_map(|key| self.value.get(key)?.get(0)?.as_str());
-        let of_tool = || DIRECTORY.iter().find_map(|key| self.input()?.get(key)?.as_str());
-        let found = [self.string(&["cwd"]), of_tool(), first_root()];
+        let first_root = || all(|keys| keys.roots).find_map(|key| self.value.get(key)?.get(0)?.as_str());
+        let of_tool = || all(|keys| keys.directory).find_map(|key| self.input()?.get(key)?.as_str());
+        let of_session = self.get("cwd").and_then(Value::as_str);
+        let found = [of_session, of_tool(), first_root()];
         found.into_iter().flatten().find(|path| !path.is_empty()).map(without_slash).map(expand_home)
     }
 
     /// Returns the model that answers, if the payload tells it.
     pub fn model(&self) -> Option<&str> {
-        self.string(MODEL).or_else(|| self.value.get("model")?.get("slug")?.as_str())
+        self.string(|keys| keys.model)
     }
 
     /// Returns the event's name, if the payload tells it.
     pub fn event(&self) -> Option<&str> {
-        self.string(EVENT)
+        self.string(|keys| keys.event)
     }
 
     /// Returns the id of the tool call that just ended.
     pub fn call_id(&self) -> Option<&str> {
-        self.string(CALL)
+        self.string(|keys| keys.call)
     }
 
     /// Returns the input of the tool that just ran.
     fn input(&self) -> Option<&Value> {
-        INPUT.iter().find_map(|key| self.get(key))
+        all(|keys| keys.input).find_map(|key| self.get(key))
     }
 
     /// Returns the command line that the tool ran, if the payload has one.
     fn command(&self) -> Option<String> {
-        let at_top = || self.string(&["command", "cmd"]).map(str::to_owned);
+        let text = |key: &&str| self.get(key)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let at_top = || ["command", "cmd"].iter().find_map(text);
         match self.input() {
             // Some agents give the input as JSON in a string.
             Some(Value::String(text)) => tool::command_line(&serde_json::from_str(text).unwrap_or_default()),
@@ -126,43 +178,6 @@ impl Payload {
         self.command().is_some_and(|command| {
             command.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| WORDS.contains(&word))
         })
-    }
-
-    /// Returns the name of the agent whose way of writing payloads this is, if it is unmistakable.
-    pub fn dialect(&self, declared: &str) -> Option<&'static str> {
-        let path = self.string(TRANSCRIPT).unwrap_or_default().replace('\\', "/");
-        let has = |key: &str| self.value.get(key).is_some();
-        let is_in = |part: &str| path.contains(part);
-        let result_has =
-            |key: &str| ["tool_result", "toolResult"].iter().any(|name| self.value[name].get(key).is_some());
-        // Claude Code always names the transcript; Copilot CLI runs its hooks, but tells a time instead.
-        let is_without_transcript = || {
-            declared == "claude"
-                && has("hook_event_name")
-                && has("session_id")
-                && has("timestamp")
-                && !has("transcript_path")
-        };
-        let is_vscode_call = || self.call_id().is_some_and(|id| id.contains("__vscode-"));
-        let agents = [
-            ("cursor", has("cursor_version") || is_in("/.cursor/")),
-            ("vscode", is_in("GitHub.copilot-chat") || is_in("/workspaceStorage/") || is_vscode_call()),
-            (
-                "copilot",
-                is_in("/.copilot/session-state/")
-                    || result_has("result_type")
-                    || result_has("resultType")
-                    || has("toolArgs")
-                    || is_without_transcript(),
-            ),
-            ("codex", is_in("/.codex/") || (has("turn_id") && has("model"))),
-            ("droid", is_in("/.factory/")),
-            ("antigravity", is_in("/.gemini/antigravity")),
-            ("gemini", is_in("/.gemini/tmp/")),
-            ("windsurf", is_in("/.windsurf/") || has("agent_action_name")),
-            ("claude", is_in("/.claude/projects/")),
-        ];
-        agents.into_iter().find_map(|(name, is_it)| is_it.then_some(name))
     }
 
     /// Says whether what the tool answered mentions `word`.

@@ -5,93 +5,108 @@ use serde_json::Value;
 use super::place;
 use crate::transcript::{Edit, ToolCall};
 
-/// The tools that run a command line; small letters and digits only.
-const SHELLS: &[&str] = &[
-    "bash",
-    "shell",
-    "localshell",
-    "shellcommand",
-    "execcommand",
-    "functionsexeccommand",
-    "exec",
-    "runshellcommand",
-    "runinterminal",
-    "runterminalcommand",
-    "runterminalcmd",
-    "terminal",
-    "execute",
-    "executebash",
-    "executecommand",
-    "runcommand",
-    "runcommands",
-    "powershell",
-];
-/// The tools that write a file or a part of one.
-const EDITORS: &[&str] = &[
-    "write",
-    "edit",
-    "multiedit",
-    "notebookedit",
-    "writefile",
-    "writetofile",
-    "replace",
-    "replaceinfile",
-    "replacefilecontent",
-    "multireplacefilecontent",
-    "createfile",
-    "create",
-    "editfile",
-    "strreplace",
-    "strreplaceeditor",
-    "strreplacebasededittool",
-    "searchreplace",
-    "insert",
-    "inserteditintofile",
-    "replacestringinfile",
-    "multireplacestringinfile",
-    "fswrite",
-    "writecode",
-    "editnotebook",
-    "savefile",
-    "delete",
-    "deletefile",
-    "codeaction",
-];
-/// The tools whose input is a patch.
-const PATCHERS: &[&str] = &["applypatch", "patch", "functionsapplypatch"];
+/// The names of tools, and of what is in their inputs. Names are compared by their letters and digits alone, small or
+/// capital: `run_command` is `runCommand`.
+pub struct Words {
+    /// The tools that run a command line.
+    pub shells: &'static [&'static str],
+    /// The tools that write a file or a part of one.
+    pub editors: &'static [&'static str],
+    /// The tools whose input is a patch.
+    pub patchers: &'static [&'static str],
+    /// The members of an input that hold a command line.
+    pub command: &'static [&'static str],
+    /// The members that hold the path of a file.
+    pub path: &'static [&'static str],
+    /// The members that hold the text to replace.
+    pub old: &'static [&'static str],
+    /// The members that hold the text to write.
+    pub new: &'static [&'static str],
+    /// The members that hold a list of changes to one file.
+    pub changes: &'static [&'static str],
+    /// The members that hold a patch.
+    pub patch: &'static [&'static str],
+}
 
-const COMMAND: &[&str] = &["command", "cmd", "command_line", "CommandLine", "commands"];
-const PATH: &[&str] = &[
-    "file_path",
-    "filePath",
-    "filepath",
-    "path",
-    "absolute_path",
-    "notebook_path",
-    "target_file",
-    "TargetFile",
-    "target_notebook",
-    "filename",
-    "uri",
-];
-const OLD: &[&str] = &["old_string", "oldString", "old_str", "oldText", "TargetContent", "search", "original_content"];
-const NEW: &[&str] = &[
-    "new_string",
-    "newString",
-    "new_str",
-    "newText",
-    "content",
-    "contents",
-    "file_text",
-    "new_source",
-    "new_content",
-    "code",
-    "CodeContent",
-    "ReplacementContent",
-    "replace",
-];
-const CHANGES: &[&str] = &["edits", "replacements", "ReplacementChunks"];
-const PATCH: &[&str] = &["patch", "input", "patchText", "patch_text"];
+/// No words: those of an agent that has none of its own.
+pub const NONE: Words = Words {
+    shells: &[],
+    editors: &[],
+    patchers: &[],
+    command: &[],
+    path: &[],
+    old: &[],
+    new: &[],
+    changes: &[],
+    patch: &[],
+};
+
+/// The words that several agents use; those of one agent are in its own file.
+const COMMON: Words = Words {
+    shells: &[
+        "bash",
+        "shell",
+        "exec",
+        "terminal",
+        "execute",
+        "execute_bash",
+        "execute_command",
+        "run_command",
+        "powershell",
+    ],
+    editors: &[
+        "write",
+        "edit",
+        "write_file",
+        "write_to_file",
+        "edit_file",
+        "create",
+        "create_file",
+        "insert",
+        "replace",
+        "str_replace",
+        "str_replace_editor",
+        "str_replace_based_edit_tool",
+        "fs_write",
+        "save_file",
+        "delete",
+        "delete_file",
+    ],
+    patchers: &["apply_patch", "patch"],
+    command: &["command", "cmd"],
+    path: &["file_path", "filePath", "filepath", "path", "absolute_path", "filename", "uri"],
+    old: &["old_string", "oldString", "old_str", "oldText", "search", "original_content"],
+    new: &[
+        "new_string",
+        "newString",
+        "new_str",
+        "newText",
+        "content",
+        "contents",
+        "file_text",
+        "new_content",
+        "code",
+        "replace",
+    ],
+    changes: &["edits", "replacements"],
+    patch: &["patch", "input", "patchText", "patch_text"],
+};
+
+/// Returns words of all agents, the common ones first: models call tools by the names that other agents have for them.
+fn all(choose: fn(&'static Words) -> &'static [&'static str]) -> impl Iterator<Item = &'static str> {
+    let own = super::ALL.iter().flat_map(move |agent| choose(agent.tools()));
+    choose(&COMMON).iter().chain(own).copied()
+}
+
+/// Says whether two names are the same but for their spelling: `run_command` and `runCommand`.
+pub fn is_same_name(one: &str, other: &str) -> bool {
+    plain(one).eq(plain(other))
+}
+
+/// Returns the letters and digits of a name, small.
+fn plain(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase())
+}
 
 /// Returns a tool call with the command line or the edits that its input asks for.
 ///
@@ -104,14 +119,13 @@ pub fn call(call_id: impl Into<String>, name: &str, input: Value) -> ToolCall {
         },
         input => input,
     };
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    let is_one_of = |names: &[&str]| names.contains(&plain.as_str());
-    let command = if is_one_of(SHELLS) { command_line(&input) } else { None };
+    let is_one_of = |choose| all(choose).any(|known| is_same_name(known, name));
+    let command = if is_one_of(|words| words.shells) { command_line(&input) } else { None };
     let edits = match () {
         // One tool for everything about files says with a word of its own what it does.
         () if input.get("command").is_some_and(|command| command == "view") => Vec::new(),
-        () if is_one_of(EDITORS) => edits(&input),
-        () if is_one_of(PATCHERS) => patch_of(&input).map(patch_edits).unwrap_or_default(),
+        () if is_one_of(|words| words.editors) => edits(&input),
+        () if is_one_of(|words| words.patchers) => patch_of(&input).map(patch_edits).unwrap_or_default(),
         () => Vec::new(),
     };
     ToolCall { call_id: call_id.into(), name: name.to_owned(), input, command, edits }
@@ -119,7 +133,7 @@ pub fn call(call_id: impl Into<String>, name: &str, input: Value) -> ToolCall {
 
 /// Returns the command line in a shell's input: text, or the words of a program that is a shell itself.
 pub fn command_line(input: &Value) -> Option<String> {
-    match COMMAND.iter().find_map(|key| input.get(key)).unwrap_or(input) {
+    match all(|words| words.command).find_map(|key| input.get(key)).unwrap_or(input) {
         Value::String(command) => Some(command.clone()),
         Value::Array(words) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
@@ -132,26 +146,29 @@ pub fn command_line(input: &Value) -> Option<String> {
     }
 }
 
-fn first<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
-    keys.iter().find_map(|key| value.get(key)?.as_str())
+fn first(value: &Value, choose: fn(&'static Words) -> &'static [&'static str]) -> Option<&str> {
+    all(choose).find_map(|key| value.get(key)?.as_str())
 }
 
 fn edits(input: &Value) -> Vec<Edit> {
-    let text = |value: &Value, keys: &[&str]| first(value, keys).map(str::to_owned);
-    let path = first(input, PATH).map(place::path_or_uri);
-    let changes = CHANGES.iter().find_map(|key| input.get(key)?.as_array()).filter(|changes| !changes.is_empty());
-    let Some(changes) = changes else {
-        return path.map(|path| Edit { path, old: text(input, OLD), new: text(input, NEW) }).into_iter().collect();
+    let path_of = |value: &Value| first(value, |words| words.path).map(place::path_or_uri);
+    let edit = |path: String, value: &Value| {
+        let old = first(value, |words| words.old).map(str::to_owned);
+        Edit { path, old, new: first(value, |words| words.new).map(str::to_owned) }
     };
-    let edit = |change: &Value| {
-        let path = first(change, PATH).map(place::path_or_uri).or_else(|| path.clone())?;
-        Some(Edit { path, old: text(change, OLD), new: text(change, NEW) })
-    };
-    changes.iter().filter_map(edit).collect()
+    let path = path_of(input);
+    let changes = all(|words| words.changes).find_map(|key| input.get(key)?.as_array());
+    match changes.filter(|changes| !changes.is_empty()) {
+        None => path.map(|path| edit(path, input)).into_iter().collect(),
+        Some(changes) => {
+            let change = |change: &Value| Some(edit(path_of(change).or_else(|| path.clone())?, change));
+            changes.iter().filter_map(change).collect()
+        }
+    }
 }
 
 fn patch_of(input: &Value) -> Option<&str> {
-    input.as_str().or_else(|| first(input, PATCH))
+    input.as_str().or_else(|| first(input, |words| words.patch))
 }
 
 /// Returns what a patch of the form `*** Begin Patch` changes: an edit for each new file and for each hunk.

@@ -11,7 +11,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, field, flag, string, text};
 use super::place;
-use super::{Agent, Found, Parser, tool};
+use super::{Agent, Event, Found, Parser, Payload, Sign, payload, tool};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
 
@@ -68,6 +68,32 @@ impl Agent for Windsurf {
         let mut found = place::recent_sessions(&folder, "jsonl", seconds);
         found.retain(|found| outside::is_plain_id(&found.session_id) && is_here(&found.transcript));
         found
+    }
+
+    fn events(&self) -> &'static [(&'static str, Event)] {
+        &[("post_run_command", Event::AfterTool), ("post_write_code", Event::AfterTool)]
+    }
+
+    fn payload_keys(&self) -> &'static payload::Keys {
+        &payload::Keys {
+            session: &["trajectory_id"],
+            transcript: &["tool_info.transcript_path"],
+            event: &["agent_action_name"],
+            model: &["model_name"],
+            input: &["tool_info"],
+            ..payload::NONE
+        }
+    }
+
+    fn tools(&self) -> &'static tool::Words {
+        &tool::Words { editors: &["write_code", "code_action"], command: &["command_line"], ..tool::NONE }
+    }
+
+    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+        match payload.has_transcript_in("/.windsurf/") {
+            true => Some(Sign::Place),
+            false => payload.has("agent_action_name").then_some(Sign::Manner),
+        }
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

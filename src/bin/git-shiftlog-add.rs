@@ -1,5 +1,7 @@
 //! `git shiftlog add`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("add")
+    start::start("add")
 }

@@ -1,5 +1,7 @@
 //! `git shiftlog branches`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("branches")
+    start::start("branches")
 }

@@ -1,5 +1,7 @@
 //! `git shiftlog deinit`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("deinit")
+    start::start("deinit")
 }

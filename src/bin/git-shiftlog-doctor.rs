@@ -1,5 +1,7 @@
 //! `git shiftlog doctor`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("doctor")
+    start::start("doctor")
 }

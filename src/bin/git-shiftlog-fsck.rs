@@ -1,5 +1,7 @@
 //! `git shiftlog fsck`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("fsck")
+    start::start("fsck")
 }

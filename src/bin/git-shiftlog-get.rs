@@ -1,5 +1,7 @@
 //! `git shiftlog get`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("get")
+    start::start("get")
 }

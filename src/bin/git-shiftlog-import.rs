@@ -1,5 +1,7 @@
 //! `git shiftlog import`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("import")
+    start::start("import")
 }

@@ -1,5 +1,7 @@
 //! `git shiftlog init`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("init")
+    start::start("init")
 }

@@ -1,5 +1,7 @@
 //! `git shiftlog install-docs`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("install-docs")
+    start::start("install-docs")
 }

@@ -1,5 +1,7 @@
 //! `git shiftlog keys`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("keys")
+    start::start("keys")
 }

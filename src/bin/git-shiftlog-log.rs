@@ -1,5 +1,7 @@
 //! `git shiftlog log`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("log")
+    start::start("log")
 }

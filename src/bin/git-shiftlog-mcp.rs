@@ -1,5 +1,7 @@
 //! `git shiftlog mcp`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("mcp")
+    start::start("mcp")
 }

@@ -1,5 +1,7 @@
 //! `git shiftlog migrate`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("migrate")
+    start::start("migrate")
 }

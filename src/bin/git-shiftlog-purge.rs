@@ -1,5 +1,7 @@
 //! `git shiftlog purge`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("purge")
+    start::start("purge")
 }

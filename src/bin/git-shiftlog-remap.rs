@@ -1,5 +1,7 @@
 //! `git shiftlog remap`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("remap")
+    start::start("remap")
 }

@@ -1,5 +1,7 @@
 //! `git shiftlog resume`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("resume")
+    start::start("resume")
 }

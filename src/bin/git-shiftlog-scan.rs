@@ -1,5 +1,7 @@
 //! `git shiftlog scan`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("scan")
+    start::start("scan")
 }

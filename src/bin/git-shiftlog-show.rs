@@ -1,5 +1,7 @@
 //! `git shiftlog show`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("show")
+    start::start("show")
 }

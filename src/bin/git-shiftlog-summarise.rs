@@ -1,5 +1,7 @@
 //! `git shiftlog summarise`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("summarise")
+    start::start("summarise")
 }

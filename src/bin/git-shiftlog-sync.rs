@@ -1,5 +1,7 @@
 //! `git shiftlog sync`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("sync")
+    start::start("sync")
 }

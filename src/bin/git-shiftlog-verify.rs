@@ -1,5 +1,7 @@
 //! `git shiftlog verify`, run by its own name.
 
+mod start;
+
 fn main() -> std::process::ExitCode {
-    shiftlog::command::program::start("verify")
+    start::start("verify")
 }

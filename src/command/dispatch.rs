@@ -72,8 +72,9 @@ fn execute(name: &str, args: Vec<OsString>) -> ExitCode {
     if let Some(command) = ALL.iter().find(|command| command.name == name) {
         return (command.run)(std::iter::once(program.into()).chain(args).collect());
     }
-    if let Some(program) = program::find(&program) {
-        return program::replace(&program, args);
+    if let Some(path) = program::find(&program) {
+        return program::replace(&path, args)
+            .unwrap_or_else(|error| cli::finish(Err(Error::other(format!("cannot run '{program}'")).because(error))));
     }
     let error = Error::other(format!("'{name}' is not a git shiftlog command; see 'git shiftlog -h'"));
     let error = match nearest(name) {

@@ -106,8 +106,7 @@ fn rehearse() -> Result<()> {
     std::fs::create_dir_all(&top).map_err(|error| Error::io("create", &top, error))?;
     stage.run("git", ["init", "--quiet", "."], b"")?;
     let own = std::env::current_exe().map_err(|error| Error::other("cannot find this program").because(error))?;
-    let program = |name: &str| own.with_file_name(name);
-    stage.run(program("git-shiftlog-init"), ["--agent=claude", "--quiet"], b"")?;
+    stage.run(&own, ["init", "--agent=claude", "--quiet"], b"")?;
     let settings_path = top.join(".claude/settings.local.json");
     let settings = std::fs::read(&settings_path).map_err(|error| Error::io("read", &settings_path, error))?;
     let settings: serde_json::Value =
@@ -135,7 +134,7 @@ fn rehearse() -> Result<()> {
     stage.run("git", ["commit", "--quiet", "--allow-empty", "-m", "rehearsal"], b"")?;
     event("PostToolUse")?;
     event("Stop")?;
-    let shown = stage.run(program("git-shiftlog-show"), ["--raw", "--full", "HEAD"], b"")?;
+    let shown = stage.run(&own, ["show", "--raw", "--full", "HEAD"], b"")?;
     if shown == written.as_bytes() { Ok(()) } else { Err(Error::other("what was read back is not what was recorded")) }
 }
 

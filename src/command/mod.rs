@@ -16,7 +16,7 @@ pub mod keys;
 pub mod log;
 pub mod mcp;
 pub mod migrate;
-pub mod program;
+mod program;
 pub mod purge;
 pub mod remap;
 pub mod resume;

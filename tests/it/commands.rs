@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Scratch, feed};
+use crate::support::{Ran, Scratch, bin_dir, feed};
 
 /// A repository with three recorded commits, one of them on a branch of its own.
 fn recorded() -> Scratch {
@@ -196,6 +196,46 @@ fn branches_count_shared_history_for_each() {
         let expected = if fields[1] == main { "2" } else { "3" };
         assert_eq!(fields[3], expected, "{line}");
     }
+}
+
+#[test]
+fn links_serve_as_well_as_programs() {
+    let scratch = Scratch::new();
+    let (programs, links) = (scratch.root().join("libexec"), scratch.root().join("links"));
+    fs::create_dir_all(&programs).unwrap();
+    fs::create_dir_all(&links).unwrap();
+    for name in ["git-shiftlog", "git-shiftlog--hook"] {
+        fs::copy(bin_dir().join(name), programs.join(name)).unwrap();
+        std::os::unix::fs::symlink(programs.join(name), links.join(name)).unwrap();
+    }
+    for listed in shiftlog::command::ALL {
+        std::os::unix::fs::symlink("git-shiftlog", links.join(format!("git-shiftlog-{}", listed.name))).unwrap();
+    }
+    let path = format!("{}:{}", links.display(), std::env::var("PATH").unwrap());
+    let run = |words: &[&str]| {
+        let mut command = scratch.command("env", &scratch.top);
+        Ran::of(command.env("PATH", &path).args(words).output().unwrap())
+    };
+    run(&["git", "shiftlog", "init", "--agent=claude", "-q"]).ok();
+    let settings = fs::read_to_string(scratch.top.join(".claude/settings.local.json")).unwrap();
+    assert!(settings.contains(programs.join("git-shiftlog--hook").to_str().unwrap()), "{settings}");
+    let session = scratch.session("s1");
+    session.prompt("make links");
+    session.edits("links.rs", "fn links() {}\n");
+    session.commits("links");
+    let expected = scratch.shiftlog("show", [""; 0]).ok();
+    assert!(expected.contains("> make links\n"), "{expected}");
+    assert_eq!(run(&["git", "shiftlog", "show"]).ok(), expected);
+    assert_eq!(run(&["git-shiftlog", "show"]).ok(), expected);
+    assert_eq!(run(&["git-shiftlog-show"]).ok(), expected);
+    for listed in shiftlog::command::ALL {
+        let name = format!("git-shiftlog-{}", listed.name);
+        let usage = run(&[&name, "-h"]).ok();
+        assert_eq!(usage, scratch.shiftlog(listed.name, ["-h"]).ok(), "{name}");
+    }
+    assert_eq!(run(&["git-shiftlog-doctor", "-q"]).ok(), "", "nothing is wrong, and recording works");
+    let docs = ["--dry-run", "--prefix=/usr"];
+    assert_eq!(run(&["git-shiftlog-install-docs", docs[0], docs[1]]).ok(), scratch.shiftlog("install-docs", docs).ok());
 }
 
 #[test]

@@ -97,7 +97,15 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("println!(", "cli::print", &[]),
-    ("stderr()", "cli::error, cli::warning, cli::hint", &["cli/message.rs", "cli/progress.rs"]),
+    (
+        "stderr()",
+        "cli::error, cli::warning, cli::hint",
+        &[
+            "cli/message.rs",
+            "cli/progress.rs",
+            "bin/start/mod.rs", // Says why git-shiftlog cannot be run; links nothing of the crate.
+        ],
+    ),
     (
         "eprint",
         "cli::error, cli::warning, cli::hint",
@@ -162,12 +170,15 @@ fn every_program_is_one_line() {
     let bin = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin");
     for entry in fs::read_dir(bin).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            continue;
+        }
         let text = fs::read_to_string(&path).unwrap();
         let body: Vec<&str> = text.lines().filter(|line| line.starts_with("    ")).collect();
         let expected = match path.file_stem().unwrap().to_str().unwrap() {
             "git-shiftlog" => "    shiftlog::command::dispatch::run()".to_owned(),
             "git-shiftlog--hook" => "    shiftlog::command::hook::run()".to_owned(),
-            name => format!("    shiftlog::command::program::start({:?})", name.trim_start_matches("git-shiftlog-")),
+            name => format!("    start::start({:?})", name.trim_start_matches("git-shiftlog-")),
         };
         assert_eq!(body, [expected], "{}", path.display());
     }

@@ -6,23 +6,14 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use super::super::ALL;
+
 /// The longest answer, in bytes.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
 /// The most that an agent may tell beside it.
 const MAX_STDERR_BYTES: u64 = 64 << 20;
 /// How long an agent has to clean up when its time is over.
 const GRACE: Duration = Duration::from_millis(300);
-
-/// What agents tell their children. Whoever is asked is no part of the session that asks.
-const SESSION_VARIABLES: &[&str] = &[
-    "CLAUDECODE",
-    "CLAUDE_CODE_SESSION_ID",
-    "CODEX_THREAD_ID",
-    "GEMINI_CLI",
-    "CURSOR_AGENT",
-    "OPENCODE",
-    "AGENT_THREAD_ID",
-];
 
 /// How an agent ended, and what it printed.
 pub struct Ended {
@@ -68,7 +59,8 @@ fn command(program: &Path, words: &[String], directory: &Path, group: i32) -> Co
     for name in std::env::vars_os().map(|(name, _)| name).filter(is_gits) {
         command.env_remove(name);
     }
-    SESSION_VARIABLES.iter().for_each(|name| {
+    // Whoever is asked is no part of the session that asks.
+    ALL.iter().flat_map(|agent| agent.variables()).for_each(|name| {
         command.env_remove(name);
     });
     command.env("SHIFTLOG_HOOK", "off");

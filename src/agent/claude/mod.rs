@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::place::{self, home};
-use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask};
+use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, tool};
 use crate::error::Result;
 use crate::outside;
 
@@ -152,6 +152,23 @@ impl Agent for Claude {
 
     fn ask(&self) -> Option<&'static Ask> {
         Some(&ASK)
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        &["CLAUDECODE", "CLAUDE_CODE_SESSION_ID"]
+    }
+
+    fn tools(&self) -> &'static tool::Words {
+        &tool::Words {
+            editors: &["MultiEdit", "NotebookEdit"],
+            path: &["notebook_path"],
+            new: &["new_source"],
+            ..tool::NONE
+        }
+    }
+
+    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+        payload.has_transcript_in("/.claude/projects/").then_some(Sign::Place)
     }
 
     fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::claude::Claude;
 use super::hooks::{Commands, Handler, HookFile, Shape};
 use super::json::{self, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask};
+use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload};
 use crate::error::Result;
 use crate::outside;
 
@@ -107,6 +108,31 @@ impl Agent for Copilot {
 
     fn opening(&self, prompt: &str) -> Option<Vec<String>> {
         Some(["copilot", "-i", prompt].map(str::to_owned).to_vec())
+    }
+
+    fn payload_keys(&self) -> &'static payload::Keys {
+        &payload::Keys { input: &["toolArgs"], ..payload::NONE }
+    }
+
+    fn signs(&self, payload: &Payload, declared: &str) -> Option<Sign> {
+        // Claude Code always names the transcript; Copilot CLI runs its hooks, but tells a time instead.
+        let is_without_transcript = || {
+            declared == Claude::HERE.name()
+                && ["hook_event_name", "session_id", "timestamp"].into_iter().all(|key| payload.has(key))
+                && !payload.has("transcript_path")
+        };
+        const OWN: &[&str] = &[
+            "toolArgs",
+            "tool_result.result_type",
+            "tool_result.resultType",
+            "toolResult.result_type",
+            "toolResult.resultType",
+        ];
+        let is_alike = || OWN.iter().any(|key| payload.has(key)) || is_without_transcript();
+        match payload.has_transcript_in("/.copilot/session-state/") {
+            true => Some(Sign::Place),
+            false => is_alike().then_some(Sign::Manner),
+        }
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

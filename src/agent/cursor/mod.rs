@@ -20,7 +20,10 @@ use rusqlite::Connection;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, settings, sqlite};
+use super::{
+    Agent, Ask, Content, Event, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload, settings, sqlite,
+    tool,
+};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -186,6 +189,31 @@ impl Agent for Cursor {
 
     fn opening(&self, prompt: &str) -> Option<Vec<String>> {
         Some(["cursor-agent", prompt].map(str::to_owned).to_vec())
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        &["CURSOR_AGENT"]
+    }
+
+    fn events(&self) -> &'static [(&'static str, Event)] {
+        &[("afterShellExecution", Event::AfterTool), ("afterFileEdit", Event::AfterTool)]
+    }
+
+    fn payload_keys(&self) -> &'static payload::Keys {
+        &payload::Keys { session: &["conversation_id"], model: &["model_id"], ..payload::NONE }
+    }
+
+    fn tools(&self) -> &'static tool::Words {
+        &tool::Words {
+            shells: &["run_terminal_cmd"],
+            editors: &["search_replace", "edit_notebook"],
+            path: &["target_file", "target_notebook"],
+            ..tool::NONE
+        }
+    }
+
+    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+        (payload.has("cursor_version") || payload.has_transcript_in("/.cursor/")).then_some(Sign::Name)
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

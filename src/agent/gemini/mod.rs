@@ -18,7 +18,7 @@ use self::registry::Registry;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, document};
+use super::{Agent, Ask, Content, Event, Found, Parser, Payload, Recorded, Restoration, Sign, ask, document, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -160,6 +160,22 @@ impl Agent for Gemini {
 
     fn opening(&self, prompt: &str) -> Option<Vec<String>> {
         Some(["gemini", "-i", prompt].map(str::to_owned).to_vec())
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        &["GEMINI_CLI"]
+    }
+
+    fn events(&self) -> &'static [(&'static str, Event)] {
+        &[("AfterTool", Event::AfterTool)]
+    }
+
+    fn tools(&self) -> &'static tool::Words {
+        &tool::Words { shells: &["run_shell_command"], ..tool::NONE }
+    }
+
+    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+        payload.has_transcript_in("/.gemini/tmp/").then_some(Sign::Place)
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

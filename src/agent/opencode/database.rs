@@ -9,11 +9,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::super::sqlite::{self, unreadable};
 use super::super::{document, json as record};
-use super::store::info;
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -123,6 +122,33 @@ impl Places<'_> {
         self.next = place;
         Some(place)
     }
+}
+
+/// Returns a row of the table of sessions as the export has it.
+pub fn info(row: Map<String, Value>) -> Value {
+    const NAMES: &[(&str, &str)] = &[
+        ("id", "id"),
+        ("slug", "slug"),
+        ("version", "version"),
+        ("project_id", "projectID"),
+        ("directory", "directory"),
+        ("parent_id", "parentID"),
+        ("title", "title"),
+    ];
+    const TIMES: &[&str] = &["created", "updated", "compacting", "archived"];
+    let column = |name: &str| row.get(name).filter(|value| !value.is_null()).cloned();
+    let mut info: Map<String, Value> =
+        NAMES.iter().filter_map(|(name, key)| Some(((*key).to_owned(), column(name)?))).collect();
+    if let Some(url) = column("share_url") {
+        info.insert("share".into(), json!({ "url": url }));
+    }
+    let times = TIMES.iter().filter_map(|name| Some(((*name).to_owned(), column(&format!("time_{name}"))?)));
+    info.insert("time".into(), Value::Object(times.collect()));
+    for name in ["permission", "revert"] {
+        let value = column(name).and_then(|text| serde_json::from_str(text.as_str()?).ok());
+        info.extend(value.map(|value: Value| (name.to_owned(), value)));
+    }
+    Value::Object(info)
 }
 
 /// Returns the summary of what came of a prompt, which OpenCode adds to the prompt's row later.

@@ -138,6 +138,10 @@ impl Agent for OpenCode {
         Some(["opencode", "--prompt", prompt].map(str::to_owned).to_vec())
     }
 
+    fn variables(&self) -> &'static [&'static str] {
+        &["OPENCODE"]
+    }
+
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".opencode/plugins/shiftlog.js",

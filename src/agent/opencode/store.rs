@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 use rusqlite::Connection;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::super::{document, json as record, place, sqlite};
 use super::database::{self, Session};
@@ -79,8 +79,8 @@ impl Store {
             Store::Database(path) if !sqlite::is_written_since(path, seconds) => Vec::new(),
             Store::Database(path) => {
                 let query = "SELECT * FROM session WHERE time_updated >= ?1";
-                let rows = |database: Connection| sqlite::rows(&database, query, [seconds.saturating_mul(1000)]);
-                sqlite::open(path).and_then(rows).unwrap_or_default().into_iter().map(info).collect()
+                let rows = |opened: Connection| sqlite::rows(&opened, query, [seconds.saturating_mul(1000)]);
+                sqlite::open(path).and_then(rows).unwrap_or_default().into_iter().map(database::info).collect()
             }
             Store::Files(root) => files_of_sessions(root)
                 .filter(|path| place::is_written_since(path, seconds))
@@ -176,33 +176,6 @@ pub fn export(document: Vec<u8>) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(&value).unwrap_or_default();
     bytes.push(b'\n');
     bytes
-}
-
-/// Returns a row of the table of sessions as the export has it.
-pub fn info(row: Map<String, Value>) -> Value {
-    const NAMES: &[(&str, &str)] = &[
-        ("id", "id"),
-        ("slug", "slug"),
-        ("version", "version"),
-        ("project_id", "projectID"),
-        ("directory", "directory"),
-        ("parent_id", "parentID"),
-        ("title", "title"),
-    ];
-    const TIMES: &[&str] = &["created", "updated", "compacting", "archived"];
-    let column = |name: &str| row.get(name).filter(|value| !value.is_null()).cloned();
-    let mut info: Map<String, Value> =
-        NAMES.iter().filter_map(|(name, key)| Some(((*key).to_owned(), column(name)?))).collect();
-    if let Some(url) = column("share_url") {
-        info.insert("share".into(), json!({ "url": url }));
-    }
-    let times = TIMES.iter().filter_map(|name| Some(((*name).to_owned(), column(&format!("time_{name}"))?)));
-    info.insert("time".into(), Value::Object(times.collect()));
-    for name in ["permission", "revert"] {
-        let value = column(name).and_then(|text| serde_json::from_str(text.as_str()?).ok());
-        info.extend(value.map(|value: Value| (name.to_owned(), value)));
-    }
-    Value::Object(info)
 }
 
 fn from_files(root: &Path, session_id: &str) -> Session {

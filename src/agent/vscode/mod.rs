@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::hooks::HookFile;
 use super::place;
-use super::{Agent, Found, Parser, Recorded, Restoration, copilot};
+use super::{Agent, Found, Parser, Payload, Recorded, Restoration, Sign, copilot, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -90,6 +90,20 @@ impl Agent for VsCode {
         // It writes its own list of chats when it ends, and drops what is not complete in its eyes.
         Err(Error::new(Kind::Unsupported, format!("{} takes up no chat from outside", self.title()))
             .hint(format!("git shiftlog show --full --session={} --format=markdown", session.session_id)))
+    }
+
+    fn tools(&self) -> &'static tool::Words {
+        &tool::Words {
+            shells: &["run_in_terminal", "runTerminalCommand"],
+            editors: &["insert_edit_into_file", "replace_string_in_file", "multi_replace_string_in_file"],
+            ..tool::NONE
+        }
+    }
+
+    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+        let is_in = |part| payload.has_transcript_in(part);
+        let is_its_call = || payload.call_id().is_some_and(|id| id.contains("__vscode-"));
+        (is_in("GitHub.copilot-chat") || is_in("/workspaceStorage/") || is_its_call()).then_some(Sign::Name)
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

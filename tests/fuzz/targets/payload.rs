@@ -9,6 +9,5 @@ fuzz_target!(|data: &[u8]| {
     let _ = (payload.session_id(), payload.transcript(), payload.directory(), payload.event(), payload.call_id());
     let _ = (payload.may_commit(), payload.response_mentions("4e1c2aa"));
     let _ = Event::of(payload.event().unwrap_or_default());
-    assert!(payload.dialect("claude").is_none_or(|name| agent::find(name).is_some()), "a dialect is an agent's");
-    let _ = agent::caller("claude", &payload);
+    assert!(agent::caller("claude", &payload).is_some(), "a payload that is nobody's is that of the declared agent");
 });

@@ -60,7 +60,8 @@ fn every_payload_is_survived() {
         let payload = Payload::parse(&fs::read(entry.path()).unwrap());
         let is_windows = entry.file_name().to_str().unwrap().starts_with("windows-");
         let directory = if is_windows { "c:/Users/dev/demo-app" } else { "/home/dev/demo-app" };
-        let found = (payload.session_id(), payload.directory(), payload.dialect("cursor"), payload.model());
+        let caller = agent::caller("cursor", &payload).map(Agent::name);
+        let found = (payload.session_id(), payload.directory(), caller, payload.model());
         let expected = (Some(ID), Some(directory.into()), Some("cursor"), Some("claude-4.5-sonnet"));
         assert_eq!(found, expected, "{:?}", entry.path());
     }
