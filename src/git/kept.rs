@@ -72,7 +72,7 @@ impl Repository {
                 return Ok(false);
             }
             let parents: Vec<ObjectId> = tip.iter().map(|tip| tip.commit_id).collect();
-            let commit_id = self.commit_tree(message, tree_id, &parents, deadline)?;
+            let commit_id = self.commit_tree(ref_name, message, tree_id, &parents, deadline)?;
             self.swap(ref_name, message, tip, Tip { commit_id, tree_id }, Keep::Always)?;
             Ok(true)
         })
