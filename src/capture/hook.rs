@@ -11,7 +11,7 @@ use super::{carry, process};
 use crate::agent::{self, Agent, Event, Found, Payload};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
-use crate::git::{Location, ObjectId, ReflogEntry, Repository};
+use crate::git::{Location, ObjectId, ReflogEntry, Repository, last_move};
 use crate::notes;
 use crate::record::{Note, Record};
 use crate::transcript::SessionKey;
@@ -80,35 +80,26 @@ pub(super) fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live
     sessions
 }
 
-/// Returns the commit at HEAD if it is new work or a merge, and not the result of rewriting history.
-fn new_commit(repo: &Repository) -> Result<Option<ObjectId>> {
-    let Some(commit_id) = repo.head()?.commit_id else { return Ok(None) };
-    let last_move = repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
-    let is_new_work = match &last_move {
-        Some(entry) => entry.is_new_work() || entry.is_merge(),
-        None => repo.commit(commit_id)?.parent_ids.len() < 2,
-    };
-    Ok(Some(commit_id).filter(|_| is_new_work && !repo.is_mid_operation()))
-}
-
 /// Leaves the commit at HEAD to the session that made it, if a hook of that session follows at once; says whether it did.
 ///
 /// That hook sees the answer of the tool call too, so the commit is recorded once. If it does not come, the next command or
-/// hook records it.
+/// hook records it. The repository is not opened for this: that would take longer than everything else.
 ///
 /// # Errors
 ///
-/// If the repository cannot be read, or the disk is full.
-pub fn leave_to_agent(repo: &Repository) -> Result<bool> {
-    let state = State::new(&repo.common_dir());
+/// [`Kind::Storage`] when the disk is full or read-only.
+pub fn leave_to_agent(location: &Location) -> Result<bool> {
+    let state = State::new(&location.common_dir);
     let sessions = state.sessions();
     let ran = runners(&sessions);
     let follows = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && live.has_tool_hooks);
     if ran.is_empty() || !ran.iter().all(follows) {
         return Ok(false);
     }
-    if let Some(commit_id) = new_commit(repo)? {
-        leave_commit(&state, commit_id, ends(&sessions), &ran)?;
+    // Without a reflog the repository must be opened to know what HEAD names.
+    let Some(last_move) = last_move(location) else { return Ok(false) };
+    if (last_move.is_new_work() || last_move.is_merge()) && !location.is_mid_operation() {
+        leave_commit(&state, last_move.new_id, ends(&sessions), &ran)?;
     }
     Ok(true)
 }

@@ -37,7 +37,7 @@ pub use self::change::{PathChange, Version};
 pub use self::check::Allowed;
 pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
-pub use self::head::{Head, ReflogEntry, last_message};
+pub use self::head::{Head, ReflogEntry, last_message, last_move};
 pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
 pub use self::names::Names;
