@@ -282,6 +282,14 @@ impl Repository {
         blobs
     }
 
+    /// Sorts objects as they are in their packs: what was made smaller by its neighbour comes after it.
+    pub fn sort_as_packed(&self, ids: &mut Vec<ObjectId>) {
+        let places = pack::places(self, ids);
+        let mut placed: Vec<_> = places.into_iter().zip(ids.iter().copied()).collect();
+        placed.sort_unstable();
+        *ids = placed.into_iter().map(|(_, id)| id).collect();
+    }
+
     /// Makes new objects and refs as accessible as `core.sharedRepository` asks for; gix does not look at it.
     fn apply_shared_umask(&self) {
         use rustix::fs::Mode;
