@@ -147,7 +147,9 @@ fn commits_that_change_one_file_again_and_again_cost_remap_no_process_each() {
 fn set_up_with_a_witness(scratch: &Scratch) -> PathBuf {
     let bin = scratch.root().join("installed");
     fs::create_dir_all(&bin).unwrap();
-    fs::copy(bin_dir().join("git-shiftlog-init"), bin.join("git-shiftlog-init")).unwrap();
+    for name in ["git-shiftlog", "git-shiftlog-init"] {
+        fs::copy(bin_dir().join(name), bin.join(name)).unwrap();
+    }
     let calls = scratch.root().join("calls");
     let script = format!("#!/bin/sh\necho \"$*\" >>'{}'\ncat >>'{}'\n", calls.display(), calls.display());
     let hook = bin.join("git-shiftlog--hook");
