@@ -11,7 +11,7 @@ use super::{carry, process};
 use crate::agent::{self, Agent, Event, Found, Payload};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
-use crate::git::{Commit, Location, ObjectId, ReflogEntry, Repository};
+use crate::git::{Commit, Location, ObjectId, ReflogEntry, Repository, last_move};
 use crate::notes;
 use crate::record::{Note, Record};
 use crate::transcript::SessionKey;
@@ -100,27 +100,29 @@ fn head_of(repo: &Repository) -> Result<Option<(Commit, Option<ReflogEntry>)>> {
 /// Leaves the commit at HEAD to the session that made it, if a hook of that session follows at once; says whether it did.
 ///
 /// That hook sees the answer of the tool call too, so the commit is recorded once. If it does not come, the next command or
-/// hook records it.
+/// hook records it. The repository is not opened for this: that would take longer than everything else.
 ///
 /// # Errors
 ///
-/// If the repository cannot be read, or the disk is full.
-pub fn leave_to_agent(repo: &Repository) -> Result<bool> {
-    let state = State::new(&repo.common_dir());
+/// [`Kind::Storage`] when the disk is full or read-only.
+pub fn leave_to_agent(location: &Location) -> Result<bool> {
+    let state = State::new(&location.common_dir);
     let sessions = state.sessions();
     let ran = runners(&sessions);
     let follows = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && live.has_tool_hooks);
     if ran.is_empty() || !ran.iter().all(follows) {
         return Ok(false);
     }
-    let Some((commit, last_move)) = head_of(repo)? else { return Ok(true) };
-    if let Some(making) = making_of_head(repo, &commit, last_move.as_ref()) {
-        leave_commit(
-            &state,
-            &Made { commit_ids: vec![commit.commit_id], making, ..Made::here(repo, ran) },
-            &sessions,
-            &[],
-        )?;
+    // Without a reflog the repository must be opened to know what HEAD names.
+    let Some(last_move) = last_move(location) else { return Ok(false) };
+    let making = match &last_move {
+        _ if location.is_mid_operation() => None,
+        entry if entry.is_new_work() => Some(Making::Plain),
+        entry => entry.is_merge().then_some(Making::Merge),
+    };
+    if let Some(making) = making {
+        let (commit_ids, worktree) = (vec![last_move.new_id], location.worktree.clone());
+        leave_commit(&state, &Made { commit_ids, making, worktree, ran, call: None, ends: None }, &sessions, &[])?;
     }
     Ok(true)
 }

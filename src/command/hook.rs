@@ -82,11 +82,11 @@ fn after_commit(here: &Path) -> Result<()> {
     if location.git_dir.join("rebase-merge").is_dir() || hook::is_idle(&location) {
         return Ok(());
     }
-    let repo = open(here)?;
     // What Git tells of a commit's sources it tells now.
-    if !carry::may_have_sources(&location) && hook::leave_to_agent(&repo)? {
+    if !carry::may_have_sources(&location) && hook::leave_to_agent(&location)? {
         return Ok(());
     }
+    let repo = open(here)?;
     let mut recorder = Recorder::for_hook(&repo, &notes_ref(&repo), Leave::Nothing);
     let outcome = recorder.after_commit();
     cli::tell(&repo, &recorder.finish());

@@ -1,6 +1,7 @@
 //! What a commit changes: paths with what was and is there, and Git's patch id.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use bstr::{BString, ByteSlice as _, ByteVec as _};
 use gix::objs::tree::EntryRef;
@@ -45,6 +46,32 @@ impl Repository {
             None => None,
         };
         self.tree_changes(old, commit.tree_id)
+    }
+
+    /// Returns the paths that each of many commits changes beside its first parent. Merges, and commits that change nothing,
+    /// are left out.
+    ///
+    /// `git diff-tree` finds them. For many commits it is several times as fast as [`Repository::changes_of`], since it keeps
+    /// what it has unpacked. That serves best in the order of [`Repository::sort_as_packed`].
+    ///
+    /// # Errors
+    ///
+    /// If Git fails, or if an object would have to be fetched.
+    pub fn changed_paths_of(&self, commit_ids: &[ObjectId]) -> Result<HashMap<ObjectId, Vec<BString>>> {
+        let input: String = commit_ids.iter().map(|id| format!("{id}\n")).collect();
+        let args = ["diff-tree", "--stdin", "--root", "-r", "-z", "--raw", "--no-abbrev", "--no-renames"];
+        let output = git(args).repository(self).env("GIT_NO_LAZY_FETCH", "1").input(input.into_bytes()).capture()?;
+        let mut changed: HashMap<ObjectId, Vec<BString>> = HashMap::new();
+        let mut paths = &mut Vec::new();
+        let mut words = output.split_str("\0").filter(|word| !word.is_empty());
+        while let Some(word) = words.next() {
+            if word.starts_with(b":") {
+                paths.extend(words.next().map(BString::from));
+            } else if let Some(commit_id) = word.to_str().ok().and_then(|hex| self.parse_id(hex)) {
+                paths = changed.entry(commit_id).or_default();
+            }
+        }
+        Ok(changed)
     }
 
     /// Returns what differs between two trees, in the order of paths; no tree before means an empty one.

@@ -40,6 +40,28 @@ fn action(message: &BStr) -> &[u8] {
 
 /// Returns the message of the last movement of HEAD without opening the repository; empty if there is no reflog.
 pub fn last_message(location: &Location) -> BString {
+    last_line(location).split_once_str("\t").map(|(_, message)| message.into()).unwrap_or_default()
+}
+
+/// Returns the last movement of HEAD without opening the repository; `None` if Git's files do not tell it, or if it ended at
+/// another commit than the one that HEAD names.
+pub fn last_move(location: &Location) -> Option<ReflogEntry> {
+    let line = last_line(location);
+    let (ids, message) = line.split_once_str("\t")?;
+    let mut ids = ids.split_str(" ").map(|hex| ObjectId::from_hex(hex).ok());
+    let entry = ReflogEntry { old_id: ids.next()??, new_id: ids.next()??, message: message.into() };
+    let read = |path: std::path::PathBuf| std::fs::read(path).ok();
+    let head = read(location.git_dir.join("HEAD"))?;
+    // A ref that was just moved has a file of its own.
+    let head = match head.strip_prefix(b"ref: ") {
+        Some(name) => read(location.common_dir.join(name.trim().to_path().ok()?))?,
+        None => head,
+    };
+    (ObjectId::from_hex(head.trim()).ok()? == entry.new_id).then_some(entry)
+}
+
+/// Returns the last line of the reflog of HEAD, or the end of it if it is long; empty if there is none.
+fn last_line(location: &Location) -> BString {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = std::fs::File::open(location.git_dir.join("logs/HEAD"))?;
         let length = file.metadata()?.len();
@@ -49,8 +71,7 @@ pub fn last_message(location: &Location) -> BString {
         Ok(end)
     };
     let end = read().unwrap_or_default();
-    let line = end.lines().next_back().unwrap_or_default();
-    line.split_once_str("\t").map(|(_, message)| message.into()).unwrap_or_default()
+    end.lines().next_back().unwrap_or_default().into()
 }
 
 impl ReflogEntry {

@@ -13,6 +13,15 @@ pub struct Location {
     pub worktree: Option<PathBuf>,
 }
 
+impl Location {
+    /// Says whether a rebase, cherry-pick, revert, merge, `am` or bisect is under way in this worktree, as
+    /// [`Repository::is_mid_operation`](super::Repository::is_mid_operation) does.
+    pub fn is_mid_operation(&self) -> bool {
+        let names = ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD", "BISECT_LOG"];
+        names.iter().any(|name| self.git_dir.join(name).exists())
+    }
+}
+
 /// Finds the repository that Git would use from `directory`, or `None`.
 ///
 /// Honours `GIT_DIR` and `GIT_COMMON_DIR`. Reads no config and no object: about thirty microseconds. What is found

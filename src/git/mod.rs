@@ -37,7 +37,7 @@ pub use self::change::{PathChange, Version};
 pub use self::check::Allowed;
 pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
-pub use self::head::{Head, ReflogEntry, last_message};
+pub use self::head::{Head, ReflogEntry, last_message, last_move};
 pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
 pub use self::names::Names;
@@ -280,6 +280,14 @@ impl Repository {
             }
         }
         blobs
+    }
+
+    /// Sorts objects as they are in their packs: what was made smaller by its neighbour comes after it.
+    pub fn sort_as_packed(&self, ids: &mut Vec<ObjectId>) {
+        let places = pack::places(self, ids);
+        let mut placed: Vec<_> = places.into_iter().zip(ids.iter().copied()).collect();
+        placed.sort_unstable();
+        *ids = placed.into_iter().map(|(_, id)| id).collect();
     }
 
     /// Makes new objects and refs as accessible as `core.sharedRepository` asks for; gix does not look at it.

@@ -134,7 +134,7 @@ impl Repository {
         edit: impl FnMut(Option<Tip>) -> Result<Option<ObjectId>>,
     ) -> Result<bool> {
         self.move_ref(ref_name, message, deadline, edit, |tree_id, parents| {
-            self.commit_tree(message, tree_id, parents, deadline)
+            self.commit_tree(ref_name, message, tree_id, parents, deadline)
         })
     }
 
@@ -237,10 +237,10 @@ impl Repository {
         self.attempt(ref_name, deadline, |tip| {
             let Some(tip) = tip else { return Ok(false) };
             let Some(replaced) = edit(tip)? else { return Ok(false) };
-            let carried = if self.signs() { replaced.carried_tree_id } else { replaced.tree_id };
+            let carried = if self.signs(ref_name) { replaced.carried_tree_id } else { replaced.tree_id };
             let mut commit_id = self.carry(message, carried, &[])?;
             if carried != replaced.tree_id {
-                commit_id = self.commit_tree(message, replaced.tree_id, &[commit_id], deadline)?;
+                commit_id = self.commit_tree(ref_name, message, replaced.tree_id, &[commit_id], deadline)?;
             }
             self.swap(ref_name, message, Some(tip), Tip { commit_id, tree_id: replaced.tree_id }, Keep::IfThere)?;
             Ok(true)
@@ -328,15 +328,16 @@ impl Repository {
         }
     }
 
-    /// Makes a commit of our own and writes it with everything it names. It is signed if the configuration says so.
+    /// Makes a commit of our own for a ref and writes it with everything it names. It is signed if the configuration says so.
     pub(super) fn commit_tree(
         &self,
+        ref_name: &str,
         message: &str,
         tree_id: ObjectId,
         parents: &[ObjectId],
         deadline: Instant,
     ) -> Result<ObjectId> {
-        if self.signs() {
+        if self.signs(ref_name) {
             self.write_objects()?;
             return self.commit_signed(message, tree_id, parents, deadline);
         }

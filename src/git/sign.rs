@@ -8,6 +8,9 @@ use bstr::ByteSlice as _;
 use super::{ObjectId, Repository, git};
 use crate::error::Result;
 
+/// The ref whose commits are never signed.
+const ARCHIVE_REF: &str = "refs/shiftlog/sessions";
+
 /// What Git says of a commit's signature.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Signature {
@@ -55,9 +58,13 @@ impl State {
 }
 
 impl Repository {
-    /// Says whether commits on our own refs are signed: `shiftlog.sign`, then `commit.gpgSign`.
-    pub(super) fn signs(&self) -> bool {
-        self.config_bool("shiftlog.sign").or_else(|| self.config_bool("commit.gpgSign")).unwrap_or(false)
+    /// Says whether commits on one of our own refs are signed: `shiftlog.sign`, then `commit.gpgSign`.
+    ///
+    /// Those of the archive never are. A record names its last segment by id and has the digest of the whole transcript, so
+    /// that the signature of the note vouches for the words too, and nobody is asked for a passphrase twice.
+    pub(super) fn signs(&self, ref_name: &str) -> bool {
+        ref_name != ARCHIVE_REF
+            && self.config_bool("shiftlog.sign").or_else(|| self.config_bool("commit.gpgSign")).unwrap_or(false)
     }
 
     /// Makes a signed commit with `git commit-tree`. The tree must be written.

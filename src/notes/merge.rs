@@ -1,6 +1,6 @@
 //! What differs between two notes trees, and making one of two.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use bstr::BString;
@@ -33,6 +33,9 @@ pub struct Resolved {
 
 /// The note blobs of one object in two trees: one each, as a rule.
 type Blobs = (Vec<ObjectId>, Vec<ObjectId>);
+
+/// Entries of a tree by their names: whether each is a tree, and its id.
+type Entries = BTreeMap<BString, (bool, ObjectId)>;
 
 /// Merges the notes of the commit `theirs` into `ref_name`. Returns whether the ref moved.
 ///
@@ -119,70 +122,115 @@ pub fn rejoin(
 ///
 /// If a tree cannot be read.
 pub fn changed(repo: &Repository, before: ObjectId, after: ObjectId) -> Result<Vec<ObjectId>> {
-    let mut found = BTreeMap::new();
-    compare(repo, [Some(before), Some(after)], &mut String::new(), &mut found, &mut 0)?;
-    Ok(found.into_iter().filter(|(_, (before, after))| before != after).map(|(id, _)| id).collect())
+    changed_where(repo, before, after, None)
 }
 
-/// Collects the notes of both trees that are not in a subtree which both have. Where the fanout differs, a note is met
-/// at two places.
-fn compare(
+/// Does the same for some objects alone: subtrees that cannot hold the note of one of them are not read either.
+///
+/// # Errors
+///
+/// As [`changed`].
+pub fn changed_among(
     repo: &Repository,
-    sides: [Option<ObjectId>; 2],
-    prefix: &mut String,
-    found: &mut BTreeMap<ObjectId, Blobs>,
-    trees: &mut usize,
-) -> Result<()> {
-    *trees += 1;
-    if *trees > MAX_TREES {
-        return Err(Error::new(Kind::Corrupt, "the notes tree has more subtrees than any fanout needs"));
+    before: ObjectId,
+    after: ObjectId,
+    wanted: &BTreeSet<ObjectId>,
+) -> Result<Vec<ObjectId>> {
+    changed_where(repo, before, after, Some(wanted))
+}
+
+fn changed_where(
+    repo: &Repository,
+    before: ObjectId,
+    after: ObjectId,
+    wanted: Option<&BTreeSet<ObjectId>>,
+) -> Result<Vec<ObjectId>> {
+    let hex = wanted.map(|ids| ids.iter().map(ToString::to_string).collect());
+    let mut comparison = Comparison { repo, wanted: hex, prefix: String::new(), found: BTreeMap::new(), trees: 0 };
+    comparison.add([Some(before), Some(after)])?;
+    let differing = comparison.found.into_iter().filter(|(_, (before, after))| before != after);
+    Ok(differing.map(|(id, _)| id).filter(|id| wanted.is_none_or(|wanted| wanted.contains(id))).collect())
+}
+
+/// What a walk through two notes trees has met.
+struct Comparison<'a> {
+    repo: &'a Repository,
+    /// The ids of the objects whose notes are asked for, sorted; `None` for all.
+    wanted: Option<Vec<String>>,
+    /// What the path to the present subtrees spells.
+    prefix: String,
+    /// The notes of both trees that are not in a subtree which both have. Where the fanout differs, a note is met at two
+    /// places.
+    found: BTreeMap<ObjectId, Blobs>,
+    trees: usize,
+}
+
+impl Comparison<'_> {
+    /// Says whether an object whose note is asked for has an id that begins with the prefix and this name.
+    fn may_have_wanted(&self, name: &[u8]) -> bool {
+        let Some(wanted) = &self.wanted else { return true };
+        let beginning = || self.prefix.bytes().chain(name.iter().copied());
+        let at = wanted.partition_point(|hex| hex.bytes().lt(beginning()));
+        wanted.get(at).is_some_and(|hex| hex.bytes().take(self.prefix.len() + name.len()).eq(beginning()))
     }
-    let mut entries: [BTreeMap<BString, (bool, ObjectId)>; 2] = Default::default();
-    for (side, entries) in sides.iter().zip(&mut entries) {
-        if let Some(tree_id) = side {
-            each_entry(repo, *tree_id, |name, is_tree, id| {
+
+    /// Returns the entries of a tree that may be, or hold, a note that is asked for.
+    fn entries(&self, tree_id: Option<ObjectId>) -> Result<Entries> {
+        let mut entries = Entries::new();
+        let Some(tree_id) = tree_id else { return Ok(entries) };
+        each_entry(self.repo, tree_id, |name, is_tree, id| {
+            if self.may_have_wanted(name) {
                 entries.insert(name.to_owned(), (is_tree, id));
-            })?;
-        }
+            }
+        })?;
+        Ok(entries)
     }
-    let [before, after] = &entries;
-    let names: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
-    for name in names {
-        let pair = [before.get(name), after.get(name)];
-        if pair[0] == pair[1] {
-            continue;
+
+    fn add(&mut self, sides: [Option<ObjectId>; 2]) -> Result<()> {
+        self.trees += 1;
+        if self.trees > MAX_TREES {
+            return Err(Error::new(Kind::Corrupt, "the notes tree has more subtrees than any fanout needs"));
         }
-        let Ok(text) = std::str::from_utf8(name) else { continue };
-        if !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) || prefix.len() + text.len() > 64 {
-            continue;
+        let (before, after) = (self.entries(sides[0])?, self.entries(sides[1])?);
+        let names: BTreeSet<&BString> = before.keys().chain(after.keys()).collect();
+        for name in names {
+            let pair = [before.get(name), after.get(name)];
+            let Ok(text) = std::str::from_utf8(name) else { continue };
+            let is_hex = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+            if pair[0] == pair[1] || !is_hex || self.prefix.len() + text.len() > 64 {
+                continue;
+            }
+            self.prefix.push_str(text);
+            if text.len() == 2 {
+                self.add_subtrees(pair.map(|entry| entry.filter(|entry| entry.0).map(|entry| entry.1)))?;
+            }
+            if let Some(annotated_id) = self.repo.parse_id(&self.prefix) {
+                let blobs = self.found.entry(annotated_id).or_default();
+                let blob = |entry: Option<&(bool, ObjectId)>| entry.filter(|entry| !entry.0).map(|entry| entry.1);
+                blobs.0.extend(blob(pair[0]));
+                blobs.1.extend(blob(pair[1]));
+            }
+            self.prefix.truncate(self.prefix.len() - text.len());
         }
-        prefix.push_str(text);
-        if text.len() == 2 {
-            let subtree = |entry: Option<&(bool, ObjectId)>| entry.filter(|entry| entry.0).map(|entry| entry.1);
-            let subtrees = pair.map(subtree);
-            match subtrees {
-                [None, None] => {}
-                [Some(_), Some(_)] => compare(repo, subtrees, prefix, found, trees)?,
-                // Everything below stands on one side alone.
-                [one, other] => {
-                    let mut all = Vec::new();
-                    if let Some(tree_id) = one.or(other) {
-                        collect(repo, tree_id, prefix, &mut all, trees)?;
-                    }
-                    for entry in all {
-                        let blobs = found.entry(entry.annotated_id).or_default();
-                        if one.is_some() { &mut blobs.0 } else { &mut blobs.1 }.push(entry.note_blob_id);
-                    }
+        Ok(())
+    }
+
+    fn add_subtrees(&mut self, subtrees: [Option<ObjectId>; 2]) -> Result<()> {
+        match subtrees {
+            [None, None] => {}
+            [Some(_), Some(_)] => self.add(subtrees)?,
+            // Everything below stands on one side alone.
+            [one, other] => {
+                let mut all = Vec::new();
+                if let Some(tree_id) = one.or(other) {
+                    collect(self.repo, tree_id, &mut self.prefix, &mut all, &mut self.trees)?;
+                }
+                for entry in all {
+                    let blobs = self.found.entry(entry.annotated_id).or_default();
+                    if one.is_some() { &mut blobs.0 } else { &mut blobs.1 }.push(entry.note_blob_id);
                 }
             }
         }
-        if let Some(annotated_id) = repo.parse_id(prefix) {
-            let blobs = found.entry(annotated_id).or_default();
-            let blob = |entry: Option<&(bool, ObjectId)>| entry.filter(|entry| !entry.0).map(|entry| entry.1);
-            blobs.0.extend(blob(pair[0]));
-            blobs.1.extend(blob(pair[1]));
-        }
-        prefix.truncate(prefix.len() - text.len());
+        Ok(())
     }
-    Ok(())
 }

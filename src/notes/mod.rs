@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bstr::ByteSlice as _;
 
-pub use self::merge::{Resolved, Versions, changed, merge, rejoin};
+pub use self::merge::{Resolved, Versions, changed, changed_among, merge, rejoin};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Pieces, Replaced, Repository, Tip};
 

@@ -8,7 +8,6 @@ use std::io::Write as _;
 use twox_hash::XxHash3_64;
 
 use crate::capture::State;
-use crate::error::Result;
 use crate::git::{Commit, ObjectId, PathChange, Repository};
 
 /// A change of more paths than this is known by their number alone.
@@ -63,11 +62,39 @@ impl<'r> Changes<'r> {
     pub fn facts_of(&mut self, commit: &Commit) -> Option<&Facts> {
         let commit_id = commit.commit_id;
         if !self.known.contains_key(&commit_id) {
-            let facts = find_out(self.repo, commit).ok()?;
-            let _ = writeln!(self.new, "{}", format(commit_id, &facts));
-            self.known.insert(commit_id, facts);
+            let is_merge = commit.parent_ids.len() > 1;
+            let paths = if is_merge { Vec::new() } else { path_hashes(&self.repo.changes_of(commit).ok()?) };
+            self.add(commit, paths);
         }
         self.known.get(&commit_id)
+    }
+
+    /// Finds out the facts about many commits at once. What cannot be found out in this way is left for when it is asked for.
+    pub fn learn(&mut self, commit_ids: &[ObjectId]) {
+        // Where objects are missing, those that are here are looked at one by one.
+        if self.repo.is_partial() {
+            return;
+        }
+        let Ok(mut changed) = self.repo.changed_paths_of(commit_ids) else { return };
+        for commit_id in commit_ids {
+            if let Ok(commit) = self.repo.commit(*commit_id) {
+                let paths = changed.remove(commit_id).unwrap_or_default();
+                self.add(&commit, hashes_of(paths.iter().map(|path| path.as_slice())));
+            }
+        }
+    }
+
+    /// Says whether nothing is known of a commit yet.
+    pub fn is_unknown(&self, commit_id: ObjectId) -> bool {
+        !self.known.contains_key(&commit_id)
+    }
+
+    fn add(&mut self, commit: &Commit, paths: Vec<u32>) {
+        let author = format!("{}\n{}", commit.author.email, commit.author.time.seconds);
+        let author = XxHash3_64::oneshot(author.as_bytes());
+        let facts = Facts { time: commit.committer.time.seconds, author, paths };
+        let _ = writeln!(self.new, "{}", format(commit.commit_id, &facts));
+        self.known.insert(commit.commit_id, facts);
     }
 
     /// Writes down what was found out. It costs nothing but time if that fails.
@@ -85,20 +112,16 @@ impl<'r> Changes<'r> {
     }
 }
 
-fn find_out(repo: &Repository, commit: &Commit) -> Result<Facts> {
-    let is_merge = commit.parent_ids.len() > 1;
-    let paths = if is_merge { Vec::new() } else { path_hashes(&repo.changes_of(commit)?) };
-    let author = format!("{}\n{}", commit.author.email, commit.author.time.seconds);
-    let author = XxHash3_64::oneshot(author.as_bytes());
-    Ok(Facts { time: commit.committer.time.seconds, author, paths })
-}
-
 /// Returns the hashes of the paths of a change, as [`Facts::paths`] has them.
 pub fn path_hashes(changes: &[PathChange]) -> Vec<u32> {
-    if changes.len() > MAX_PATHS {
-        return vec![hash(format!("{} paths", changes.len()).as_bytes())];
+    hashes_of(changes.iter().map(|change| change.path.as_slice()))
+}
+
+fn hashes_of<'p>(paths: impl ExactSizeIterator<Item = &'p [u8]>) -> Vec<u32> {
+    if paths.len() > MAX_PATHS {
+        return vec![hash(format!("{} paths", paths.len()).as_bytes())];
     }
-    let mut paths: Vec<u32> = changes.iter().map(|change| hash(&change.path)).collect();
+    let mut paths: Vec<u32> = paths.map(hash).collect();
     paths.sort_unstable();
     paths.dedup();
     paths

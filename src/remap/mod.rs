@@ -117,6 +117,7 @@ pub fn remap(
     let mut candidates = mapper.candidates(scope, last.head_ids(repo))?;
     if !candidates.is_empty() {
         mapper.add_sources()?;
+        mapper.learn(&candidates)?;
     }
     // The oldest first: a copy of a copy finds the first copy's records.
     candidates.reverse();

@@ -20,6 +20,8 @@ use crate::record::{Note, Reader, Unit, merge_proven};
 pub(super) const CLOCK_SKEW_SECS: i64 = 300;
 /// How many ends of a squashed range are tried for one commit.
 pub(super) const MAX_TIPS: usize = 64;
+/// So many commits are looked at together; fewer, one by one.
+const MANY: usize = 500;
 /// How many commits are looked at when nobody asked for it.
 const MAX_UNASKED: usize = 2000;
 
@@ -172,8 +174,20 @@ impl<'a, 'r> Mapper<'a, 'r> {
         self.without_records(&range, limit, oldest)
     }
 
+    /// Finds out what commits change, where that is not known of many.
+    pub fn learn(&mut self, commit_ids: &[ObjectId]) -> Result<()> {
+        let mut unknown: Vec<_> = commit_ids.iter().copied().filter(|id| self.changes.is_unknown(*id)).collect();
+        self.repo.sort_as_packed(&mut unknown);
+        for some in unknown.chunks_exact(MANY) {
+            self.check_time()?;
+            self.changes.learn(some);
+        }
+        Ok(())
+    }
+
     /// Returns how old a copy of one of these commits can be: none is older than its source.
     fn oldest(&mut self, sources: &[ObjectId]) -> Result<Option<i64>> {
+        self.learn(sources)?;
         let mut oldest = None;
         for source in sources {
             self.check_time()?;

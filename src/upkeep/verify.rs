@@ -6,6 +6,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
+use bstr::{BStr, ByteSlice as _};
+
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::git::sign::{Signature, State};
@@ -42,7 +44,8 @@ pub struct Verified {
 
 /// Verifies the records of some commits under `notes_ref`, in the order given.
 ///
-/// All of the history of the notes ref is looked at.
+/// All of the history of the notes ref is walked, for what it did to the notes of these commits. What it did to others is
+/// read only where a record was carried and its writer is to be found.
 ///
 /// # Errors
 ///
@@ -59,7 +62,7 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
             noted.push((*commit_id, note, lines));
         }
     }
-    let history = History::read(repo, &tip, noted.iter().map(|(commit_id, ..)| *commit_id).collect())?;
+    let history = History::read(repo, &tip, &noted.iter().map(|(commit_id, ..)| *commit_id).collect())?;
     let mut verified = Vec::new();
     let mut transcripts = HashMap::new();
     for (commit_id, note, lines) in &noted {
@@ -146,16 +149,47 @@ struct Origin {
 /// A line that a commit of the notes ref brought.
 struct Brought {
     commit_id: ObjectId,
+    /// Whether the commit says of itself that it records this session.
+    is_record: bool,
     /// Lines of the same session that the commit took away: the new line was made of them.
     instead_of: Rc<Vec<Line>>,
 }
 
-/// A note that a commit of the notes ref changed.
-struct Changed {
+/// A commit of the notes ref.
+struct Writing {
     commit_id: ObjectId,
-    annotated_id: ObjectId,
     tree_id: ObjectId,
+    /// The trees of its parents.
     parents: Vec<ObjectId>,
+    /// The session that it records, as its message says.
+    session: Option<String>,
+}
+
+impl Writing {
+    /// Returns the objects whose notes differ from those of every parent.
+    fn changed(&self, repo: &Repository, wanted: Option<&BTreeSet<ObjectId>>) -> Result<BTreeSet<ObjectId>> {
+        let mut written: Option<BTreeSet<ObjectId>> = None;
+        let nothing = [repo.empty_tree_id()];
+        let parents = if self.parents.is_empty() { &nothing[..] } else { &self.parents };
+        for parent in parents {
+            let changed = match wanted {
+                Some(wanted) => notes::changed_among(repo, *parent, self.tree_id, wanted)?,
+                None => notes::changed(repo, *parent, self.tree_id)?,
+            };
+            written = Some(match written {
+                None => changed.into_iter().collect(),
+                Some(written) => changed.into_iter().filter(|id| written.contains(id)).collect(),
+            });
+        }
+        Ok(written.unwrap_or_default())
+    }
+}
+
+/// Returns the session that a commit of the notes ref says it records: `shiftlog: <session> on <commit>`.
+fn session_of(message: &BStr) -> Option<String> {
+    let subject = message.lines().next()?.to_str().ok()?.strip_prefix("shiftlog: ")?;
+    let (session, commit) = subject.strip_prefix("summary of ").unwrap_or(subject).rsplit_once(" on ")?;
+    commit.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| session.to_owned())
 }
 
 /// What the history of a notes ref tells of lines.
@@ -165,71 +199,71 @@ struct History<'r> {
     /// For each commit and session, the commits of the notes ref that brought a line, newest first.
     bringers: HashMap<(ObjectId, SessionKey), Vec<ObjectId>>,
     signatures: HashMap<ObjectId, Signature>,
-    /// What was changed on other commits; read only when a line needs it.
-    others: Vec<Changed>,
 }
 
 impl<'r> History<'r> {
     /// Reads what became of the notes of the wanted commits.
     ///
-    /// All of the ref's history is looked at: a commit can have any date that its maker wants.
-    fn read(repo: &'r Repository, tip: &Tip, wanted: HashSet<ObjectId>) -> Result<Self> {
-        let mut history = History {
-            repo,
-            brought: HashMap::new(),
-            bringers: HashMap::new(),
-            signatures: HashMap::new(),
-            others: Vec::new(),
-        };
-        let mut ours = Vec::new();
+    /// All of the ref's history is walked: a commit can have any date that its maker wants.
+    fn read(repo: &'r Repository, tip: &Tip, wanted: &BTreeSet<ObjectId>) -> Result<Self> {
+        let (brought, bringers, signatures) = Default::default();
+        let mut history = History { repo, brought, bringers, signatures };
+        let mut writings = Vec::new();
         let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
         for step in repo.walk(&range, Order::NewestFirst)? {
-            let step = step?;
-            let tree_id = repo.commit(step.commit_id)?.tree_id;
-            let mut parents = Vec::new();
-            for parent in &step.parent_ids {
-                parents.push(repo.commit(*parent)?.tree_id);
-            }
-            let mut written: Option<HashSet<ObjectId>> = None;
-            let roots = if parents.is_empty() { &[repo.empty_tree_id()][..] } else { &parents };
-            for parent in roots {
-                let changed: HashSet<ObjectId> = notes::changed(repo, *parent, tree_id)?.into_iter().collect();
-                written = Some(match written {
-                    None => changed,
-                    Some(written) => written.intersection(&changed).copied().collect(),
-                });
-            }
-            for annotated_id in written.unwrap_or_default() {
-                let changed = Changed { commit_id: step.commit_id, annotated_id, tree_id, parents: parents.clone() };
-                if wanted.contains(&annotated_id) { &mut ours } else { &mut history.others }.push(changed);
-            }
+            let commit = repo.commit(step?.commit_id)?;
+            let parents = commit.parent_ids.iter().map(|parent| Ok(repo.commit(*parent)?.tree_id));
+            writings.push(Writing {
+                commit_id: commit.commit_id,
+                tree_id: commit.tree_id,
+                parents: parents.collect::<Result<_>>()?,
+                session: session_of(commit.message.as_bstr()),
+            });
         }
-        for changed in &ours {
-            history.add(changed)?;
+        for writing in &writings {
+            for annotated_id in writing.changed(repo, Some(wanted))? {
+                history.add(writing, annotated_id)?;
+            }
         }
         history.sign()?;
-        // A line without a good signature here may have been carried from another commit, where it has one.
-        let is_good = |brought: &Brought| {
-            history.signatures.get(&brought.commit_id).is_some_and(|signature| signature.state == State::Good)
-        };
-        let lacks_one = history.brought.values().any(|brought| !brought.iter().any(is_good));
-        if lacks_one && !history.others.is_empty() {
-            for changed in std::mem::take(&mut history.others) {
-                history.add(&changed)?;
-            }
-            history.sign()?;
+        let carried = history.carried();
+        if carried.is_empty() {
+            return Ok(history);
         }
+        // These lines were written for other commits. Who recorded other sessions did not write them.
+        let may_have_written = |writing: &&Writing| writing.session.as_ref().is_none_or(|name| carried.contains(name));
+        for writing in writings.iter().filter(may_have_written) {
+            for annotated_id in writing.changed(repo, None)? {
+                if !wanted.contains(&annotated_id) {
+                    history.add(writing, annotated_id)?;
+                }
+            }
+        }
+        history.sign()?;
         Ok(history)
     }
 
-    fn add(&mut self, changed: &Changed) -> Result<()> {
+    /// Returns the sessions with a line that has no good signature here, and that came here with a commit which does not
+    /// say that it records the session: it may have one where it was carried from.
+    fn carried(&self) -> HashSet<String> {
+        let is_good = |brought: &Brought| {
+            self.signatures.get(&brought.commit_id).is_some_and(|signature| signature.state == State::Good)
+        };
+        let may_be_carried =
+            |brought: &[Brought]| !brought.iter().any(is_good) && brought.iter().any(|brought| !brought.is_record);
+        let carried = self.brought.iter().filter(|(_, brought)| may_be_carried(brought));
+        carried.map(|((key, _), _)| key.to_string()).collect()
+    }
+
+    /// Takes in what a commit of the notes ref did to one note.
+    fn add(&mut self, writing: &Writing, annotated_id: ObjectId) -> Result<()> {
         let lines_at = |tree_id: ObjectId| -> Result<HashSet<Line>> {
-            let note = notes::get_at(self.repo, tree_id, changed.annotated_id)?;
+            let note = notes::get_at(self.repo, tree_id, annotated_id)?;
             Ok(lines(note.as_deref().unwrap_or_default()))
         };
-        let now = lines_at(changed.tree_id)?;
+        let now = lines_at(writing.tree_id)?;
         let mut before = HashSet::new();
-        for parent in &changed.parents {
+        for parent in &writing.parents {
             before.extend(lines_at(*parent)?);
         }
         let mut gone: HashMap<&SessionKey, Vec<Line>> = HashMap::new();
@@ -240,8 +274,9 @@ impl<'r> History<'r> {
             gone.into_iter().map(|(key, lines)| (key, Rc::new(lines))).collect();
         for line in now.iter().filter(|line| !before.contains(*line)) {
             let instead_of = gone.get(&line.0).cloned().unwrap_or_default();
-            let brought = Brought { commit_id: changed.commit_id, instead_of };
-            self.bringers.entry((changed.annotated_id, line.0.clone())).or_default().push(changed.commit_id);
+            let is_record = writing.session.as_ref().is_some_and(|session| *session == line.0.to_string());
+            let brought = Brought { commit_id: writing.commit_id, is_record, instead_of };
+            self.bringers.entry((annotated_id, line.0.clone())).or_default().push(writing.commit_id);
             self.brought.entry(line.clone()).or_default().push(brought);
         }
         Ok(())

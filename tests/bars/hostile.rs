@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use self::corpus::{CASES, COMMANDS, MAX_KIB, Maker, measured, questions};
-use super::{Stage, program};
+use super::stage::{Stage, program};
 
 /// The longest that a command may take, in seconds.
 const MAX_SECS: f64 = 2.0;
@@ -22,7 +22,7 @@ pub fn hostile() -> bool {
     let mut is_within = true;
     for (name, make) in CASES {
         let stage = Stage::new();
-        let root = stage.root.path().to_owned();
+        let root = stage.home().to_owned();
         let git = move |top: &Path| {
             let mut command = std::process::Command::new("git");
             command.current_dir(top).env("HOME", &root).env("GIT_CONFIG_NOSYSTEM", "1");

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use super::Stage;
+use super::stage::Stage;
 
 /// Where and how an agent keeps a session.
 pub enum Kept {
@@ -25,7 +25,7 @@ pub enum Kept {
 impl Kept {
     /// Makes room for a session of an agent's.
     pub fn of(agent: &str, stage: &Stage, id: &str) -> Kept {
-        let home = stage.root.path();
+        let home = stage.home();
         let folder = |path: &str| {
             fs::create_dir_all(home.join(path)).expect("a directory");
             home.join(path)
@@ -167,6 +167,7 @@ fn words_of(record: &Value) -> String {
     words.map_or_else(|| part["input"].to_string(), str::to_owned)
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Returns bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -801,3 +801,27 @@ fn a_last_line_without_a_line_end_is_taken_when_the_session_is_over() {
     assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
     scratch.assert_sound();
 }
+
+#[test]
+fn an_agents_commit_is_recorded_wherever_head_is_and_however_it_got_there() {
+    for (place, has_reflog) in [("main", true), ("detached", true), ("main", false), ("detached", false)] {
+        let scratch = Scratch::set_up();
+        if place == "detached" {
+            scratch.git(["switch", "-q", "--detach"]).ok();
+        }
+        if !has_reflog {
+            scratch.git(["config", "core.logAllRefUpdates", "false"]).ok();
+            fs::remove_dir_all(scratch.top.join(".git/logs")).unwrap();
+        }
+        scratch.git(["pack-refs", "--all"]).ok();
+        let session = scratch.session("s1");
+        session.prompt("words");
+        session.edits("x", "1");
+        // A tool call tells that hooks follow tool calls, so that the next commit is left to one.
+        session.hook_for("PostToolUse", "edit-x");
+        session.commits("one");
+        assert_eq!(scratch.record("HEAD")["session"], "s1", "{place}, reflog: {has_reflog}");
+        let waiting = fs::read_dir(scratch.state().join("pending")).map_or(0, Iterator::count);
+        assert_eq!(waiting, 0, "{place}, reflog: {has_reflog}");
+    }
+}

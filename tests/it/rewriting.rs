@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::sharing::Team;
+use crate::support::Scratch;
 
 /// Makes commits one by one at growing times, as in real life.
 fn tick(team: &mut Team) {
@@ -407,4 +408,60 @@ fn a_change_that_somebody_else_makes_once_more_is_theirs() {
     plain(&mut team, &a, "flag", "on\n");
     team.shiftlog(&a, "remap", &[]).ok();
     assert_eq!(team.raw(&a, "HEAD").code, 1, "that was another reason");
+}
+
+/// Returns a series of commits as `git fast-import` reads it: each changes paths of its own, in one of several ways.
+fn series(branch: &str, base: &str, count: usize, first_mark: usize) -> String {
+    let mut import = format!("reset refs/heads/{branch}\nfrom {base}^0\n\n");
+    for number in 0..count {
+        let time = 1_800_000_000 + number;
+        import += &format!("commit refs/heads/{branch}\nmark :{}\n", first_mark + number);
+        import += &format!("author A <a@example.com> {time} +0000\ncommitter A <a@example.com> {time} +0000\n");
+        let subject = format!("number {number}");
+        import += &format!("data {}\n{subject}\n", subject.len());
+        let path = format!("\"d{}/a \\303\\266 {number}\"", number % 7);
+        let before = number.saturating_sub(4);
+        let text = format!("{number}\n");
+        match number % 5 {
+            0 => import += &format!("M 100755 inline {path}\ndata {}\n{text}\n", text.len()),
+            // The mode alone.
+            4 => {
+                import += &format!(
+                    "M 100644 inline \"d{}/a \\303\\266 {before}\"\ndata {}\n{before}\n\n",
+                    before % 7,
+                    format!("{before}\n").len()
+                )
+            }
+            _ => import += &format!("M 100644 inline {path}\ndata {}\n{text}\n", text.len()),
+        }
+    }
+    import
+}
+
+#[test]
+fn each_of_many_commits_that_were_made_anew_gets_the_records_of_its_own_source() {
+    const COUNT: usize = 1100;
+    let scratch = Scratch::set_up();
+    scratch.commit("other", "moved on\n", "upstream");
+    let mut import = series("old", "refs/heads/main~1", COUNT, 1);
+    import += "commit refs/notes/shiftlog\ncommitter A <a@example.com> 1800000000 +0000\ndata 1\nx\n";
+    for number in 0..COUNT {
+        let note = format!(
+            "{{\"shiftlog\":1,\"agent\":\"claude\",\"session\":\"s{number:04}\",\"time\":\"2026-01-02T03:04:05Z\",\"turns\":1,\
+             \"messages\":1,\"since\":null,\"through\":\"{number:040x}\",\"bytes\":1,\"sha256\":\"{number:064x}\"}}"
+        );
+        import += &format!("N inline :{}\ndata {}\n{note}\n", number + 1, note.len());
+    }
+    import += &series("new", "refs/heads/main", COUNT, COUNT + 1);
+    scratch.run_with_input("git", ["fast-import", "--quiet"], import.as_bytes()).ok();
+    scratch.git(["repack", "-a", "-d", "-q"]).ok();
+    scratch.shiftlog("remap", ["-q"]).ok();
+    let log = scratch.git(["log", "-z", "--notes=shiftlog", "--format=%s %N", "main..new"]).ok();
+    let commits: Vec<&str> = log.split('\0').filter(|text| !text.is_empty()).collect();
+    assert_eq!(commits.len(), COUNT);
+    for text in commits {
+        let number: usize = text.split(' ').nth(1).unwrap().parse().unwrap();
+        assert_eq!(text.matches("\"session\":").count(), 1, "{text}");
+        assert!(text.contains(&format!("\"session\":\"s{number:04}\"")), "{text}");
+    }
 }

@@ -43,13 +43,72 @@ fn records_are_signed_and_verified_through_git() {
     let Some(scratch) = signing() else { return };
     record(&scratch, "s1");
     scratch.git(["verify-commit", "refs/notes/shiftlog"]).ok();
-    scratch.git(["verify-commit", "refs/shiftlog/sessions"]).ok();
     let line = scratch.shiftlog("verify", [""; 0]).ok();
     let short = &scratch.id("HEAD")[..7];
     let expected = format!("{short} claude/s1 intact, good signature by committer@example.com, made for this tree\n");
     assert_eq!(line, expected);
     scratch.shiftlog("verify", ["--signed", "--own-tree", "-q"]).ok();
     scratch.assert_sound();
+}
+
+/// Makes Git sign with a program that counts, and returns what reads the count.
+fn counted(scratch: &Scratch) -> impl Fn() -> usize {
+    let (program, count) = (scratch.root().join("bin/counts"), scratch.root().join("signatures"));
+    // 'ssh-keygen -Y sign' makes a signature; the same program checks them.
+    let text = format!(
+        "#!/bin/sh\ncase \"$*\" in *'-Y sign'*) echo x >>'{}';; esac\nexec ssh-keygen \"$@\"\n",
+        count.display()
+    );
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    scratch.git(["config", "gpg.ssh.program", program.to_str().unwrap()]).ok();
+    move || fs::read_to_string(&count).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn a_commit_that_is_recorded_takes_one_signature_beside_gits_own_and_an_amend_none() {
+    let Some(scratch) = signing() else { return };
+    scratch.git(["config", "--unset", "shiftlog.sign"]).ok();
+    scratch.git(["config", "commit.gpgSign", "true"]).ok();
+    let signatures = counted(&scratch);
+    let session = scratch.session("s1");
+    session.prompt("words");
+    session.edits("x", "1");
+    // A tool call tells that hooks follow tool calls.
+    session.hook_for("PostToolUse", "edit-x");
+    assert_eq!(signatures(), 0, "a hook without a commit signs nothing");
+    session.commits("one");
+    assert_eq!(signatures(), 2, "Git's own and one of ours: {}", scratch.log());
+    session.prompt("more");
+    session.edits("x", "2");
+    session.commits("two");
+    assert_eq!(signatures(), 4, "the same again: {}", scratch.log());
+    session.hook("SessionEnd");
+    assert_eq!(signatures(), 4, "what is only archived is not signed: {}", scratch.log());
+    scratch.write("x", "by hand");
+    scratch.git(["commit", "-q", "-a", "--amend", "--no-edit"]).ok();
+    assert_eq!(signatures(), 5, "an amend takes Git's own alone: {}", scratch.log());
+    scratch.shiftlog("verify", ["--signed", "-q", "HEAD~2..HEAD"]).ok();
+}
+
+#[test]
+fn the_signature_of_a_note_vouches_for_words_whose_archive_has_none() {
+    let Some(scratch) = signing() else { return };
+    record(&scratch, "s1");
+    assert_ne!(scratch.git(["verify-commit", "refs/shiftlog/sessions"]).code, 0, "the archive is not signed");
+    record(&scratch, "s2");
+    scratch.shiftlog("verify", ["--signed", "-q", "HEAD~2..HEAD"]).ok();
+    // Somebody puts the words of one session in the place of the other's, whole and with a digest of their own.
+    let object = |revision: &str| {
+        let through = scratch.record(revision)["through"].as_str().unwrap().to_owned();
+        scratch.top.join(".git/objects").join(&through[..2]).join(&through[2..])
+    };
+    let (old, new) = (object("HEAD~1"), object("HEAD"));
+    fs::remove_file(&old).unwrap();
+    fs::copy(new, &old).unwrap();
+    let ran = scratch.shiftlog("verify", ["--signed", "HEAD~1^!"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains(" damaged (the record tells of another transcript"), "{ran:?}");
 }
 
 #[test]
