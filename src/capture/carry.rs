@@ -119,7 +119,9 @@ impl Recorder<'_> {
         let is_squash = command != "cherry-pick" && !sources.is_empty();
         let mut with_records = Vec::new();
         for source in sources {
-            if reader.note(source)?.is_some_and(|note| note.has_conversation()) {
+            if reader.note(source)?.is_some_and(|note| note.has_conversation())
+                && !self.repo.has_become_empty(source, commit.commit_id)
+            {
                 with_records.push(source);
             }
         }

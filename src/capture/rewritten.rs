@@ -67,7 +67,7 @@ impl Rewritten {
     /// Sorts out the pairs that Git names.
     ///
     /// For a commit that `git rebase` left out (`--skip`, or its change was there already) Git names the commit that HEAD
-    /// was at: the upstream's, or the one that was picked before.
+    /// was at: the upstream's, or the one that was picked before. With `--empty=keep` it names an empty commit.
     fn of(repo: &Repository, command: &str, pairs: &[Pair]) -> Self {
         let pairs = pairs.iter().copied().filter(|(old, new)| old != new);
         let mut rewritten = Rewritten { command: command.to_owned(), ..Rewritten::default() };
@@ -85,7 +85,7 @@ impl Rewritten {
         let mut seen = HashSet::new();
         for (old, new) in pairs {
             let is_first = seen.insert(new);
-            let is_in_it = is_first || rebase.step(old) == Some(RebaseStep::Meld);
+            let is_in_it = (is_first || rebase.step(old) == Some(RebaseStep::Meld)) && !repo.has_become_empty(old, new);
             let list =
                 if is_in_it && made_by_rebase.contains(&new) { &mut rewritten.pairs } else { &mut rewritten.skipped };
             list.push((old, new));

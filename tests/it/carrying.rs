@@ -12,10 +12,10 @@ pub fn sessions(scratch: &Scratch, revision: &str) -> Vec<String> {
     ids
 }
 
-const NOBODY: [&str; 0] = [];
+pub const NOBODY: [&str; 0] = [];
 
 /// Lets a session that ends then write a file and commit it.
-fn talked_about(scratch: &Scratch, id: &str, path: &str, text: &str) -> String {
+pub fn talked_about(scratch: &Scratch, id: &str, path: &str, text: &str) -> String {
     let session = scratch.session(id);
     session.prompt(&format!("write {path}"));
     session.edits(path, text);
