@@ -41,6 +41,7 @@ pub use self::head::{Head, ReflogEntry, last_message};
 pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
 pub use self::names::Names;
+pub use self::lock::has_locked_notes;
 pub use self::rebase::{Rebase, Step as RebaseStep};
 pub use self::refs::{Branch, Merged, Replaced, Tip, backoff, fault_point, has_fault, is_ref_name};
 pub use self::remote::{Asking, Fetch, Push};
