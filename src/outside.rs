@@ -84,7 +84,15 @@ pub fn line(text: &str) -> String {
 
 /// Returns text with its line ends and tabs, but without control, bidi and zero-width characters.
 pub fn text(text: &str) -> String {
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)).collect()
+    let mut safe = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        // Most lines have nothing else.
+        match line.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+            true => safe.push_str(line),
+            false => safe.extend(line.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c))),
+        }
+    }
+    safe
 }
 
 /// Writes bytes for a terminal, as [`text`] has them, piece by piece: there can be many.

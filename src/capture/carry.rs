@@ -13,7 +13,7 @@ use super::recorder::Recorder;
 use super::rewritten::Rewritten;
 use super::state::write_private;
 use crate::error::{Error, Result};
-use crate::git::{Commit, Location, ObjectId, PathChange, ReflogEntry, Repository, last_message};
+use crate::git::{Commit, Location, ObjectId, PathChange, ReflogEntry, Repository, has_locked_notes, last_message};
 use crate::notes;
 use crate::record::{Note, Reader};
 
@@ -46,7 +46,11 @@ fn squash_file(repo: &Repository) -> PathBuf {
 pub fn may_have_sources(location: &Location) -> bool {
     let has = |name: &str| location.git_dir.join(name).exists();
     let message = || last_message(location);
-    let is_named = |message: &BStr| ReflogEntry::is_pick_message(message) || message.ends_with(SQUASH_SUBJECT);
+    let is_named = |message: &BStr| {
+        ReflogEntry::is_pick_message(message)
+            || message.ends_with(SQUASH_SUBJECT)
+            || (ReflogEntry::is_amend_message(message) && has_locked_notes(&location.common_dir))
+    };
     let is_rebasing = has("rebase-merge") || has("rebase-apply");
     !is_rebasing && (has("shiftlog/squash") || has("CHERRY_PICK_HEAD") || is_named(message().as_bstr()))
 }
@@ -102,6 +106,10 @@ impl Recorder<'_> {
         if self.repo.is_rebasing() {
             return Ok(false);
         }
+        let amended = last_move.filter(|entry| ReflogEntry::is_amend_message(entry.message.as_bstr()));
+        if let Some(entry) = amended.filter(|_| has_locked_notes(&self.repo.common_dir())) {
+            self.keep_amended(entry.old_id, commit.commit_id)?;
+        }
         let is_pick = last_move.is_some_and(ReflogEntry::is_pick);
         let head = std::fs::read_to_string(self.repo.git_dir().join("CHERRY_PICK_HEAD")).ok();
         let head = head.and_then(|hex| self.repo.parse_id(hex.trim()));
@@ -119,7 +127,9 @@ impl Recorder<'_> {
         let is_squash = command != "cherry-pick" && !sources.is_empty();
         let mut with_records = Vec::new();
         for source in sources {
-            if reader.note(source)?.is_some_and(|note| note.has_conversation()) {
+            if reader.note(source)?.is_some_and(|note| note.has_conversation())
+                && !self.repo.has_become_empty(source, commit.commit_id)
+            {
                 with_records.push(source);
             }
         }

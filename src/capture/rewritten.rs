@@ -67,7 +67,7 @@ impl Rewritten {
     /// Sorts out the pairs that Git names.
     ///
     /// For a commit that `git rebase` left out (`--skip`, or its change was there already) Git names the commit that HEAD
-    /// was at: the upstream's, or the one that was picked before.
+    /// was at: the upstream's, or the one that was picked before. With `--empty=keep` it names an empty commit.
     fn of(repo: &Repository, command: &str, pairs: &[Pair]) -> Self {
         let pairs = pairs.iter().copied().filter(|(old, new)| old != new);
         let mut rewritten = Rewritten { command: command.to_owned(), ..Rewritten::default() };
@@ -85,7 +85,7 @@ impl Rewritten {
         let mut seen = HashSet::new();
         for (old, new) in pairs {
             let is_first = seen.insert(new);
-            let is_in_it = is_first || rebase.step(old) == Some(RebaseStep::Meld);
+            let is_in_it = (is_first || rebase.step(old) == Some(RebaseStep::Meld)) && !repo.has_become_empty(old, new);
             let list =
                 if is_in_it && made_by_rebase.contains(&new) { &mut rewritten.pairs } else { &mut rewritten.skipped };
             list.push((old, new));
@@ -172,8 +172,33 @@ impl Recorder<'_> {
     /// Carries notes, or keeps the pairs for the next command.
     pub(super) fn carry_or_keep(&mut self, rewritten: &Rewritten) -> Result<()> {
         let Err(error) = self.carry_rewritten(rewritten) else { return Ok(()) };
+        self.keep_rewritten(rewritten, error)
+    }
+
+    /// Keeps an amended commit for the next command: a lock stops Git before it runs its hook for rewritten commits.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be kept.
+    pub(super) fn keep_amended(&mut self, old: ObjectId, new: ObjectId) -> Result<()> {
+        if self.repo.config_bool("notes.rewrite.amend") == Some(false) {
+            return Ok(());
+        }
+        pending::follow_rewrites(&self.state, &[(old, new)])?;
+        // Its note may itself wait to be carried to it.
+        let entries = std::fs::read_dir(self.state.pending_dir()).into_iter().flatten().flatten();
+        let waits = entries.map(|entry| entry.path()).any(|path| is_ours(&path));
+        if !waits && notes::get(self.repo, &self.notes_ref, old)?.is_none() {
+            return Ok(());
+        }
+        let rewritten = Rewritten { command: "amend".to_owned(), pairs: vec![(old, new)], ..Rewritten::default() };
+        self.keep_rewritten(&rewritten, Error::new(Kind::Busy, "cannot carry notes: a notes ref is locked"))
+    }
+
+    /// Keeps pairs for the next command, and says so.
+    fn keep_rewritten(&mut self, rewritten: &Rewritten, why: Error) -> Result<()> {
         let path = rewritten.keep(&self.state)?;
-        self.warn(error.hint(format!(
+        self.warn(why.hint(format!(
             "the rewritten commits are kept in '{}'; the next git shiftlog command carries their notes",
             path.display()
         )));

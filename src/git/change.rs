@@ -74,6 +74,20 @@ impl Repository {
         Ok(changed)
     }
 
+    /// Says whether the change of a commit was left out of the commit that was made of it: this one changes nothing beside
+    /// its only parent, and the old one changed something. A merge is never empty.
+    pub fn has_become_empty(&self, old: ObjectId, new: ObjectId) -> bool {
+        let is_empty = |commit_id: ObjectId| -> Result<bool> {
+            let commit = self.commit(commit_id)?;
+            Ok(match commit.parent_ids[..] {
+                [] => commit.tree_id == self.empty_tree_id(),
+                [parent] => commit.tree_id == self.commit(parent)?.tree_id,
+                _ => false,
+            })
+        };
+        is_empty(new).unwrap_or(false) && !is_empty(old).unwrap_or(false)
+    }
+
     /// Returns what differs between two trees, in the order of paths; no tree before means an empty one.
     ///
     /// Costs two reads for each directory that differs. A rename counts as one path gone and one new.

@@ -45,6 +45,8 @@ struct Checker<'r> {
     checked: Checked,
     /// The checked form of each tree, by its id and depth; `None` if nothing of it is left.
     known: HashMap<(ObjectId, usize), Option<ObjectId>>,
+    /// What is wrong with each file: many entries can name the same one.
+    files: HashMap<ObjectId, Option<String>>,
 }
 
 impl Repository {
@@ -56,7 +58,8 @@ impl Repository {
     ///
     /// If the commit itself, or its history, cannot be read.
     pub fn check_trees(&self, commit_id: ObjectId, known: &[ObjectId], allowed: Allowed) -> Result<Checked> {
-        let mut checker = Checker { repo: self, allowed, checked: Checked::default(), known: HashMap::new() };
+        let (known_trees, files) = (HashMap::new(), HashMap::new());
+        let mut checker = Checker { repo: self, allowed, checked: Checked::default(), known: known_trees, files };
         let mut sound = None;
         for known in known {
             sound = Some(self.commit(*known)?.tree_id);
@@ -184,13 +187,21 @@ impl Checker<'_> {
     }
 
     /// Returns what is wrong with an entry that should be a file.
-    fn misfit_of(&self, entry: &Entry) -> Option<String> {
+    fn misfit_of(&mut self, entry: &Entry) -> Option<String> {
         match entry.mode.kind() {
             EntryKind::Commit => return Some("a link to another repository".into()),
             EntryKind::Link => return Some("a symbolic link".into()),
             _ => {}
         }
-        match self.repo.gix().try_find_header(entry.oid) {
+        if !self.files.contains_key(&entry.oid) {
+            self.files.insert(entry.oid, self.misfit_of_file(entry.oid));
+        }
+        self.files.get(&entry.oid).cloned().flatten()
+    }
+
+    /// Returns what is wrong with an object that should be a file.
+    fn misfit_of_file(&self, id: ObjectId) -> Option<String> {
+        match self.repo.gix().try_find_header(id) {
             Ok(Some(header)) if header.kind() != gix::object::Kind::Blob => {
                 Some(format!("a {} as a file", header.kind()))
             }

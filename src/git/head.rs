@@ -89,6 +89,11 @@ impl ReflogEntry {
         [&b"cherry-pick"[..], b"commit (cherry-pick)"].contains(&action(message))
     }
 
+    /// Says whether `git commit --amend` made the entry that has this message.
+    pub fn is_amend_message(message: &BStr) -> bool {
+        action(message) == b"commit (amend)"
+    }
+
     /// Says whether a merge made a commit here: `git merge` or `git pull` alone, or the commit that ended one with
     /// conflicts. What only moved HEAD forward to somebody else's merge made none.
     pub fn is_merge(&self) -> bool {

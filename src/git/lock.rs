@@ -1,6 +1,6 @@
 //! Waiting for the locks of refs, as long as Git would wait, and in a hook only briefly.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::Repository;
@@ -10,6 +10,13 @@ use crate::error::{Error, Kind};
 const REF_TIMEOUT_MILLIS: i64 = 100;
 /// How long Git waits for `packed-refs.lock` unless `core.packedRefsTimeout` says otherwise.
 const PACKED_REFS_TIMEOUT_MILLIS: i64 = 1000;
+
+/// Says, without opening a repository, whether a notes ref is locked. Git's own copy of notes to an amended commit fails
+/// then, and ends `git commit` before it runs the hook for rewritten commits.
+pub fn has_locked_notes(common_dir: &Path) -> bool {
+    let entries = std::fs::read_dir(common_dir.join("refs/notes")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|extension| extension == "lock"))
+}
 
 /// A lock file that is there. Another process that takes the same lock makes another file.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -27,6 +27,7 @@ mod whole;
 mod worktrees;
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,6 +41,7 @@ pub use self::commit::{Commit, Person};
 pub use self::head::{Head, ReflogEntry, last_message, last_move};
 pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
+pub use self::lock::has_locked_notes;
 pub use self::names::Names;
 pub use self::rebase::{Rebase, Step as RebaseStep};
 pub use self::refs::{Branch, Merged, Replaced, Tip, backoff, fault_point, has_fault, is_ref_name};
@@ -224,6 +226,31 @@ impl Repository {
     /// Says whether an object is in this repository; in a partial clone one may be fetched that is not.
     pub fn has_object(&self, id: ObjectId) -> bool {
         self.inner.has_object(id)
+    }
+
+    /// Returns those of many objects that are not in this repository.
+    ///
+    /// For one that is missing, [`Repository::has_object`] looks whether there are new packs; here that is done once for all.
+    pub fn absent(&self, ids: Vec<ObjectId>) -> HashSet<ObjectId> {
+        let among = |ids: Vec<ObjectId>| -> Vec<ObjectId> {
+            let mut objects = self.inner.objects.clone();
+            objects.refresh_never();
+            ids.into_iter().filter(|id| !gix::objs::Exists::exists(&objects, id)).collect()
+        };
+        let packs = self.inner.objects.store_ref().path().join("pack");
+        let written = || packs.metadata().and_then(|packs| packs.modified()).ok();
+        let mut absent = ids;
+        for _ in 0..2 {
+            let before = written();
+            // To ask for what nobody has makes this process look for new packs.
+            let _ = self.has_object(self.null_id());
+            absent = among(absent);
+            // Otherwise 'git gc' may have moved some into a new pack meanwhile.
+            if written() == before {
+                break;
+            }
+        }
+        absent.into_iter().collect()
     }
 
     /// Returns the bytes of a blob of at most `max_bytes`.

@@ -106,9 +106,25 @@ fn with_value<T>(
         return read(document.walk(rest, 0)?);
     }
     let (recorded, rest, first) = recorded(context, root, rest, is_whole)?;
-    let text = recorded.to_string();
-    drop(recorded);
-    read(Document::new(&text)?.walk(rest, first)?)
+    let (value, left) = descend(recorded, rest);
+    let text = value.to_string();
+    drop(value);
+    read(Document::new(&text)?.walk(left, first + rest.len() - left.len())?)
+}
+
+/// Follows a path as far as it leads, and returns the segments that are left: a long value is not written as text, and
+/// read again, for each of them.
+fn descend(mut value: Value, mut rest: &[Segment]) -> (Value, &[Segment]) {
+    while let Some((segment, behind)) = rest.split_first() {
+        let found = match &mut value {
+            Value::Object(members) => members.get_mut(&segment.text),
+            Value::Array(items) => segment.index().and_then(|index| items.get_mut(usize::try_from(index).ok()?)),
+            _ => None,
+        };
+        let Some(found) = found.map(Value::take) else { break };
+        (value, rest) = (found, behind);
+    }
+    (value, rest)
 }
 
 /// Reads a file of the index: opened once, a regular file, not through a symbolic link.

@@ -326,7 +326,8 @@ impl<'r> Reader<'r> {
         };
         // The last link is `outer.since` itself, whose words are not part of the stretch.
         let ends_inside = is_on_it(&inner.through) && outer.since.as_ref() != Some(&inner.through);
-        begins_inside && ends_inside && inner.through != outer.through
+        // Of two that end together, the one that begins later lies within the other.
+        begins_inside && ends_inside && (inner.through != outer.through || inner.since != outer.since)
     }
 
     /// Returns what the records of a note say, sub-agents behind their sessions.

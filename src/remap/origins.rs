@@ -309,7 +309,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
         told.extend(picked);
         let mut with_records = Vec::new();
         for source in told {
-            if !self.records(&[source])?.is_empty() {
+            if !self.records(&[source])?.is_empty() && !self.repo.has_become_empty(source, commit.commit_id) {
                 with_records.push(source);
             }
         }

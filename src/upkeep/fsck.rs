@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::damage;
 use crate::archive::{self, Archive, hex};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
 use crate::record::{Note, Record, Unit, tombstone};
@@ -318,23 +318,30 @@ impl Checker<'_> {
     }
 
     fn notes(&mut self, notes_ref: &str) -> Result<()> {
-        let entries = notes::list(self.repo, notes_ref)?;
-        let mut reached = self.unreached(&entries)?;
-        for entry in &entries {
-            self.checked.notes += 1;
-            let commit_id = entry.annotated_id;
-            if !self.repo.has_object(commit_id) {
+        let mut entries = notes::list(self.repo, notes_ref)?;
+        let unreached = self.unreached(&entries)?;
+        let absent = self.repo.absent(unreached.iter().copied().collect());
+        self.checked.notes = entries.len();
+        for commit_id in entries.iter().map(|entry| entry.annotated_id) {
+            if absent.contains(&commit_id) {
                 self.checked.absent.push(commit_id);
-            } else if reached.remove(&commit_id) {
+            } else if unreached.contains(&commit_id) {
                 self.checked.unreachable.push(commit_id);
             }
-            let note = match notes::read(self.repo, entry.note_blob_id) {
-                Ok(bytes) => Note::read(&bytes),
+        }
+        // Many commits can have the same note; it is read once.
+        entries.sort_by_key(|entry| entry.note_blob_id);
+        let mut last: Option<(ObjectId, Result<Note>)> = None;
+        for notes::Entry { annotated_id: commit_id, note_blob_id: blob_id } in entries {
+            let read = || (blob_id, notes::read(self.repo, blob_id).map(|bytes| Note::read(&bytes)));
+            let same = last.take().filter(|(last_id, _)| *last_id == blob_id);
+            let note = match &last.insert(same.unwrap_or_else(read)).1 {
+                Ok(note) => note,
                 Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) => {
                     self.add(Flaw::BadRecord, commit_id.to_string(), Some(commit_id), None, error.to_string());
                     continue;
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(Error::new(error.kind(), error.to_string())),
             };
             for problem in note.problems() {
                 self.add(Flaw::BadRecord, commit_id.to_string(), Some(commit_id), None, problem.clone());

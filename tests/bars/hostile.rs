@@ -14,7 +14,8 @@ use std::time::Instant;
 use self::corpus::{CASES, COMMANDS, MAX_KIB, Maker, measured, questions};
 use super::stage::{Stage, program};
 
-/// The longest that a command may take, in seconds.
+/// The longest that a command may take, in seconds: of processor time, so that other work on the machine does not count.
+/// Each answer of the server may take as long.
 const MAX_SECS: f64 = 2.0;
 
 /// Prints a table, and says whether everything is within its bounds.
@@ -33,21 +34,29 @@ pub fn hostile() -> bool {
         };
         make(&Maker { top: stage.top(), git: Box::new(git) });
         println!("{name}");
-        let mut largest = (0, 0.0);
+        let mut largest = (0, 0.0, 0.0);
         for args in COMMANDS {
             let command = stage.command(&program(&format!("git-shiftlog-{}", args[0])), &args[1..]);
             let input = if args[0] == "mcp" { questions() } else { String::new() };
+            // The first line only begins the conversation.
+            let answers = input.lines().skip(1).count().max(1) as f64;
             let started = Instant::now();
-            let (output, peak_kib) = measured(command, input);
-            let secs = started.elapsed().as_secs_f64();
-            let is_over = peak_kib > MAX_KIB || secs > MAX_SECS || output.status.code().is_none_or(|code| code > 128);
+            let (output, used) = measured(command, input);
+            let secs = started.elapsed().as_secs_f64() / answers;
+            let (peak_kib, cpu_secs) = (used.peak_kib, used.cpu_secs / answers);
+            let is_over =
+                peak_kib > MAX_KIB || cpu_secs > MAX_SECS || output.status.code().is_none_or(|code| code > 128);
             is_within &= !is_over;
-            largest = (largest.0.max(peak_kib), f64::max(largest.1, secs));
+            largest = (largest.0.max(peak_kib), f64::max(largest.1, cpu_secs), f64::max(largest.2, secs));
             if is_over {
-                println!("  {}: {} MiB, {secs:.2} s  ABOVE THE BAR", args.join(" "), peak_kib >> 10);
+                println!(
+                    "  {}: {} MiB, {cpu_secs:.2} s of processor time, {secs:.2} s  ABOVE THE BAR",
+                    args.join(" "),
+                    peak_kib >> 10
+                );
             }
         }
-        println!("  at most {} MiB, {:.2} s", largest.0 >> 10, largest.1);
+        println!("  at most {} MiB, {:.2} s of processor time, {:.2} s", largest.0 >> 10, largest.1, largest.2);
     }
     is_within
 }

@@ -12,10 +12,10 @@ pub fn sessions(scratch: &Scratch, revision: &str) -> Vec<String> {
     ids
 }
 
-const NOBODY: [&str; 0] = [];
+pub const NOBODY: [&str; 0] = [];
 
 /// Lets a session that ends then write a file and commit it.
-fn talked_about(scratch: &Scratch, id: &str, path: &str, text: &str) -> String {
+pub fn talked_about(scratch: &Scratch, id: &str, path: &str, text: &str) -> String {
     let session = scratch.session(id);
     session.prompt(&format!("write {path}"));
     session.edits(path, text);
@@ -374,5 +374,40 @@ fn each_part_of_a_commit_that_a_rebase_split_keeps_the_conversation() {
     let expected: [&[&str]; 5] = [&["after"], &["s1"], &[], &["s1"], &["before"]];
     for (number, expected) in expected.iter().enumerate() {
         assert_eq!(sessions(&scratch, &format!("HEAD~{number}")), *expected, "HEAD~{number}");
+    }
+}
+
+#[test]
+fn a_commit_amended_under_a_lock_that_stops_git_keeps_its_conversation() {
+    for is_ended in [true, false] {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        session.prompt("first");
+        session.edits("a.txt", "a\n");
+        session.commits("first");
+        let first = session.text();
+        if is_ended {
+            session.hook("SessionEnd");
+        } else {
+            session.prompt("second");
+            session.edits("a.txt", "aa\n");
+        }
+        let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
+        fs::write(&lock, "").unwrap();
+        // Git copies notes before it runs its hook for rewritten commits, and ends there.
+        for (text, code) in [("b\n", 128), ("c\n", 0)] {
+            scratch.write("a.txt", text);
+            let ran = scratch.git(["commit", "-q", "-a", "--amend", "-m", text]);
+            assert_eq!(ran.code, code, "only where there is a note to copy: {ran:?}");
+            assert!(ran.stderr.contains("the rewritten commits are kept in '"), "{ran:?}");
+        }
+        assert_eq!(scratch.git(["log", "-1", "--format=%s"]).ok(), "c\n", "the commit is made all the same");
+        fs::remove_file(&lock).unwrap();
+        let expected = if is_ended { first } else { session.text() };
+        assert_eq!(scratch.raw("HEAD", &["--full"]), expected, "ended: {is_ended}: {}", scratch.log());
+        assert!(sessions(&scratch, "HEAD").iter().all(|id| id == "s1"), "{:?}", scratch.records("HEAD"));
+        assert_eq!(scratch.raw("HEAD", &[]), expected, "each word once: {:?}", scratch.records("HEAD"));
+        let left: Vec<_> = fs::read_dir(scratch.state().join("pending")).unwrap().flatten().collect();
+        assert!(left.is_empty(), "{left:?}");
     }
 }

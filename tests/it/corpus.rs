@@ -287,23 +287,46 @@ pub fn questions() -> String {
     text
 }
 
-/// Runs a command that reads nothing of ours but `input`, and returns its output with the memory it used, in KiB.
-pub fn measured(mut command: Command, input: String) -> (std::process::Output, u64) {
+/// What a program needed.
+#[derive(Clone, Copy, Default)]
+pub struct Used {
+    /// The most memory, in KiB.
+    pub peak_kib: u64,
+    /// Processor time, its children's included, in seconds. A busy machine makes it no longer, as it does the time that
+    /// passes.
+    pub cpu_secs: f64,
+}
+
+impl Used {
+    /// Reads what a running process has used so far from its directory in `/proc`.
+    fn now(directory: &str) -> Option<Self> {
+        let status = std::fs::read_to_string(format!("{directory}/status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let peak_kib = line.split_whitespace().next()?.parse().ok()?;
+        let stat = std::fs::read_to_string(format!("{directory}/stat")).ok()?;
+        // The name, in parentheses, may hold anything. Behind it the times of the process and its children are the
+        // twelfth to the fifteenth, in hundredths of a second.
+        let times = stat.rsplit(')').next()?.split_whitespace().skip(11).take(4);
+        let ticks: u64 = times.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+        Some(Used { peak_kib, cpu_secs: ticks as f64 / 100.0 })
+    }
+}
+
+/// Runs a command that reads nothing of ours but `input`, and returns its output with what it used.
+pub fn measured(mut command: Command, input: String) -> (std::process::Output, Used) {
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child: Child = child.unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    let status = format!("/proc/{}/status", child.id());
+    let directory = format!("/proc/{}", child.id());
     let is_over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watch = scope.spawn(|| {
-            let mut peak_kib = 0;
+            let mut used = Used::default();
             while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                let status = std::fs::read_to_string(&status).unwrap_or_default();
-                let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
-                peak_kib = peak_kib.max(line.split_whitespace().next().and_then(|kib| kib.parse().ok()).unwrap_or(0));
+                used = Used::now(&directory).unwrap_or(used);
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
-            peak_kib
+            used
         });
         scope.spawn(move || {
             let _ = stdin.write_all(input.as_bytes());

@@ -208,8 +208,10 @@ fn run(scratch: &Scratch, dir: &std::path::Path, args: &[&str]) -> Ran {
     let mut command = scratch.command(program, dir);
     command.args(args);
     let input = if *name == "mcp" { corpus::questions() } else { String::new() };
-    let (output, peak_kib) = corpus::measured(command, input);
-    assert!(peak_kib <= corpus::MAX_KIB, "{name} {args:?} used {peak_kib} KiB in {}", dir.display());
+    let (output, used) = corpus::measured(command, input);
+    let corpus::Used { peak_kib, cpu_secs } = used;
+    let needs = format!("{peak_kib} KiB and {cpu_secs} s of processor time");
+    assert!(peak_kib <= corpus::MAX_KIB, "{name} {args:?} used {needs} in {}", dir.display());
     Ran::of(output)
 }
 

@@ -5,6 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
+use crate::corpus;
 use crate::pushed::push_files;
 use crate::sharing::Team;
 
@@ -211,4 +214,46 @@ fn a_push_of_ours_stays_away_where_the_users_own_takes_our_refs_along() {
     }
     team.git(&a, &["push", "-q", "origin", "HEAD:refs/heads/other"]).ok();
     assert!(wait_for(|| runs() == expected + 2), "a push of a branch takes ours along");
+}
+
+#[test]
+fn a_note_too_large_for_readers_is_joined_without_losing_a_line_and_without_much_memory() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.says(&a, "HEAD", "ours");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let line = |number: usize| {
+        let (session, through) = (format!("s{number}"), format!("{number:040x}"));
+        json!({ "shiftlog": 1, "agent": "claude", "session": session, "through": through, "bytes": 1, "sha256": "x" })
+    };
+    let records: String = (0..300_000).map(|number| format!("{}\n", line(number))).collect();
+    team.shiftlog(&b, "sync", &["pull", "-q"]).ok();
+    let honest = team.git(&b, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
+    let id = team.scratch.run_with_input(
+        "git",
+        ["-C", b.to_str().unwrap(), "hash-object", "-w", "--stdin"],
+        format!("{honest}{records}").as_bytes(),
+    );
+    team.git(&b, &["notes", "--ref=shiftlog", "add", "-f", "-C", id.ok().trim()]).ok();
+    team.git(&b, &["push", "-q", "--no-verify", "origin", "refs/notes/shiftlog"]).ok();
+    // Here something new was said meanwhile.
+    team.says(&a, "HEAD", "ours too");
+    let before = team.git(&a, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
+    let mut command = team.scratch.command("git-shiftlog-sync", &a);
+    command.arg("-q");
+    let (output, used) = corpus::measured(command, String::new());
+    assert!(output.status.success(), "{output:?}");
+    assert!(used.peak_kib < corpus::MAX_KIB, "{} MiB", used.peak_kib >> 10);
+    let after = team.git(&a, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
+    let lines = |text: &str| -> std::collections::BTreeSet<String> { text.lines().map(str::to_owned).collect() };
+    let expected = &lines(&before) | &lines(&format!("{honest}{records}"));
+    assert!(lines(&after) == expected, "no line is lost: {} of {}", lines(&after).len(), expected.len());
+    // It comes to rest on both sides.
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    let there = team.git(&b, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
+    assert!(there == after, "{} bytes, and here {}", there.len(), after.len());
+    let tip = team.id(&b, "refs/notes/shiftlog");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    assert_eq!((team.id(&a, "refs/notes/shiftlog"), team.id(&b, "refs/notes/shiftlog")), (tip.clone(), tip));
 }

@@ -1,6 +1,6 @@
 //! Processes of ours that are killed at random moments: no word is lost, and what was begun is finished by the next.
 //!
-//! A few rounds are in each run of the tests. `SHIFTLOG_KILL_ROUNDS=1000 cargo test --test it kills` makes so many, a
+//! A few rounds are in each run of the tests. `SHIFTLOG_KILL_ROUNDS=1000 cargo test --release --test it kills` makes so many, a
 //! quarter of them for each program; a round that fails prints after which delay it was killed.
 
 use std::fs;
@@ -16,7 +16,7 @@ use crate::support::Scratch;
 
 /// Rounds for each program unless the environment says otherwise.
 const ROUNDS: u64 = 2;
-const PROGRAMS: u64 = 4;
+const PROGRAMS: u64 = 5;
 
 fn rounds() -> u64 {
     let wanted = std::env::var("SHIFTLOG_KILL_ROUNDS").ok().and_then(|value| value.parse::<u64>().ok());
@@ -71,8 +71,10 @@ fn remove_locks(scratch: &Scratch) -> usize {
     let mut found: Vec<PathBuf> =
         ["packed-refs.lock", "config.lock", "gc.pid.lock"].map(|name| git_dir.join(name)).into();
     found.retain(|path| path.exists());
-    locks(&git_dir.join("refs"), &mut found);
-    locks(&git_dir.join("objects"), &mut found);
+    // 'git reflog expire' locks the ref and its log.
+    for directory in ["refs", "logs", "objects"] {
+        locks(&git_dir.join(directory), &mut found);
+    }
     found.iter().for_each(|path| fs::remove_file(path).unwrap());
     found.len()
 }
@@ -171,6 +173,50 @@ fn a_killed_import_is_finished_by_the_next() {
         assert!(again.code <= 1, "{case}: {again:?}");
         for (commit, text) in &made {
             assert_eq!(scratch.raw(commit, &["--full"]), *text, "{case}");
+        }
+        assert_whole(&scratch, &case);
+    }
+}
+
+#[test]
+fn a_killed_purge_is_finished_by_the_next_and_takes_nothing_else() {
+    let mut longest = Duration::from_millis(200);
+    for _ in 0..rounds() {
+        let scratch = Scratch::set_up();
+        let mut kept = Vec::new();
+        for number in 0..2 {
+            for id in ["keep", "drop"] {
+                let session = scratch.session(id);
+                session.prompt(&format!("{id} {number}"));
+                session.edits(&format!("{id}.txt"), &format!("{number}\n"));
+                let commit = session.commits(&format!("{id} {number}"));
+                if id == "keep" {
+                    kept.push((commit, session.text()));
+                }
+                session.hook("SessionEnd");
+            }
+        }
+        let listed = scratch.git(["ls-tree", "-r", "refs/shiftlog/sessions"]).ok();
+        let words: Vec<&str> = listed
+            .lines()
+            .filter(|line| line.contains("claude~drop"))
+            .map(|line| line.split_whitespace().nth(2).unwrap())
+            .collect();
+        assert!(!words.is_empty());
+        let args = ["shiftlog", "purge", "--session=drop", "--yes"];
+        let mut purge = scratch.command("git", &scratch.top);
+        let killed = kill(purge.args(args), &mut longest);
+        let locks = remove_locks(&scratch);
+        let again = scratch.git(args);
+        // It is done already, or done now.
+        assert!(again.code <= 1, "{again:?}, killed after {killed:?}");
+        let case = format!("killed after {killed:?}, {locks} locks left, then {again:?}\n{}", scratch.log());
+        assert!(!scratch.state().join("purging").exists(), "nothing is left to be done: {case}");
+        for id in &words {
+            assert_ne!(scratch.git(["cat-file", "-e", id]).code, 0, "{id} is still there: {case}");
+        }
+        for (commit, text) in &kept {
+            assert_eq!(scratch.raw(commit, &["--full", "--session=keep"]), *text, "{case}");
         }
         assert_whole(&scratch, &case);
     }

@@ -18,6 +18,7 @@ mod importing;
 mod integrity;
 mod joining;
 mod kills;
+mod left_out;
 mod mcp;
 mod migrating;
 mod model;

@@ -1,9 +1,20 @@
 //! Making one note of two: ours, and what was fetched.
+//!
+//! Anybody who may push can make a note that costs more than can be had. One beyond the bounds of readers is kept
+//! as it is, and only what it lacks is put behind it.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+
+use bstr::ByteSlice as _;
 
 use crate::git::Repository;
-use crate::notes::{Resolved, Versions};
+use crate::notes::{MAX_NOTE_BYTES, Resolved, Versions};
 use crate::record::tombstone::Tombstones;
-use crate::record::{Note, Unit, has_all_of};
+use crate::record::{Note, Record, Unit, has_all_of};
+
+/// How many records of one note are looked for in the words of another: each can cost the reading of a long chain.
+const MAX_PROVED: u32 = 32;
 
 /// Makes one note of two. Every record of either stays the line that its writer wrote; of other lines, those go that one
 /// side has removed since both parted.
@@ -12,8 +23,16 @@ use crate::record::{Note, Unit, has_all_of};
 ///
 /// What was removed for good here is taken out of theirs.
 pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Versions) -> Resolved {
-    let parse = |bytes: &Option<Vec<u8>>| Note::parse_lines(bytes.as_deref().unwrap_or_default());
+    let parse = |bytes: &Option<Vec<u8>>| Note::read_lines(bytes.as_deref().unwrap_or_default());
     let (ours, mut theirs, base) = (parse(&versions.ours), parse(&versions.theirs), parse(&versions.base));
+    if [&ours, &theirs].iter().any(|note| !note.problems().is_empty()) {
+        return resolve_large(purged, [ours, theirs], versions);
+    }
+    let proved = Cell::new(0);
+    let has_all_of = |later: &Record, record: &Record| {
+        proved.set(proved.get() + 1);
+        proved.get() <= MAX_PROVED && has_all_of(repo, later, record)
+    };
     let bars_theirs = purged.apply(repo, &mut theirs);
     if bars_theirs {
         versions.theirs = Some(theirs.to_bytes());
@@ -30,7 +49,7 @@ pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Vers
             // One side has gone on with a record that the other has as it was.
             Unit::Record(record) if in_theirs => ours.records().any(|later| later.goes_on_with(record)),
             Unit::Record(record) => {
-                theirs.records().any(|later| later.goes_on_with(record) && has_all_of(repo, later, record))
+                theirs.records().any(|later| later.goes_on_with(record) && has_all_of(later, record))
             }
             Unit::Earlier(..) | Unit::Newer(_) => false,
         }
@@ -47,4 +66,53 @@ pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Vers
         Some(union.to_bytes())
     };
     Resolved { note: note.filter(|note| !note.is_empty()), bars_theirs }
+}
+
+/// Makes one note of two of which at least one is too large for readers: the one that changed, or the large one with what of
+/// the other it has not.
+///
+/// What was removed for good here cannot be looked for in such a note. Then ours stays alone, and so it does where both are
+/// too large and both changed.
+fn resolve_large(purged: &Tombstones, read: [Note; 2], versions: Versions) -> Resolved {
+    let is_whole = read.each_ref().map(|note| note.problems().is_empty());
+    let [our_units, their_units] = read.map(Note::into_units);
+    let bars_theirs = !purged.is_empty() && versions.theirs.is_some();
+    let note = match (versions.ours, versions.theirs) {
+        (ours, _) if bars_theirs => ours,
+        (ours, theirs) if ours == versions.base => theirs,
+        (ours, theirs) if theirs == versions.base => ours,
+        (None, theirs) => theirs,
+        (Some(ours), None) => Some(ours),
+        (Some(ours), Some(theirs)) => match is_whole {
+            [true, _] => Some(with_units(theirs, our_units).unwrap_or(ours)),
+            [_, true] => Some(with_units(ours.clone(), their_units).unwrap_or(ours)),
+            _ => Some(ours),
+        },
+    };
+    Resolved { note: note.filter(|note| !note.is_empty()), bars_theirs }
+}
+
+/// Returns a note with those units behind it that it has not; `None` if nobody could read that.
+fn with_units(mut note: Vec<u8>, units: Vec<Unit>) -> Option<Vec<u8>> {
+    let text = |unit: Unit| match unit {
+        Unit::Record(record) => record.to_line().into_bytes(),
+        Unit::Newer(newer) => newer.text.into(),
+        Unit::Earlier(_, text) | Unit::Foreign(text) => text.into(),
+    };
+    let texts: Vec<Vec<u8>> = units.into_iter().map(text).collect();
+    let mut missing: HashSet<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    // A document of an earlier tool can have several lines.
+    missing.retain(|text| !text.contains(&b'\n') || note.find(text).is_none());
+    for line in note.lines() {
+        missing.remove(line.trim());
+    }
+    let missing: Vec<&Vec<u8>> = texts.iter().filter(|text| missing.contains(text.as_slice())).collect();
+    if !missing.is_empty() && !note.ends_with(b"\n") {
+        note.push(b'\n');
+    }
+    for text in missing {
+        note.extend_from_slice(text);
+        note.push(b'\n');
+    }
+    (note.len() as u64 <= MAX_NOTE_BYTES).then_some(note)
 }

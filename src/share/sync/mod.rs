@@ -390,9 +390,14 @@ impl<'r> Syncer<'r> {
         let mut is_hit = false;
         for annotated_id in notes::changed(self.repo, base, ours)? {
             let note = |tree_id| -> Result<Note> {
-                Ok(Note::parse_lines(&notes::get_at(self.repo, tree_id, annotated_id)?.unwrap_or_default()))
+                Ok(Note::read_lines(&notes::get_at(self.repo, tree_id, annotated_id)?.unwrap_or_default()))
             };
             let (theirs, mut ours) = (note(base)?, note(ours)?);
+            // It cannot be looked for in a note that is too large for readers, so that one is not sent.
+            if !theirs.problems().is_empty() || !ours.problems().is_empty() {
+                is_hit = true;
+                continue;
+            }
             let count = ours.units().len();
             ours.retain(|unit| match unit {
                 Unit::Record(record) => bars.of_stretch(self.repo, record).is_none(),
