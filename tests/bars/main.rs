@@ -5,6 +5,7 @@
 
 mod hostile;
 mod kept;
+mod redaction;
 
 use std::fs;
 use std::io::Write as _;
@@ -33,7 +34,7 @@ fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
-    let bars: [Bar; 12] = [
+    let bars: [Bar; 13] = [
         ("idle", idle_hook),
         ("busy", busy_hook),
         ("agents", agents),
@@ -46,6 +47,7 @@ fn main() {
         ("remap", remap),
         ("fsck", fsck),
         ("hostile", hostile::hostile),
+        ("redaction", redaction::redaction),
     ];
     let installed = tempfile::tempdir().expect("a temporary directory");
     install(installed.path());
