@@ -78,7 +78,10 @@ pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range
     }
     let place = place(text, &name);
     let span = value(text, &name, sure)?;
-    let place = Place { is_line: place.is_line && ends_line(text, span.end), ..place };
+    let place = Place {
+        is_line: (place.is_line && ends_line(text, span.end)) || is_part_of_list(text, &name, span.end),
+        ..place
+    };
     let value = &text.bytes[span.clone()];
     let is_secret = match &text.judged {
         Some((last, of, at, is_secret)) if text.bytes[last.clone()] == *value && (*of, *at) == (sure, place) => {
@@ -108,6 +111,9 @@ fn place(text: &Text<'_>, name: &Name) -> Place {
     let line =
         bytes[..name.span.start].iter().rev().take(16).take_while(|byte| matches!(byte, b' ' | b'\t' | b'-')).count();
     let before = bytes[..name.span.start - line].last();
+    // An option of a command is as sure as a setting.
+    let is_option = spelled.starts_with(b"--")
+        && bytes[..name.span.start].last().is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b'"');
     let begins_line = line < 16 && before.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'"'));
     let mut last: &[u8] = b"";
     words::each_word(spelled, |word| last = word);
@@ -116,10 +122,22 @@ fn place(text: &Text<'_>, name: &Name) -> Place {
         || (is_upper && name.is_tight && spelled.contains(&b'_'));
     Place {
         is_quoted: name.quote.is_some(),
-        is_setting: is_upper && name.is_tight,
+        is_setting: (is_upper || is_option) && name.is_tight,
         is_line: begins_line,
         is_listed: name.is_listed,
         is_telling,
+    }
+}
+
+/// Says whether name and value are an element of XML, or one of a list of parameters: `;Password=…;`, `&password=…`.
+fn is_part_of_list(text: &Text<'_>, name: &Name, end: usize) -> bool {
+    let before = text.bytes[..name.span.start].last();
+    match before {
+        Some(b'<') => text.has(end, "</"),
+        Some(b';' | b'&' | b'?') => {
+            name.is_tight && text.at(end).is_none_or(|byte| matches!(byte, b'&' | b';' | b'"' | b'\'' | b'\n' | b' '))
+        }
+        _ => false,
     }
 }
 

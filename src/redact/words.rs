@@ -29,7 +29,7 @@ const LAST_WORDS: &[&str] = &[
     "alg", "algorithm", "algorithms", "alias", "arn", "at", "attempts", "attr", "attribute", "base", "bits",
     "board", "bucket", "button", "bytes", "cache", "callback", "check", "checks", "checksum", "class", "cls",
     "code", "codes", "column", "command", "complexity", "config", "count", "created", "date", "days",
-    "description", "digest", "dir", "directory", "dn", "domain", "duration", "element", "enabled", "encoding",
+    "description", "digest", "dir", "directory", "dn", "domain", "duration", "element", "enabled", "encoding", "encryption",
     "endpoint", "endpoints", "env", "error", "errors", "event", "exists", "expiration", "expired", "expires",
     "expiry", "factory", "failed", "field", "fields", "file", "filename", "files", "filter", "fingerprint",
     "flag", "flow", "fmt", "form", "format", "func", "function", "generator", "group", "handler", "hash",
