@@ -322,7 +322,8 @@ impl State {
     /// Says whether Git's hook has looked at a commit; see [`State::note_judged`].
     pub(super) fn is_judged(&self, commit_id: ObjectId) -> bool {
         let known = std::fs::read_to_string(self.root.join("judged")).unwrap_or_default();
-        known.lines().any(|line| line == commit_id.to_string())
+        let id = commit_id.to_string();
+        known.lines().any(|line| line == id)
     }
 
     /// Returns the sessions that are known to have run elsewhere than in a worktree.

@@ -63,13 +63,25 @@ fn is_option(text: &[u8], end: usize) -> bool {
 
 /// Finds the value that is given to a name with `word` in it.
 pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range<usize>> {
+    // Several words of rules can stand in one name.
+    if text.named.as_ref().is_some_and(|(span, of)| *of >= sure && span.contains(&word.start) && word.end <= span.end) {
+        return None;
+    }
     let name = name(text, word.clone())?;
     if words::names_no_secret(&text.bytes[name.span.clone()]) {
         return None;
     }
+    // What is sure of a password is not sure of the signs that end a key.
+    let is_whole = name.span.start + NAME_BYTES > word.start && word.end + NAME_BYTES > name.span.end;
+    if is_whole && sure < Sure::Password {
+        text.named = Some((name.span.clone(), sure));
+    }
     let place = place(text, &name);
     let span = value(text, &name, sure)?;
-    let place = Place { is_line: place.is_line && ends_line(text, span.end), ..place };
+    let place = Place {
+        is_line: (place.is_line && ends_line(text, span.end)) || is_part_of_list(text, &name, span.end),
+        ..place
+    };
     let value = &text.bytes[span.clone()];
     let is_secret = match &text.judged {
         Some((last, of, at, is_secret)) if text.bytes[last.clone()] == *value && (*of, *at) == (sure, place) => {
@@ -99,6 +111,9 @@ fn place(text: &Text<'_>, name: &Name) -> Place {
     let line =
         bytes[..name.span.start].iter().rev().take(16).take_while(|byte| matches!(byte, b' ' | b'\t' | b'-')).count();
     let before = bytes[..name.span.start - line].last();
+    // An option of a command is as sure as a setting.
+    let is_option = spelled.starts_with(b"--")
+        && bytes[..name.span.start].last().is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b'"');
     let begins_line = line < 16 && before.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'"'));
     let mut last: &[u8] = b"";
     words::each_word(spelled, |word| last = word);
@@ -107,10 +122,22 @@ fn place(text: &Text<'_>, name: &Name) -> Place {
         || (is_upper && name.is_tight && spelled.contains(&b'_'));
     Place {
         is_quoted: name.quote.is_some(),
-        is_setting: is_upper && name.is_tight,
+        is_setting: (is_upper || is_option) && name.is_tight,
         is_line: begins_line,
         is_listed: name.is_listed,
         is_telling,
+    }
+}
+
+/// Says whether name and value are an element of XML, or one of a list of parameters: `;Password=…;`, `&password=…`.
+fn is_part_of_list(text: &Text<'_>, name: &Name, end: usize) -> bool {
+    let before = text.bytes[..name.span.start].last();
+    match before {
+        Some(b'<') => text.has(end, "</"),
+        Some(b';' | b'&' | b'?') => {
+            name.is_tight && text.at(end).is_none_or(|byte| matches!(byte, b'&' | b';' | b'"' | b'\'' | b'\n' | b' '))
+        }
+        _ => false,
     }
 }
 
@@ -159,8 +186,10 @@ fn name(text: &mut Text<'_>, word: Range<usize>) -> Option<Name> {
         at = next;
     }
     at = behind_type(text, at);
-    for scheme in ["bearer ", "basic ", "token "] {
-        at += if text.has(at, scheme) { scheme.len() } else { 0 };
+    if matches!(text.at(at), Some(b'b' | b'B' | b't' | b'T')) {
+        for scheme in ["bearer ", "basic ", "token "] {
+            at += if text.has(at, scheme) { scheme.len() } else { 0 };
+        }
     }
     // As in `b"…"` or `@"…"`.
     if matches!(text.at(at), Some(b'b' | b'r' | b'u' | b'f' | b'@' | b'L'))
@@ -205,6 +234,9 @@ fn paired(text: &Text<'_>, at: usize) -> Option<usize> {
     let is_between = |byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b',' | b'+');
     let mut at = text.skip(at, GAP_BYTES, is_between);
     // `</name>` and `<value>`, as Java and Apple write settings.
+    if !matches!(text.at(at)?.to_ascii_lowercase(), b'<' | b'd' | b's' | b'v') {
+        return None;
+    }
     for tag in ["</name>", "</key>"] {
         if text.has(at, tag) {
             at = text.skip(at + tag.len(), GAP_BYTES, is_between);
@@ -220,6 +252,9 @@ fn paired(text: &Text<'_>, at: usize) -> Option<usize> {
 
 /// Returns where a value begins that stands in an element within the name's: `<password><value>…`.
 fn nested_tag(text: &Text<'_>, at: usize) -> Option<usize> {
+    if text.at(at) != Some(b'<') {
+        return None;
+    }
     ["<![CDATA[", "<value>", "<string>"].into_iter().find(|tag| text.has(at, tag)).map(|tag| at + tag.len())
 }
 

@@ -54,6 +54,7 @@ pub fn login(text: &mut Text<'_>, word: Range<usize>) -> Option<Range<usize>> {
         let password = &text.bytes[span.clone()];
         return (!value::is_known_password(user, password)
             && span.len() >= 6
+            && !password.starts_with(b"//")
             && !password.contains(&b':')
             && !password.contains(&b'('))
         .then_some(span);
@@ -74,7 +75,8 @@ pub fn quoted(text: &mut Text<'_>, name: Range<usize>) -> Option<Range<usize>> {
     let span = word(text, at)?;
     let value = &text.bytes[span.clone()];
     // In double quotes there is also the name of a column.
-    (is_password(value) && (text.at(at) == Some(b'\'') || !value::is_code(value))).then_some(span)
+    let is_name = text.at(at) == Some(b'"') && (value::is_code(value) || !value.iter().any(u8::is_ascii_digit));
+    (is_password(value) && !is_name).then_some(span)
 }
 
 /// Returns the value of an option of the command that the word names.
@@ -100,6 +102,11 @@ pub fn option(text: &mut Text<'_>, command: Range<usize>, flag: &str) -> Option<
 /// Returns the word behind the word.
 pub fn argument(text: &mut Text<'_>, name: Range<usize>) -> Option<Range<usize>> {
     let span = word(text, name.end)?;
+    // A directive ends with its line; behind an option, there can be more.
+    let is_directive = text.at(name.start) != Some(b'-');
+    if is_directive && text.at(span.end).is_some_and(|byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'\'')) {
+        return None;
+    }
     let value = &text.bytes[span.clone()];
     (is_password(value)
         && (value::is_secret(value, Sure::Password, PLACE) || value.iter().all(|byte| is_in(*byte, ALNUM))))

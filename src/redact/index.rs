@@ -6,10 +6,10 @@
 
 use super::rules::Rule;
 
-/// The bits of the table, as a power of two: 8 KiB.
-const BITS: u32 = 16;
+/// The bits of the table, as a power of two: 16 KiB.
+const BITS: u32 = 17;
 /// How many bits share one entry of the second table, as a power of two.
-const SHARED: u32 = 5;
+const SHARED: u32 = 4;
 
 /// A word that begins at some place of a text.
 #[derive(Clone, Copy)]

@@ -31,7 +31,9 @@ impl Block {
                 return Block { end, is_over: true };
             }
             if content.find("-----END ").is_some_and(|at| at <= MARGIN_BYTES) {
-                return Block { end: line.end, is_over: true };
+                // Two names for a key's first and last line have no key between them.
+                let end = if end == from { end } else { line.end };
+                return Block { end, is_over: true };
             }
             if !is_key_line(content) {
                 return Block { end, is_over: true };

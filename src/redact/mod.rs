@@ -236,7 +236,8 @@ impl Redactor {
                 return Ok(());
             }
             // A mention of a key's first line has no key behind it.
-            if found.is_bare && block.as_ref().is_some_and(|block| block.end == line.end) {
+            let is_empty = |block: &Block| text[line.end..block.end].iter().all(u8::is_ascii_whitespace);
+            if found.is_bare && block.as_ref().is_some_and(is_empty) {
                 found.findings.pop();
             }
             if !found.findings.is_empty() {

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::text::{ALNUM, Class, DOTTED, OPAQUE, Text, is_in};
+use super::text::{ALNUM, B64, Class, DOTTED, OPAQUE, Text, is_in};
 use super::value::{self, Sure};
 use super::view::hides;
 use super::{assigned, command, key, web};
@@ -207,8 +207,20 @@ fn token(text: &mut Text<'_>, word: Range<usize>, pieces: &[Piece]) -> Option<Ra
     if is_in(text.at(word.start)?, ALNUM) && word.start > 0 && is_in(text.bytes[word.start - 1], ALNUM) {
         return None;
     }
-    Some(word.start..pieces_end(text, word.end, pieces)?)
+    let end = pieces_end(text, word.end, pieces)?;
+    // A word of letters and digits alone can come up by chance within a file in base64.
+    let is_plain = text.bytes[word.clone()].iter().all(|byte| is_in(*byte, ALNUM));
+    if is_plain && text.start(B64, word.start) + DATA_BYTES <= word.start {
+        let before = &text.bytes[word.start - DATA_BYTES..word.start];
+        if value::is_random(before) {
+            return None;
+        }
+    }
+    Some(word.start..end)
 }
+
+/// How much base64 before a word tells that the word is part of it.
+const DATA_BYTES: usize = 40;
 
 /// Returns where the pieces end, if all are there and the last run is not longer than it may be.
 pub fn pieces_end(text: &mut Text<'_>, from: usize, pieces: &[Piece]) -> Option<usize> {

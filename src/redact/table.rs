@@ -148,6 +148,7 @@ pub const RULES: &[Rule] = &[
     rule("sentry-token", "Sentry", &["sntrys_"], Token(&[Run(WORD | B64 | EQUALS, 60, 500)]), "sntrys_eyJ{a120}", "sntrys_"),
     rule("newrelic-key", "New Relic", &["NRAK-", "NRJS-", "NRRA-", "NRII-", "NRIQ-", "NRSP-", "NRAA-"], Token(&[Run(URL64, 19, 42)]), "NRAK-{u27}", "NRAK-{u4}"),
     rule("grafana-token", "Grafana", &["glsa_", "glc_"], Token(&[Run(WORD | B64 | EQUALS, 32, 600)]), "glsa_{a32}_{h8}", "glsa_{a4}"),
+    rule("grafana-token", "Grafana", &["eyJrIjoi"], Token(&[Run(B64 | EQUALS, 70, 400)]), "eyJrIjoi{b88}==", "eyJrIjoi{b8}"),
     rule("dynatrace-token", "Dynatrace", &["dt0c01.", "dt0s16.", "dt0s02.", "dt0s01.", "dt0s03.", "dt0a01.", "dt0s08."], Token(&[Run(ALNUM, 8, 24), Is("."), Run(ALNUM, 64, 64)]), "dt0c01.{u24}.{u64}", "dt0c01.{u4}"),
     rule("honeycomb-key", "Honeycomb", &["hcaik_", "hcamk_", "hcxik_"], Token(&[Run(LOWNUM, 26, 64)]), "hcaik_{l58}", "hcaik_{l3}"),
     rule("posthog-key", "PostHog", &["phx_", "phs_", "phr_"], Token(&[Run(WORD, 32, 60)]), "phx_{a43}", "phx_{a3}"),
@@ -205,6 +206,7 @@ pub const RULES: &[Rule] = &[
     rule("settlemint-token", "SettleMint", &["sm_aat_", "sm_pat_", "sm_sat_"], Token(&[Run(ALNUM, 16, 16)]), "sm_pat_{a16}", ""),
     rule("lob-key", "Lob", &["live_", "test_"], Token(&[Run(HEX, 35, 35)]), "live_{h35}", "live_{h8}"),
     rule("okta-token", "Okta", &["SSWS 00"], Token(&[Run(URL64, 38, 42)]), "SSWS 00{_40}", "SSWS 00"),
+    rule("yandex-token", "Yandex Cloud", &["t1."], Token(&[Run(URL64, 20, 300), Is("."), Run(URL64, 86, 86)]), "t1.{_60}.{_86}", "t1.column"),
     rule("yandex-token", "Yandex Cloud", &["t1.9", "t1.A"], Token(&[Run(URL64 | DOT, 80, 400)]), "t1.9{_60}.{_86}", "t1.9.0"),
     rule("yandex-token", "Yandex Cloud", &["y0_AgA", "y0__xC"], Token(&[Run(URL64, 40, 80)]), "y0_AgA{_52}", ""),
     rule("yandex-secret-key", "Yandex Cloud", &["YCAJ", "YCNN", "YCPP", "YCMM", "YCOO"], Token(&[Run(URL64, 20, 40)]), "YCAJ{_36}", ""),
@@ -429,10 +431,10 @@ pub const RULES: &[Rule] = &[
 
     // Names and their values.
     rule("aws-secret-key", "AWS", &["secret_access_key", "secretaccesskey", "aws_secret", "secret-access-key"], Assigned(Sure::Secret), "aws_secret_access_key = {b40}", "aws_secret_access_key = ${{AWS_SECRET}}"),
-    rule("secret", "names of passwords", &["password", "passwd", "passphrase", "passcode", "passwort", "_pwd", "pwd=", "pwd:", "dbpass", "_pass", "-pass", "userpass", "pgpass", "smtppass", "mailpass", "pass=", "pass:", "\"pass", "db_pw", "dbpw"], Assigned(Sure::Password),
+    rule("secret", "names of passwords", &["password", "passwd", "passphrase", "passcode", "passwort", "_pwd", "pwd=", "pwd:", "dbpass", "_pass", "-pass", "userpass", "pgpass", "smtppass", "mailpass", "pass=", "pass:", "\"pass\"", "\"pass\\", "db_pw", "dbpw"], Assigned(Sure::Password),
         "DB_PASSWORD={a9}!{a6}", "password = get_password(user)"),
-    rule("secret", "names of keys", &["secret", "apikey", "api_key", "api-key", "api.key", "access_key", "access-key", "accesskey", "auth_token", "authtoken", "auth-token", "authkey", "auth_key", "auth-key", "app_key", "appkey", "application_key", "api_token", "apitoken", "api-token", "access.token", "id_token", "service_key", "servicekey", "service_role_key", "license_key", "licensekey", "deploy_token", "personal_token", "bearer_token", "admin_key", "admin_token", "integration_key", "routing_key", "subscription_key", "write_key", "server_key", "functions_key", "session_key", "shared_key", "account_key", "accountkey", "storage_key", "storagekey", "aes_key", "hmac_key", "cookie_key", "jwt_key", "pepper",
+    rule("secret", "names of keys", &["secret", "apikey", "api_key", "api-key", "api.key", "access_key", "access-key", "accesskey", "auth_token", "authtoken", "auth-token", "authkey", "auth_key", "auth-key", "app_key", "app-key", "appkey", "application_key", "api_token", "apitoken", "api-token", "access.token", "id_token", "service_key", "servicekey", "service_role_key", "license_key", "licensekey", "deploy_token", "personal_token", "bearer_token", "admin_key", "admin_token", "integration_key", "routing_key", "subscription_key", "write_key", "server_key", "functions_key", "session_key", "shared_key", "account_key", "accountkey", "storage_key", "storagekey", "aes_key", "hmac_key", "cookie_key", "jwt_key", "service-key", "session-key", "master-key", "account-key", "storage-key", "license-key", "admin-key", "pepper",
         "access_token", "access-token", "accesstoken", "refresh_token", "refreshtoken", "refresh-token", "private_key", "privatekey", "private-key", "encryption_key", "encryptionkey", "encryption-key", "signing_key", "signingkey", "signing-key", "master_key", "masterkey", "bot_token", "bottoken", "credential", "\"jwt", "_pat="], Assigned(Sure::Secret),
         "CLIENT_SECRET={h32}", "secret = read_secret(user)"),
-    rule("secret", "names of tokens", &["token", "_key", "-key", "\"key", "_auth", "connectionstring", "connection_string", "_dsn", "_creds", "webhook_url"], Assigned(Sure::Maybe), "DEPLOY_TOKEN={a40}", "token = next_token_of_stream"),
+    rule("secret", "names of tokens", &["token", "_key", "-key", "\"key", "_auth", "connectionstring", "connection_string", "_dsn", "_creds", "webhook_url", "_pat:", "_pat\"", "_pat'", "_pat\\", "_pat ", "-pat:", "-pat=", "-pat ", "extpat", "githubpat", "gitlabpat"], Assigned(Sure::Maybe), "DEPLOY_TOKEN={a40}", "token = next_token_of_stream"),
 ];

@@ -113,6 +113,8 @@ pub struct Text<'t> {
     nexts: Vec<(u8, usize, usize)>,
     /// The value that was judged last, and what about it: texts repeat themselves.
     pub judged: Option<(Range<usize>, Sure, Place, bool)>,
+    /// The name whose value was looked at last, as how sure a rule's.
+    pub named: Option<(Range<usize>, Sure)>,
     /// Up to where manifests were looked at.
     pub manifested: usize,
     /// How many bytes were walked over to answer.
@@ -122,7 +124,7 @@ pub struct Text<'t> {
 impl<'t> Text<'t> {
     /// Wraps the bytes.
     pub fn new(bytes: &'t [u8]) -> Self {
-        Text { bytes, runs: Vec::new(), nexts: Vec::new(), judged: None, manifested: 0, work: 0 }
+        Text { bytes, runs: Vec::new(), nexts: Vec::new(), judged: None, named: None, manifested: 0, work: 0 }
     }
 
     /// Returns the run of a class that the byte at `at` belongs to, `at..at` if it belongs to none.

@@ -125,13 +125,14 @@ pub fn is_reference(value: &[u8]) -> bool {
         [b'$' | b':', rest @ ..] => !rest.is_empty() && rest.iter().all(|byte| is_in(*byte, WORD)),
         [b'<', .., b'>'] | [b'[', .., b']'] | [b'{', .., b'}'] => true,
         [b'%', rest @ .., b'%'] | [b'@', rest @ .., b'@'] => rest.iter().all(|byte| is_in(*byte, DOTTED)),
-        [b'%', b's' | b'd' | b'v' | b'r' | b'q'] => true,
+        [b'%', b's' | b'd' | b'v' | b'r' | b'q'] | [b'&', b'l', b't', b';', ..] => true,
         _ => {
             value.starts_with(b"[REDACTED:")
                 || value.starts_with(b"ENC[")
                 || value.starts_with(b"ENC(")
                 || value.starts_with(b"op://")
                 || value.starts_with(b"arn:")
+                || (value.contains(&b'%') && has(b"%s"))
                 || (value.contains(&b'$') && (has(b"${") || has(b"$(")))
                 || (value.contains(&b'{') && (has(b"{{") || has(b"#{")))
                 || (value.contains(&b'[') && has(b"[REDACTED:"))
@@ -207,9 +208,14 @@ pub fn is_secret(value: &[u8], sure: Sure, place: Place) -> bool {
         return false;
     }
     // A number, or a variable of a shell or of Perl.
-    let is_number = value.starts_with(b"0x") && value.len() <= 18 && value[2..].iter().all(u8::is_ascii_hexdigit);
+    let is_number = !place.is_quoted && is_number(value);
     let is_variable = value[0] == b'$' && value.len() > 3 && value[1..4].iter().all(|byte| is_in(*byte, WORD));
-    if is_number || (is_variable && !place.is_quoted) || (place.is_listed && value.iter().all(u8::is_ascii_alphabetic))
+    let is_member = !place.is_quoted && (value.starts_with(b"self.") || value.starts_with(b"this."));
+    if is_number
+        || is_member
+        || is_public_key(value)
+        || (is_variable && !place.is_quoted)
+        || (place.is_listed && value.iter().all(u8::is_ascii_alphabetic))
     {
         return false;
     }
@@ -247,6 +253,32 @@ pub fn is_secret(value: &[u8], sure: Sure, place: Place) -> bool {
     }
 }
 
+/// Says whether a value begins with a number as programs write them, its type behind it, and nothing of a value follows:
+/// `2048u32`, `0xC000_0195`, `4096,/*`.
+fn is_number(value: &[u8]) -> bool {
+    let value = value.strip_prefix(b"-").unwrap_or(value);
+    let end = value.iter().position(|byte| !is_in(*byte, WORD)).unwrap_or(value.len());
+    let (number, rest) = value.split_at(end);
+    let lower: Vec<u8> = number.iter().filter(|byte| **byte != b'_').map(u8::to_ascii_lowercase).collect();
+    let (digits, is_digit): (&[u8], fn(&u8) -> bool) = match lower.strip_prefix(b"0x") {
+        Some(digits) => (digits, u8::is_ascii_hexdigit),
+        None => (&lower, u8::is_ascii_digit),
+    };
+    let count = digits.iter().take_while(|byte| is_digit(byte)).count();
+    const SUFFIXES: &[&[u8]] = &[
+        b"", b"u8", b"u16", b"u32", b"u64", b"usize", b"i8", b"i16", b"i32", b"i64", b"isize", b"u", b"l", b"ul",
+        b"ull", b"ll", b"n",
+    ];
+    (1..=20).contains(&count)
+        && SUFFIXES.contains(&&digits[count..])
+        && matches!(rest.first(), None | Some(b',' | b';' | b')'))
+}
+
+/// Says whether a value is a public key of SSH.
+fn is_public_key(value: &[u8]) -> bool {
+    ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh"].iter().any(|begin| value.starts_with(begin.as_bytes()))
+}
+
 /// Says whether a value with letters and something else in it is a password.
 fn is_password(value: &[u8], place: Place, is_token: bool) -> bool {
     let signs = value.iter().filter(|byte| !is_in(**byte, ALNUM) && !matches!(byte, b'-' | b'_' | b'.')).count();
@@ -255,9 +287,9 @@ fn is_password(value: &[u8], place: Place, is_token: bool) -> bool {
         let is_varied = is_mixed(value) && turns(value) >= 1 && (is_certain || turns(value) >= 2);
         let is_plain = is_code(value) || is_words(value);
         // `summer2024x` in a file of settings is one; in a program it is a variable.
-        return is_varied
-            && (!is_plain || (is_certain && !is_code(value) && value.iter().any(u8::is_ascii_digit)))
-            && !is_placeholder(value);
+        let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+        let is_numbered = digits > 0 && (!is_code(value) || (digits >= 3 && value.len() >= 9));
+        return is_varied && (!is_plain || (is_certain && !place.is_listed && is_numbered)) && !is_placeholder(value);
     }
     let is_code = !place.is_quoted && reads_as_code(value, place);
     let is_varied = value.iter().any(u8::is_ascii_alphanumeric)
@@ -288,8 +320,9 @@ fn reads_as_code(value: &[u8], place: Place) -> bool {
 
 /// Says whether letters of both cases are mixed as only chance does.
 fn is_shuffled(value: &[u8]) -> bool {
+    let letters: Vec<u8> = value.iter().copied().filter(u8::is_ascii_alphabetic).collect();
     let turns = value.windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()).count();
-    turns * 6 >= value.len()
+    turns * 6 >= value.len() && words::is_gibberish(&letters)
 }
 
 /// Says whether a value is words with `-`, `_` or `.` between them, a few of them numbered: `utf8mb4_general_ci`.
@@ -324,7 +357,8 @@ fn is_path_or_url(value: &[u8]) -> bool {
         || {
             // Words with slashes between them, as in `docs/api/v2`.
             let parts: Vec<&[u8]> = value.split(|byte| *byte == b'/').collect();
-            parts.len() >= 2 && parts.iter().all(|part| part.len() <= 16 && turns(part) * 4 < part.len().max(4))
+            parts.len() >= 2
+                && parts.iter().all(|part| part.len() <= 16 && (turns(part) * 4 < part.len().max(4) || is_code(part)))
         }
 }
 

@@ -68,7 +68,9 @@ pub fn header(text: &mut Text<'_>, word: Range<usize>) -> Option<Range<usize>> {
     let span = opaque(text, at);
     let value = text.bytes.get(span.clone())?;
     let value = &value[..value.len().min(JUDGED_BYTES)];
+    // What goes on like this is a call.
     let is_secret = (8..=VALUE_BYTES).contains(&value.len())
+        && text.at(span.end) != Some(b'(')
         && value::is_mixed(value)
         && !value::is_code(value)
         && !value::is_placeholder(value)

@@ -29,7 +29,7 @@ const LAST_WORDS: &[&str] = &[
     "alg", "algorithm", "algorithms", "alias", "arn", "at", "attempts", "attr", "attribute", "base", "bits",
     "board", "bucket", "button", "bytes", "cache", "callback", "check", "checks", "checksum", "class", "cls",
     "code", "codes", "column", "command", "complexity", "config", "count", "created", "date", "days",
-    "description", "digest", "dir", "directory", "dn", "domain", "duration", "element", "enabled", "encoding",
+    "description", "digest", "dir", "directory", "dn", "domain", "duration", "element", "enabled", "encoding", "encryption",
     "endpoint", "endpoints", "env", "error", "errors", "event", "exists", "expiration", "expired", "expires",
     "expiry", "factory", "failed", "field", "fields", "file", "filename", "files", "filter", "fingerprint",
     "flag", "flow", "fmt", "form", "format", "func", "function", "generator", "group", "handler", "hash",
@@ -99,10 +99,10 @@ pub fn names_no_secret(name: &[u8]) -> bool {
     let mut last: &[u8] = b"";
     let mut is_harmless = false;
     each_word(name, |word| {
-        is_harmless |= has(HARMLESS_WORDS, word);
+        is_harmless |= HARMLESS.has(word);
         last = word;
     });
-    is_harmless || has(LAST_WORDS, last)
+    is_harmless || LAST.has(last)
 }
 
 /// Visits the words of a name: signs and capitals part them.
@@ -112,14 +112,42 @@ pub fn each_word<'n>(name: &'n [u8], mut visit: impl FnMut(&'n [u8])) {
     }
 }
 
-fn has(sorted: &[&str], word: &[u8]) -> bool {
-    let lower = |byte: &u8| byte.to_ascii_lowercase();
-    sorted.binary_search_by(|known| known.bytes().cmp(word.iter().map(lower))).is_ok()
+/// Words in order, and for each first letter which lengths there are, as bits: most words of a text are not looked up.
+struct List {
+    sorted: &'static [&'static str],
+    lengths: [u32; 26],
 }
+
+impl List {
+    const fn new(sorted: &'static [&'static str]) -> List {
+        let mut lengths = [0; 26];
+        let mut at = 0;
+        while at < sorted.len() {
+            let word = sorted[at].as_bytes();
+            lengths[(word[0] - b'a') as usize] |= 1 << word.len();
+            at += 1;
+        }
+        List { sorted, lengths }
+    }
+
+    /// Says whether a word is in the list, in any case of letters.
+    fn has(&self, word: &[u8]) -> bool {
+        let lower = |byte: &u8| byte.to_ascii_lowercase();
+        let first = word.first().map_or(26, |byte| usize::from(lower(byte).wrapping_sub(b'a')));
+        let lengths = self.lengths.get(first).copied().unwrap_or(0);
+        word.len() < 32
+            && lengths >> word.len() & 1 != 0
+            && self.sorted.binary_search_by(|known| known.bytes().cmp(word.iter().map(lower))).is_ok()
+    }
+}
+
+static LAST: List = List::new(LAST_WORDS);
+static HARMLESS: List = List::new(HARMLESS_WORDS);
+static TYPE: List = List::new(TYPES);
 
 /// Says whether a value is the name of a type, or another word that stands where a value can.
 pub fn is_type(value: &[u8]) -> bool {
-    has(TYPES, value)
+    TYPE.has(value)
 }
 
 /// Says whether letters are a name with capitals within.

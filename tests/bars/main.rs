@@ -10,6 +10,7 @@ mod hooks;
 mod hostile;
 mod kept;
 mod readers;
+mod redaction;
 mod repositories;
 mod sample;
 mod stage;
@@ -21,7 +22,7 @@ const ROUNDS: usize = 60;
 /// A bar: its name, and what measures it.
 type Row = (&'static str, fn() -> bool);
 
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 19] = [
     ("idle", hooks::idle_hook),
     ("old", hooks::old_sessions),
     ("live", hooks::live_sessions),
@@ -40,6 +41,7 @@ const ROWS: [Row; 18] = [
     ("verify", readers::verify),
     ("fsck", readers::fsck),
     ("hostile", hostile::hostile),
+    ("redaction", redaction::redaction),
 ];
 
 fn main() {
