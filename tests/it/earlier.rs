@@ -13,7 +13,7 @@ pub fn document(session: &str, text: &str) -> Value {
     packed.write_all(text.as_bytes()).unwrap();
     let digest: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
     json!({
-        "version": 1, "session_id": session, "timestamp": "2026-01-02T03:04:05Z", "project_path": "/home/dev/demo-app",
+        "version": 1, "session_id": session, "timestamp": "2026-01-02T03:04:05Z", "project_path": "/home/dev/harbour",
         "git_branch": "main", "message_count": 2, "checksum": format!("sha256:{digest}"),
         "transcript": base64::engine::general_purpose::STANDARD.encode(packed.finish().unwrap()),
         "model": "claude-test-0",

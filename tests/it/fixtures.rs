@@ -1,21 +1,21 @@
-//! Real and written transcripts of agents: they parse, and they come back byte for byte.
+//! Transcripts as agents write them, with made-up words: they parse, and they come back byte for byte.
+//!
+//! They are in `tests/data/agents`, a folder for each agent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use shiftlog::agent::{self, Agent as _};
 use shiftlog::transcript::{Message, Part, Tally};
 
 use crate::support::Scratch;
 
-pub fn fixtures() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures");
-    if path.is_dir() {
-        return Some(path);
-    }
-    super::support::skip(&format!("no fixtures at {}", path.display()));
-    None
+/// Returns the path of a file or folder of agents' data.
+#[track_caller]
+pub fn fixture(path: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents").join(path);
+    assert!(path.exists(), "{}", path.display());
+    path
 }
 
 fn transcripts(dir: &Path) -> Vec<PathBuf> {
@@ -26,9 +26,7 @@ fn transcripts(dir: &Path) -> Vec<PathBuf> {
             if path.file_name().is_some_and(|name| name != "hooks") {
                 found.extend(transcripts(&path));
             }
-        } else if path.extension().is_some_and(|extension| extension == "jsonl")
-            || path.ends_with("simonw_web_export_session.json")
-        {
+        } else if path.extension().is_some_and(|extension| extension == "jsonl") || path.ends_with("web-export.json") {
             found.push(path);
         }
     }
@@ -44,10 +42,9 @@ fn tally(messages: &[Message]) -> Tally {
 
 #[test]
 fn every_claude_transcript_parses() {
-    let Some(fixtures) = fixtures() else { return };
     let claude = agent::find("claude").unwrap();
-    let paths = transcripts(&fixtures.join("claude-code"));
-    assert!(paths.len() >= 16, "{paths:?}");
+    let paths = transcripts(&fixture("claude"));
+    assert_eq!(paths.len(), 10, "{paths:?}");
     let told: Vec<String> = paths
         .iter()
         .map(|path| {
@@ -72,25 +69,23 @@ fn every_claude_transcript_parses() {
 
 #[test]
 fn the_written_session_reads_as_it_was_meant() {
-    let Some(fixtures) = fixtures() else { return };
-    let path =
-        fixtures.join("claude-code/written/projects/-home-dev-demo-app/3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e.jsonl");
+    let path = fixture("claude/projects/-home-dev-harbour/3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e.jsonl");
     let claude = agent::find("claude").unwrap();
     let messages = claude.parse(&fs::read(&path).unwrap());
     let prompts: Vec<String> = messages.iter().filter(|message| message.is_prompt()).map(Message::text).collect();
     assert_eq!(
         prompts,
         [
-            "Add a greet() helper and commit it",
-            "Now look for callers",
-            "Use the old name instead",
-            "Rename greet() to hello()"
+            "Round the tide heights to one decimal and commit that",
+            "Who prints a height?",
+            "Show feet beside metres",
+            "Keep metres, and rename metres() to height()"
         ],
         "noise of slash commands, interruptions and summaries is no prompt"
     );
     let taken_back: Vec<String> =
         messages.iter().filter(|message| message.is_abandoned && message.is_prompt()).map(Message::text).collect();
-    assert_eq!(taken_back, ["Use the old name instead"]);
+    assert_eq!(taken_back, ["Show feet beside metres"]);
     let notices: Vec<&Part> =
         messages.iter().flat_map(|message| &message.parts).filter(|part| matches!(part, Part::Notice(_))).collect();
     assert_eq!(notices.len(), 4, "{notices:?}");
@@ -98,33 +93,50 @@ fn the_written_session_reads_as_it_was_meant() {
     assert_eq!(claude.sub_agents(&path)[0].session_id, "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e.a1b2c3d4e5f60718");
 }
 
+/// Folders of Claude Code's projects, by working directory. Directories that do not exist on this machine are encoded as
+/// they stand; one with more than 200 characters ends in a checksum.
+const FOLDERS: &[(&str, &str)] = &[
+    ("/home/dev/harbour", "-home-dev-harbour"),
+    ("/Users/ann/tide tables (v1.5)", "-Users-ann-tide-tables--v1-5-"),
+    ("/Users/ann/.config/harbour", "-Users-ann--config-harbour"),
+    ("/home/ann/low_water.rs", "-home-ann-low-water-rs"),
+    ("/home/ann/гавань", "-home-ann-------"),
+    ("/home/ann/港", "-home-ann--"),
+    ("/home/ann/at-🌊-sea", "-home-ann-at----sea"),
+    ("C:\\Users\\ann\\sea", "C--Users-ann-sea"),
+    ("c:\\Users\\ann\\sea", "c--Users-ann-sea"),
+    ("/private/tmp/quay", "-private-tmp-quay"),
+    (
+        "/srv/breakwater00/breakwater01/breakwater02/breakwater03/breakwater04/breakwater05/breakwater06/breakwater07/breakwater08/breakwater09/breakwater10/breakwater11/breakwater12/breakwater13/breakwater14/breakwater15/breakwater16/breakwater17/breakwater18/breakwater19",
+        "-srv-breakwater00-breakwater01-breakwater02-breakwater03-breakwater04-breakwater05-breakwater06-breakwater07-breakwater08-breakwater09-breakwater10-breakwater11-breakwater12-breakwater13-breakwater14--wz0rvy",
+    ),
+];
+
 #[test]
 fn project_folders_are_found_by_the_names_claude_gives_them() {
-    let Some(fixtures) = fixtures() else { return };
-    let vectors = fs::read(fixtures.join("claude-code/written/project-dir-encoding.json")).unwrap();
-    let vectors: Value = serde_json::from_slice(&vectors).unwrap();
     let projects = tempfile::tempdir().unwrap();
-    for vector in vectors.as_array().unwrap() {
-        let folder = projects.path().join("projects").join(vector["dir"].as_str().unwrap());
+    for (_, folder) in FOLDERS {
+        let folder = projects.path().join("projects").join(folder);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("found.jsonl"), "{}\n").unwrap();
     }
     let claude = agent::claude_at(projects.path());
-    for vector in vectors.as_array().unwrap() {
-        // Directories that do not exist on this machine are encoded as they stand.
-        let cwd = Path::new(vector["cwd"].as_str().unwrap());
-        let found = claude.recent(cwd, 0);
+    for (directory, expected) in FOLDERS {
+        let found = claude.recent(Path::new(directory), 0);
         let folder = found.first().map(|found| found.transcript.parent().unwrap().file_name().unwrap().to_owned());
-        assert_eq!(folder.as_deref().and_then(|name| name.to_str()), vector["dir"].as_str(), "{vector}");
+        assert_eq!(folder.as_deref().and_then(|name| name.to_str()), Some(*expected), "{directory}");
     }
 }
 
 #[test]
 fn every_transcript_of_every_agent_restores_byte_for_byte() {
-    let Some(fixtures) = fixtures() else { return };
     let scratch = Scratch::new();
-    let paths = transcripts(&fixtures);
+    let mut paths = transcripts(&fixture(""));
     assert!(paths.len() > 40, "{}", paths.len());
+    // Whoever has other transcripts at hand may try them too.
+    if let Some(more) = std::env::var_os("SHIFTLOG_TEST_TRANSCRIPTS") {
+        paths.extend(transcripts(Path::new(&more)));
+    }
     for (number, path) in paths.iter().enumerate() {
         let session = format!("--session=fixture-{number}");
         scratch.shiftlog("add", ["-q", "--transcript", path.to_str().unwrap(), &session]).ok();
@@ -140,10 +152,9 @@ fn every_transcript_of_every_agent_restores_byte_for_byte() {
 }
 
 #[test]
-fn a_real_session_replayed_through_the_hooks_is_read_back() {
-    let Some(fixtures) = fixtures() else { return };
+fn a_long_session_replayed_through_the_hooks_is_read_back() {
     let scratch = Scratch::set_up();
-    let text = fs::read_to_string(fixtures.join("claude-code/collected/example-claude-code.jsonl")).unwrap();
+    let text = fs::read_to_string(fixture("claude/many-tools.jsonl")).unwrap();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let session = scratch.session("replayed");
     let mut commits = Vec::new();
@@ -168,13 +179,12 @@ fn a_real_session_replayed_through_the_hooks_is_read_back() {
 
 #[test]
 fn every_hook_payload_of_claude_is_survived() {
-    let Some(fixtures) = fixtures() else { return };
     let scratch = Scratch::set_up();
-    for entry in fs::read_dir(fixtures.join("claude-code/written/hooks")).unwrap().flatten() {
+    for entry in fs::read_dir(fixture("claude/hooks")).unwrap().flatten() {
         let name = entry.file_name().to_str().unwrap().to_owned();
         let event = name.split(['-', '.']).next().unwrap().to_owned();
         let payload =
-            fs::read_to_string(entry.path()).unwrap().replace("/home/dev/demo-app", scratch.top.to_str().unwrap());
+            fs::read_to_string(entry.path()).unwrap().replace("/home/dev/harbour", scratch.top.to_str().unwrap());
         let ran = scratch.run_with_input("git-shiftlog--hook", ["claude", &event], payload.as_bytes());
         assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{name}: {ran:?}");
     }

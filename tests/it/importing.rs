@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
+use crate::fixtures::fixture;
 use crate::resume::place;
-use crate::support::{Scratch, Session, skip};
+use crate::support::{Scratch, Session};
 
 /// What the harness writes as the time of every record.
 const HARNESS_TIME: &str = "2026-01-02T03:04:06Z";
@@ -646,20 +647,15 @@ fn hostile_names_in_the_store_do_no_harm() {
 
 #[test]
 fn a_written_transcript_of_claude_code_links_what_it_committed() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures/claude-code/written/projects");
-    if !fixtures.is_dir() {
-        skip(&format!("no fixtures at {}", fixtures.display()));
-        return;
-    }
     let scratch = Scratch::new();
     let id = "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e";
     let folder = place(&scratch, &scratch.top, id).parent().unwrap().to_owned();
-    let there = fixtures.join("-home-dev-demo-app");
+    let there = fixture("claude/projects/-home-dev-harbour");
     let helper = format!("{id}/subagents/agent-a1b2c3d4e5f60718.jsonl");
     for file in [format!("{id}.jsonl"), "torn-tail.jsonl".into(), helper] {
         let text = fs::read_to_string(there.join(&file)).unwrap();
         fs::create_dir_all(folder.join(&file).parent().unwrap()).unwrap();
-        fs::write(folder.join(&file), text.replace("/home/dev/demo-app", scratch.top.to_str().unwrap())).unwrap();
+        fs::write(folder.join(&file), text.replace("/home/dev/harbour", scratch.top.to_str().unwrap())).unwrap();
     }
     let commit = |date: &str, subject: &str| {
         let mut command = scratch.command("git", &scratch.top);
@@ -667,10 +663,10 @@ fn a_written_transcript_of_claude_code_links_what_it_committed() {
         assert!(command.args(["commit", "-q", "--allow-empty", "-m", subject]).status().unwrap().success());
         scratch.id("HEAD")
     };
-    let earlier = commit("2026-06-16T14:00:00Z", "Add greet helper");
-    let made = commit("2026-06-16T15:42:10Z", "Add greet helper");
-    let other = commit("2026-06-16T15:43:00Z", "Add another helper");
-    let later = commit("2026-06-17T15:42:10Z", "Add greet helper");
+    let earlier = commit("2026-06-16T14:00:00Z", "Round tide heights");
+    let made = commit("2026-06-16T15:42:10Z", "Round tide heights");
+    let other = commit("2026-06-16T15:43:00Z", "Round other heights");
+    let later = commit("2026-06-17T15:42:10Z", "Round tide heights");
     let said = import(&scratch, &[]);
     assert!(
         said.starts_with(&format!(
@@ -681,8 +677,11 @@ fn a_written_transcript_of_claude_code_links_what_it_committed() {
     );
     assert!(said.ends_with("recorded 1 session on 1 commit, archived 1\n"), "{said}");
     assert_eq!(sessions(&scratch, &made), [id]);
-    assert!(scratch.raw(&made, &[]).ends_with('\n') && scratch.raw(&made, &[]).contains("4e1c2aa] Add greet helper"));
-    assert!(!scratch.raw(&made, &[]).contains("Committed as 4e1c2aa"), "what follows the result does not belong to it");
+    assert!(scratch.raw(&made, &[]).ends_with('\n') && scratch.raw(&made, &[]).contains("9d21c07] Round tide heights"));
+    assert!(
+        !scratch.raw(&made, &[]).contains("It is committed: 9d21c07"),
+        "what follows the result does not belong to it"
+    );
     assert!([&earlier, &other, &later].iter().all(|commit| sessions(&scratch, commit).is_empty()));
     assert_eq!(import(&scratch, &[]), "recorded 0 sessions on 0 commits, archived 0\n");
 }

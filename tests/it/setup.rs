@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::fixtures::fixture;
 use crate::support::{Scratch, bin_dir};
 
 /// Every file of a tree that setting up could touch, with its bytes and mode.
@@ -292,15 +293,9 @@ fn settings_that_do_not_parse_are_refused_with_their_place() {
 
 #[test]
 fn entries_of_the_earlier_tools_give_way_to_ours_and_others_stay() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures/merge");
-    if !path.is_dir() {
-        super::support::skip(&format!("no fixtures at {}", path.display()));
-        return;
-    }
-    let others = fs::read_to_string(path.join("claude-settings-before.json")).unwrap();
-    for name in
-        ["claude-settings-before.json", "claude-settings-after.json", "claude-settings-with-stale-own-entries.json"]
-    {
+    let path = fixture("claude");
+    let others = fs::read_to_string(path.join("settings-before.json")).unwrap();
+    for name in ["settings-before.json", "settings-after.json", "settings-with-stale-own-entries.json"] {
         let scratch = Scratch::new();
         let text = fs::read_to_string(path.join(name)).unwrap();
         scratch.write(".claude/settings.local.json", &text);
@@ -318,7 +313,7 @@ fn entries_of_the_earlier_tools_give_way_to_ours_and_others_stay() {
         for event in ["WorktreeCreate", "FutureEventXyz"] {
             assert_eq!(merged["hooks"][event], others["hooks"][event], "{name}");
         }
-        for command in ["prettier --write", "other-tool log"] {
+        for command in ["tidy --write", "other-tool log"] {
             assert!(text_of.contains(command), "{name}: {command}");
         }
         assert_eq!(text_of.contains("other-tool all"), name.contains("stale"), "{name}");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     come_back, fake_program, files_below, fixture, payload_tells, refuses_hostile_ids, set_up_and_back, survive_cuts,
-    survive_payloads, told, without_words,
+    survive_payloads, told,
 };
 use crate::support::{Scratch, feed, skip};
 
@@ -16,22 +16,20 @@ const FILE: &str = ".amp/plugins/shiftlog.ts";
 
 #[test]
 fn every_thread_parses_and_comes_back() {
-    let Some(dir) = fixture("amp/collected") else { return };
-    let paths = files_below(&dir);
+    let paths = files_below(&fixture("amp/threads"));
     assert_eq!(paths.len(), 2, "{paths:?}");
     let expected = snapbox::file!["../../data/amp-fixtures.txt"];
-    snapbox::Assert::new().action_env("SNAPSHOTS").eq(without_words(&told("amp", &paths)), expected);
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("amp", &paths), expected);
     come_back("amp", &paths);
     survive_cuts("amp", &paths);
 }
 
 #[test]
 fn every_payload_is_survived_and_says_whose_it_is() {
-    let Some(dir) = fixture("amp/written/hooks") else { return };
-    for path in files_below(&dir) {
-        payload_tells(&path, "amp", "amp", ID, "/home/dev/demo-app");
+    for path in files_below(&fixture("amp/hooks")) {
+        payload_tells(&path, "amp", "amp", ID, "/home/dev/harbour");
     }
-    survive_payloads("amp", "amp/written/hooks", |_| "PostToolUse".to_owned());
+    survive_payloads("amp", "amp/hooks", |_| "PostToolUse".to_owned());
 }
 
 #[test]

@@ -13,7 +13,7 @@ const ID: &str = "5f2c7a10-2222-4d3b-8c55-0f9e1a2b3c4d";
 
 #[test]
 fn every_transcript_parses_and_comes_back() {
-    let Some(path) = fixture("antigravity/written/transcript_full.jsonl") else { return };
+    let path = fixture("antigravity/transcript_full.jsonl");
     let expected = snapbox::file!["../../data/antigravity-fixtures.txt"];
     snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("antigravity", std::slice::from_ref(&path)), expected);
     come_back("antigravity", &[path]);

@@ -16,8 +16,8 @@ const EVENTS: &[&str] = &["TaskStart", "TaskResume", "PostToolUse", "TaskComplet
 
 #[test]
 fn every_payload_is_survived() {
-    survive_payloads("cline", "cline/written/hooks", |_| "PostToolUse".into());
-    assert_taken("cline/written/hooks", ID, true);
+    survive_payloads("cline", "cline/hooks", |_| "PostToolUse".into());
+    assert_taken("cline/hooks", ID, true);
 }
 
 #[test]

@@ -6,30 +6,30 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{come_back, fake_program, files_below, fixture, outlined, run_hook, survive_payloads};
+use super::{come_back, fake_program, files_below, fixture, run_hook, survive_payloads, told};
 use crate::support::Scratch;
 
 const ID: &str = "019ed11e-aeff-7173-9228-5b048d95c933";
 
-fn rollouts() -> Option<Vec<PathBuf>> {
+fn rollouts() -> Vec<PathBuf> {
     let names = |path: &PathBuf| path.file_name().is_some_and(|name| name != "session_index.jsonl");
     let of_rollout = |path: &PathBuf| path.to_str().is_some_and(|path| path.contains(".jsonl"));
-    let found = files_below(&fixture("codex")?);
-    Some(found.into_iter().filter(|path| names(path) && of_rollout(path)).collect())
+    let found = files_below(&fixture("codex"));
+    found.into_iter().filter(|path| names(path) && of_rollout(path)).collect()
 }
 
 #[test]
 fn every_rollout_parses_and_comes_back() {
-    let Some(paths) = rollouts() else { return };
+    let paths = rollouts();
     assert_eq!(paths.len(), 7, "{paths:?}");
     let expected = snapbox::file!["../../data/codex-fixtures.txt"];
-    snapbox::Assert::new().action_env("SNAPSHOTS").eq(outlined("codex", &paths), expected);
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("codex", &paths), expected);
     come_back("codex", &paths);
 }
 
 #[test]
 fn every_payload_is_survived() {
-    survive_payloads("codex", "codex/written/hooks", |file| file.split(['-', '.']).next().unwrap().to_owned());
+    survive_payloads("codex", "codex/hooks", |file| file.split(['-', '.']).next().unwrap().to_owned());
 }
 
 /// A rollout that grows as Codex writes it.
@@ -152,8 +152,7 @@ fn a_thread_without_approved_hooks_is_found_when_a_commit_is_made() {
 
 #[test]
 fn hooks_that_the_user_has_approved_stay_where_and_what_they_are() {
-    let Some(before) = fixture("codex/written/config/hooks-before.json") else { return };
-    let before = fs::read_to_string(before).unwrap();
+    let before = fs::read_to_string(fixture("codex/hooks-before.json")).unwrap();
     let scratch = Scratch::new();
     scratch.write(".codex/hooks.json", &before);
     let ran = scratch.shiftlog("init", ["--agent=codex"]);

@@ -4,17 +4,16 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{come_back, files_below, fixture, outlined, refuse_hostile_ids};
+use super::{come_back, files_below, fixture, refuse_hostile_ids, told};
 use crate::support::Scratch;
 
 const ID: &str = "2dbfd673-1111-4773-b5f3-9023894a7355";
 
 #[test]
 fn every_document_parses_and_comes_back() {
-    let Some(dir) = fixture("continue") else { return };
-    let paths = files_below(&dir);
+    let paths = files_below(&fixture("continue"));
     let expected = snapbox::file!["../../data/continue-fixtures.txt"];
-    snapbox::Assert::new().action_env("SNAPSHOTS").eq(outlined("continue", &paths), expected);
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("continue", &paths), expected);
     come_back("continue", &paths);
 }
 

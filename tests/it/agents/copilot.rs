@@ -17,8 +17,8 @@ const FILE: &str = ".github/hooks/shiftlog.json";
 
 #[test]
 fn every_event_stream_parses_and_comes_back() {
-    let Some(dir) = fixture("copilot-cli") else { return };
-    let paths = files_below(&dir).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let paths =
+        files_below(&fixture("copilot")).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
     let paths: Vec<PathBuf> = paths.collect();
     assert_eq!(paths.len(), 3, "{paths:?}");
     let expected = snapbox::file!["../../data/copilot-fixtures.txt"];
@@ -29,16 +29,13 @@ fn every_event_stream_parses_and_comes_back() {
 
 #[test]
 fn every_payload_is_survived_and_says_whose_it_is() {
-    let Some(dir) = fixture("copilot-cli/written/hooks") else { return };
-    for path in files_below(&dir) {
-        payload_tells(&path, "copilot", "copilot", ID, "/home/dev/demo-app");
+    for path in files_below(&fixture("copilot/hooks")) {
+        payload_tells(&path, "copilot", "copilot", ID, "/home/dev/harbour");
         if path.file_name().unwrap().to_str().unwrap().starts_with("pascal-S") && !path.ends_with("pascal-Stop.json") {
-            payload_tells(&path, "claude", "copilot", ID, "/home/dev/demo-app");
+            payload_tells(&path, "claude", "copilot", ID, "/home/dev/harbour");
         }
     }
-    survive_payloads("copilot", "copilot-cli/written/hooks", |file| {
-        file.split(['-', '.']).nth(1).unwrap_or_default().to_owned()
-    });
+    survive_payloads("copilot", "copilot/hooks", |file| file.split(['-', '.']).nth(1).unwrap_or_default().to_owned());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use shiftlog::agent::{self, Agent, Payload};
 
-use super::{come_back, counted, fake_program, files_below, fixture, run_hook, survive_payloads, told};
+use super::{come_back, fake_program, files_below, fixture, run_hook, survive_payloads, told};
 use crate::support::Scratch;
 
 const ID: &str = "7d0f4c1e-2b3a-4c5d-8e9f-001122334455";
@@ -31,13 +31,25 @@ fn rows(path: &Path) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn every_transcript_parses_and_comes_back() {
-    let Some(fixtures) = fixture("cursor") else { return };
-    let lines = fixtures.join(format!("written/projects/home-dev-demo-app/agent-transcripts/{ID}/{ID}.jsonl"));
-    let store = fixtures.join(format!("written/chats/61d88df0c8f6b65b888854d114a52601/{ID}/store.db"));
-    let collected = fixtures.join("collected/cursor-session-simple.jsonl");
-    let found = told("cursor", &[lines.clone(), store.clone()]) + &counted("cursor", std::slice::from_ref(&collected));
+    let lines = [format!("cursor/agent-transcripts/{ID}.jsonl"), "cursor/many-tools.jsonl".into()];
+    let lines = lines.map(|path| fixture(&path));
+    let elsewhere = Scratch::new();
+    let mut chat = Chat::of_command_line(&elsewhere);
+    chat.say("user", &[("text", json!({ "text": "<user_info>\nOS: linux\n</user_info>" }))]);
+    chat.say("user", &[("text", json!({ "text": "<user_query>\ncommit the oars\n</user_query>" }))]);
+    let call = json!({ "toolCallId": "k1", "toolName": "Shell", "args": { "command": "git commit -am 'oars'" } });
+    chat.say("assistant", &[("reasoning", json!({ "text": "both of them" })), ("tool-call", call)]);
+    let result = json!({ "toolCallId": "k1", "toolName": "Shell", "result": "[main 0a25aaa] oars" });
+    chat.say("tool", &[("tool-result", result)]);
+    chat.say("assistant", &[("text", json!({ "text": "They are in." }))]);
+    // Cursor drops roots that another one has taken the place of.
+    let (database, children) = chat.store.as_ref().unwrap();
+    let earlier = "DELETE FROM blobs WHERE hex(substr(data, 1, 2)) = '0A20' AND length(data) < ?1";
+    assert_eq!(database.execute(earlier, [i64::try_from(children.len()).unwrap()]).unwrap(), 4);
+    let store = Chat::path(&elsewhere);
+    let found = told("cursor", &[&lines[..], std::slice::from_ref(&store)].concat());
     snapbox::Assert::new().action_env("SNAPSHOTS").eq(found, snapbox::file!["../../data/cursor-fixtures.txt"]);
-    come_back("cursor", &[lines, collected]);
+    come_back("cursor", &lines);
 
     let scratch = Scratch::new();
     scratch.shiftlog("add", ["-q", "--agent=cursor", "--transcript", store.to_str().unwrap()]).ok();
@@ -49,17 +61,16 @@ fn every_transcript_parses_and_comes_back() {
 
 #[test]
 fn every_payload_is_survived() {
-    survive_payloads("cursor", "cursor/written/hooks", |file| {
+    survive_payloads("cursor", "cursor/hooks", |file| {
         if file.starts_with("claude-format") {
             return "PostToolUse".into();
         }
         file.trim_start_matches("windows-").split(['-', '.']).next().unwrap().to_owned()
     });
-    let Some(hooks) = fixture("cursor/written/hooks") else { return };
-    for entry in fs::read_dir(hooks).unwrap().flatten() {
+    for entry in fs::read_dir(fixture("cursor/hooks")).unwrap().flatten() {
         let payload = Payload::parse(&fs::read(entry.path()).unwrap());
         let is_windows = entry.file_name().to_str().unwrap().starts_with("windows-");
-        let directory = if is_windows { "c:/Users/dev/demo-app" } else { "/home/dev/demo-app" };
+        let directory = if is_windows { "c:/Users/dev/harbour" } else { "/home/dev/harbour" };
         let caller = agent::caller("cursor", &payload).map(Agent::name);
         let found = (payload.session_id(), payload.directory(), caller, payload.model());
         let expected = (Some(ID), Some(directory.into()), Some("cursor"), Some("claude-4.5-sonnet"));
@@ -323,8 +334,7 @@ fn a_chat_without_hooks_is_found_when_a_commit_is_made() {
 
 #[test]
 fn hooks_of_others_stay_and_what_voids_the_file_is_told() {
-    let Some(merge) = fixture("merge") else { return };
-    let before = fs::read_to_string(merge.join("cursor-hooks-before.json")).unwrap();
+    let before = fs::read_to_string(fixture("cursor/hooks-before.json")).unwrap();
     let unknown = before.replace("\"afterFileEdit\"", "\"afterCoffee\"");
     for (text, is_warned) in [(before, false), (unknown, true)] {
         let scratch = Scratch::new();

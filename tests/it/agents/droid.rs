@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     come_back, fake_program, files_below, fixture, payload_tells, refuses_hostile_ids, run_hook, set_up_and_back,
-    survive_cuts, survive_payloads, told, without_words,
+    survive_cuts, survive_payloads, told,
 };
 use crate::support::Scratch;
 
@@ -17,23 +17,22 @@ const FILE: &str = ".factory/settings.local.json";
 
 #[test]
 fn every_session_parses_and_comes_back() {
-    let Some(dir) = fixture("droid") else { return };
-    let paths = files_below(&dir).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let paths =
+        files_below(&fixture("droid")).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
     let paths: Vec<PathBuf> = paths.collect();
     assert_eq!(paths.len(), 2, "{paths:?}");
     let expected = snapbox::file!["../../data/droid-fixtures.txt"];
-    snapbox::Assert::new().action_env("SNAPSHOTS").eq(without_words(&told("droid", &paths)), expected);
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("droid", &paths), expected);
     come_back("droid", &paths);
     survive_cuts("droid", &paths);
 }
 
 #[test]
 fn every_payload_is_survived_and_says_whose_it_is() {
-    let Some(dir) = fixture("droid/written/hooks") else { return };
-    for path in files_below(&dir) {
-        payload_tells(&path, "claude", "droid", ID, "/home/dev/demo-app");
+    for path in files_below(&fixture("droid/hooks")) {
+        payload_tells(&path, "claude", "droid", ID, "/home/dev/harbour");
     }
-    survive_payloads("droid", "droid/written/hooks", |file| file.split(['-', '.']).nth(1).unwrap().to_owned());
+    survive_payloads("droid", "droid/hooks", |file| file.split(['-', '.']).nth(1).unwrap().to_owned());
 }
 
 #[test]
@@ -45,9 +44,8 @@ fn comments_and_hooks_of_others_stay() {
     for kept in ["// user comment must survive", "\"claudeHooksImported\": true", "say done", "// trailing"] {
         assert!(text.contains(kept), "{kept}: {text}");
     }
-    if let Some(fixture) = fixture("merge/droid-settings-before.jsonc") {
-        set_up_and_back(&["--agent=droid"], FILE, &[(FILE, &fs::read_to_string(fixture).unwrap())]);
-    }
+    let fixture = fs::read_to_string(fixture("droid/settings-before.jsonc")).unwrap();
+    set_up_and_back(&["--agent=droid"], FILE, &[(FILE, &fixture)]);
     let shared = set_up_and_back(&["--agent=droid", "--shared"], ".factory/settings.json", &[]);
     assert!(!shared.contains("/git-shiftlog"), "what a team commits names no path: {shared}");
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    assert_taken, come_back, fake_program, files_below, fixture, outlined, refuse_hostile_ids, run_hook,
-    survive_payloads, survive_settings, texts,
+    assert_taken, come_back, fake_program, files_below, fixture, refuse_hostile_ids, run_hook, survive_payloads,
+    survive_settings, texts, told,
 };
 use crate::support::Scratch;
 
@@ -18,29 +18,29 @@ const NAME: &str = "session-2026-01-02T03-04-b4c1f6d2";
 
 #[test]
 fn every_chat_parses_and_comes_back() {
-    let Some(dir) = fixture("gemini") else { return };
     let is_chat = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains("session"));
-    let paths: Vec<PathBuf> = files_below(&dir).into_iter().filter(|path| !path.ends_with("hooks")).collect();
+    let paths: Vec<PathBuf> =
+        files_below(&fixture("gemini")).into_iter().filter(|path| !path.ends_with("hooks")).collect();
     let paths: Vec<PathBuf> = paths.into_iter().filter(is_chat).collect();
     assert_eq!(paths.len(), 3, "{paths:?}");
     let expected = snapbox::file!["../../data/gemini-fixtures.txt"];
-    snapbox::Assert::new().action_env("SNAPSHOTS").eq(outlined("gemini", &paths), expected);
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("gemini", &paths), expected);
     come_back("gemini", &paths);
 }
 
 #[test]
 fn every_payload_is_survived() {
-    survive_payloads("gemini", "gemini/written/hooks", |file| file.split(['-', '.']).next().unwrap().to_owned());
-    assert_taken("gemini/written/hooks", ID, true);
+    survive_payloads("gemini", "gemini/hooks", |file| file.split(['-', '.']).next().unwrap().to_owned());
+    assert_taken("gemini/hooks", ID, true);
 }
 
 #[test]
 fn settings_of_every_age_keep_what_is_in_them() {
     let mut settings = texts(&[
-        "merge/gemini-settings-old-style.json",
-        "hook-configs/gemini_settings_entire.json",
-        "hook-configs/gemini_settings_geminicli.json",
-        "hook-configs/gemini_settings_rulesync_mcp.json",
+        "gemini/settings-with-switch.json",
+        "gemini/settings-with-hooks.json",
+        "gemini/settings-without-hooks.json",
+        "gemini/settings-with-servers.json",
     ]);
     settings
         .push("{\n  // mine\n  \"hooks\": { \"enabled\": true, \"disabled\": [\"fmt\"], \"Later\": [1] }\n}\n".into());

@@ -25,15 +25,8 @@ use serde_json::Value;
 use shiftlog::agent;
 use shiftlog::transcript::{Part, Tally};
 
-use crate::fixtures::fixtures;
+pub use crate::fixtures::fixture;
 use crate::support::{Ran, Scratch, feed};
-
-/// Returns the path of a fixture; `None`, told loudly, where there are none.
-pub fn fixture(path: &str) -> Option<PathBuf> {
-    let path = fixtures()?.join(path);
-    assert!(path.exists(), "{}", path.display());
-    Some(path)
-}
 
 /// Says what an agent's parser finds in transcripts, a line each: counts, tools, tokens, model, first prompt.
 pub fn told(name: &str, paths: &[PathBuf]) -> String {
@@ -71,21 +64,6 @@ pub fn told(name: &str, paths: &[PathBuf]) -> String {
         )
     };
     paths.iter().map(line).collect()
-}
-
-/// Returns what [`told`] says without words and places of the people whose transcripts were collected.
-pub fn without_words(told: &str) -> String {
-    let line = |line: &str| match line.strip_prefix("  prompt ") {
-        Some("-") | None => {
-            let words = line.split(' ').map(|word| match word.rsplit_once('/') {
-                Some((dir, name)) if dir.is_empty() || dir.starts_with('/') => name,
-                _ => word,
-            });
-            words.collect::<Vec<_>>().join(" ") + "\n"
-        }
-        Some(prompt) => format!("  prompt of {} characters\n", prompt.chars().count()),
-    };
-    told.lines().map(line).collect()
 }
 
 /// Asserts that a payload names this session and directory, and comes from this agent, whoever it was declared for.
@@ -149,56 +127,6 @@ pub fn survive_cuts(name: &str, paths: &[PathBuf]) {
     }
 }
 
-/// Says the same of transcripts that are other people's: without their words and paths.
-pub fn counted(name: &str, paths: &[PathBuf]) -> String {
-    let agent = agent::find(name).unwrap();
-    let line = |path: &PathBuf| {
-        let messages = agent.parse(&agent.read(path).unwrap());
-        let mut tally = Tally::default();
-        tally.add(&messages);
-        let parts = || messages.iter().flat_map(|message| &message.parts);
-        let calls: Vec<String> = parts()
-            .filter_map(|part| match part {
-                Part::ToolCall(call) if call.edits.is_empty() => Some(call.name.clone()),
-                Part::ToolCall(call) => Some(format!("{} ({} edits)", call.name, call.edits.len())),
-                _ => None,
-            })
-            .collect();
-        let results = parts().filter(|part| matches!(part, Part::ToolResult(_))).count();
-        let tokens = tally.tokens().unwrap_or_default();
-        format!(
-            "{}\n  turns {}, messages {}, results {results}, tokens {}+{}\n  model {}\n  prompt of {} characters\n  {}\n",
-            path.file_name().unwrap().to_str().unwrap(),
-            tally.turns,
-            tally.messages,
-            tokens.input,
-            tokens.output,
-            tally.model.as_deref().unwrap_or("-"),
-            tally.prompt.unwrap_or_default().chars().count(),
-            calls.join(", ")
-        )
-    };
-    paths.iter().map(line).collect()
-}
-
-/// Says the same of transcripts that were collected, which are other people's, without a word of theirs.
-pub fn outlined(name: &str, paths: &[PathBuf]) -> String {
-    let is_collected = |path: &&PathBuf| path.iter().any(|part| part == "collected");
-    let (collected, written): (Vec<PathBuf>, Vec<PathBuf>) =
-        paths.iter().cloned().partition(|path| is_collected(&path));
-    let outline = |line: &str| match line.trim().split_once(' ') {
-        Some(("session", id)) if id != "-" => format!("  session of {} characters\n", id.len()),
-        Some(("prompt", words)) => format!("  prompt of {} characters\n", words.len()),
-        Some((head, _)) if head.ends_with(':') => format!("  {head} a command\n"),
-        Some((head, paths)) if paths.contains('/') || paths.contains('.') => match head {
-            "model" => format!("{line}\n"),
-            _ => format!("  {head} a file\n"),
-        },
-        _ => format!("{line}\n"),
-    };
-    told(name, &collected).lines().map(outline).collect::<String>() + &told(name, &written)
-}
-
 /// Asserts that transcripts are stored and come back as the agent wrote them.
 pub fn come_back(name: &str, paths: &[PathBuf]) {
     let scratch = Scratch::new();
@@ -260,12 +188,11 @@ pub fn run_command(scratch: &Scratch, command: &str, payload: &Value) -> Ran {
 
 /// Runs every payload of a directory of fixtures through the hook program; each must pass in silence.
 pub fn survive_payloads(name: &str, dir: &str, mut event_of: impl FnMut(&str) -> String) {
-    let Some(dir) = fixture(dir) else { return };
     let scratch = Scratch::set_up();
-    for entry in fs::read_dir(dir).unwrap().flatten() {
+    for entry in fs::read_dir(fixture(dir)).unwrap().flatten() {
         let file = entry.file_name().to_str().unwrap().to_owned();
         let payload = fs::read(entry.path()).unwrap();
-        let payload = bstr::ByteSlice::replace(&payload[..], "/home/dev/demo-app", scratch.top.to_str().unwrap());
+        let payload = bstr::ByteSlice::replace(&payload[..], "/home/dev/harbour", scratch.top.to_str().unwrap());
         let ran = scratch.run_with_input("git-shiftlog--hook", [name, &event_of(&file)], &payload);
         assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{file}: {ran:?}");
     }
@@ -275,12 +202,11 @@ pub fn survive_payloads(name: &str, dir: &str, mut event_of: impl FnMut(&str) ->
 /// Asserts that the session and the directory are found in every payload of a directory of fixtures. Where a payload
 /// names no directory, the process has it.
 pub fn assert_taken(dir: &str, session: &str, has_directory: bool) {
-    let Some(dir) = fixture(dir) else { return };
-    for entry in fs::read_dir(dir).unwrap().flatten() {
+    for entry in fs::read_dir(fixture(dir)).unwrap().flatten() {
         let payload = agent::Payload::parse(&fs::read(entry.path()).unwrap());
         assert_eq!(payload.session_id(), Some(session), "{}", entry.path().display());
         let directory = payload.directory();
-        assert!(!has_directory || directory == Some("/home/dev/demo-app".into()), "{}", entry.path().display());
+        assert!(!has_directory || directory == Some("/home/dev/harbour".into()), "{}", entry.path().display());
     }
 }
 
@@ -312,7 +238,7 @@ pub fn survive_settings(name: &str, file: &str, texts: &[String]) {
 
 /// Returns the texts of fixtures.
 pub fn texts(paths: &[&str]) -> Vec<String> {
-    paths.iter().filter_map(|path| fs::read_to_string(fixture(path)?).ok()).collect()
+    paths.iter().map(|path| fs::read_to_string(fixture(path)).unwrap()).collect()
 }
 
 /// Asserts that no id from a note becomes a path or an argument that gets out of the agent's store.

@@ -8,49 +8,88 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use shiftlog::agent::{self, Agent};
 
-use super::{come_back, counted, fake_program, files_below, fixture, survive_payloads, told};
+use super::{come_back, fake_program, files_below, fixture, survive_payloads, told};
 use crate::support::{Scratch, feed};
 
 const ID: &str = "ses_1bf8a86b1ffeNAd6lVyuCurdUt";
 const PLUGIN: &str = ".opencode/plugins/shiftlog.js";
 
+const TABLES: &str = "CREATE TABLE session(id text primary key, project_id text, parent_id text, slug text,
+        directory text, title text, version text, time_created integer, time_updated integer);
+    CREATE TABLE message(id text primary key, session_id text, time_created integer, time_updated integer, data text);
+    CREATE TABLE part(id text primary key, message_id text, session_id text, time_created integer,
+        time_updated integer, data text);";
+
 fn opencode() -> &'static dyn Agent {
     agent::find("opencode").unwrap()
 }
 
+/// Makes a database of what an older release kept in files.
+fn database_of(storage: &Path, path: &Path) -> PathBuf {
+    let database = Connection::open(path).unwrap();
+    database.execute_batch(TABLES).unwrap();
+    let read = |file: &PathBuf| serde_json::from_slice::<Value>(&fs::read(file).unwrap()).unwrap();
+    // What columns have is not in the data.
+    let data = |value: &Value| {
+        let mut data = value.as_object().unwrap().clone();
+        ["id", "sessionID", "messageID"].iter().for_each(|key| drop(data.shift_remove(*key)));
+        Value::Object(data).to_string()
+    };
+    for file in files_below(&storage.join("session")) {
+        let info = read(&file);
+        let text = |key: &str| info[key].as_str().unwrap();
+        let [created, updated] = ["created", "updated"].map(|key| info["time"][key].as_i64().unwrap());
+        let [id, project, slug] = ["id", "projectID", "slug"].map(text);
+        let [directory, title, version] = ["directory", "title", "version"].map(text);
+        let values = params![id, project, slug, directory, title, version, created, updated];
+        database.execute("INSERT INTO session VALUES(?1, ?2, NULL, ?3, ?4, ?5, ?6, ?7, ?8)", values).unwrap();
+    }
+    for file in files_below(&storage.join("message")) {
+        let message = read(&file);
+        let (id, session) = (message["id"].as_str().unwrap(), message["sessionID"].as_str().unwrap());
+        let created = message["time"]["created"].as_i64().unwrap();
+        let values = params![id, session, created, data(&message)];
+        database.execute("INSERT INTO message VALUES(?1, ?2, ?3, ?3, ?4)", values).unwrap();
+        for file in files_below(&storage.join("part").join(id)) {
+            let part = read(&file);
+            let values = params![part["id"].as_str().unwrap(), id, session, created, data(&part)];
+            database.execute("INSERT INTO part VALUES(?1, ?2, ?3, ?4, ?4, ?5)", values).unwrap();
+        }
+    }
+    path.to_owned()
+}
+
 #[test]
 fn every_session_parses_and_comes_back() {
-    let Some(fixtures) = fixture("opencode") else { return };
-    let written = ["written/export-v1.json".to_owned()];
-    let written =
-        written.into_iter().chain(["opencode.db", "storage-old"].map(|store| format!("written/{store}/{ID}")));
-    let written: Vec<PathBuf> = written.map(|path| fixtures.join(path)).collect();
-    let collected = ["sqlite/opencode.db", "storage"].map(|store| format!("collected/{store}/test-session-123"));
-    let collected: Vec<PathBuf> = collected.into_iter().map(|path| fixtures.join(path)).collect();
+    let (export, storage) = (fixture("opencode/export-v1.json"), fixture("opencode/storage"));
+    let scratch = Scratch::new();
+    let database = database_of(&storage, &scratch.root().join("opencode.db"));
+    let stored = [&database, &storage].into_iter().flat_map(|store| [store.join(ID), store.join("ses_edit")]);
+    let stored: Vec<PathBuf> = stored.collect();
     let expected = snapbox::file!["../../data/opencode-fixtures.txt"];
-    let found = told("opencode", &written) + &counted("opencode", &collected);
+    let found = told("opencode", &[std::slice::from_ref(&export), &stored[..]].concat());
     snapbox::Assert::new().action_env("SNAPSHOTS").eq(found, expected);
 
-    come_back("opencode", &written[..1]);
-    let export = fs::read(&written[0]).unwrap();
-    let scratch = Scratch::new();
-    for (number, path) in written[1..].iter().chain(&collected).enumerate() {
+    come_back("opencode", std::slice::from_ref(&export));
+    let export = fs::read(&export).unwrap();
+    for (number, path) in stored.iter().enumerate() {
         let session = format!("--session=fixture-{number}");
         scratch.shiftlog("add", ["-q", "--agent=opencode", "--transcript", path.to_str().unwrap(), &session]).ok();
         let restored = scratch.shiftlog("show", ["--raw", "--full", &session]).bytes;
         assert_eq!(restored, opencode().native(&opencode().read(path).unwrap()).into_owned(), "{}", path.display());
-        if path.starts_with(fixtures.join("written")) {
+        if path.ends_with(ID) {
             assert!(restored == export, "{} is what OpenCode exports", path.display());
         }
     }
-    let empty = fixtures.join("collected/sqlite-empty/opencode.db").join(ID);
-    assert!(opencode().read(&empty).is_err(), "a database without the session");
+    let empty = scratch.root().join("empty.db");
+    Connection::open(&empty).unwrap().execute_batch(TABLES).unwrap();
+    assert!(opencode().read(&empty.join(ID)).is_err(), "a database without the session");
     scratch.assert_sound();
 }
 
 #[test]
 fn every_payload_is_survived() {
-    survive_payloads("opencode", "opencode/written/hooks", |file| {
+    survive_payloads("opencode", "opencode/hooks", |file| {
         if file.contains("idle") { "Stop".into() } else { "PostToolUse".into() }
     });
 }
@@ -68,13 +107,8 @@ impl<'s> Running<'s> {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let database = Connection::open(path).unwrap();
         // What is written stays in the log beside it as long as OpenCode runs.
-        let tables = "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
-            CREATE TABLE session(id text primary key, project_id text, parent_id text, slug text, directory text,
-                title text, version text, time_created integer, time_updated integer);
-            CREATE TABLE message(id text primary key, session_id text, time_created integer, time_updated integer, data text);
-            CREATE TABLE part(id text primary key, message_id text, session_id text, time_created integer,
-                time_updated integer, data text);";
-        database.execute_batch(tables).unwrap();
+        database.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;").unwrap();
+        database.execute_batch(TABLES).unwrap();
         let now = jiff::Timestamp::now().as_millisecond();
         let running = Running { scratch, database, now };
         running.session(ID, None);
@@ -323,12 +357,12 @@ fn a_session_that_no_plugin_told_of_is_found_when_a_commit_is_made() {
 
 #[test]
 fn a_session_in_files_of_an_older_release_is_found() {
-    let Some(old) = fixture("opencode/written/storage-old") else { return };
+    let old = fixture("opencode/storage");
     let scratch = Scratch::new();
     scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
     let storage = scratch.home().join(".local/share/opencode/storage");
     for path in files_below(&old) {
-        let text = fs::read_to_string(&path).unwrap().replace("/home/dev/demo-app", scratch.top.to_str().unwrap());
+        let text = fs::read_to_string(&path).unwrap().replace("/home/dev/harbour", scratch.top.to_str().unwrap());
         let copy = storage.join(path.strip_prefix(&old).unwrap());
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
         // Its times are of the year in which it was written.
@@ -336,7 +370,7 @@ fn a_session_in_files_of_an_older_release_is_found() {
     }
     scratch.commit("a.txt", "a\n", "the fix");
     assert_eq!(scratch.record("HEAD")["session"], ID);
-    assert_eq!(scratch.record("HEAD")["prompt"], "commit the fix");
+    assert_eq!(scratch.record("HEAD")["prompt"], "commit the sails");
 }
 
 #[test]

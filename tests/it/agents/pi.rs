@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use shiftlog::agent;
 
-use super::{come_back, fake_program, files_below, fixture, outlined, refuse_hostile_ids};
+use super::{come_back, fake_program, files_below, fixture, refuse_hostile_ids, told};
 use crate::support::{Scratch, skip};
 
 const ID: &str = "0196a1b2-1111-7000-8000-0000000000aa";
@@ -15,17 +15,16 @@ const EXTENSION: &str = ".pi/extensions/shiftlog.ts";
 
 #[test]
 fn every_session_parses_and_comes_back() {
-    let Some(dir) = fixture("pi") else { return };
-    let paths = files_below(&dir);
+    let paths = files_below(&fixture("pi"));
     assert_eq!(paths.len(), 4, "{paths:?}");
     let expected = snapbox::file!["../../data/pi-fixtures.txt"];
-    snapbox::Assert::new().action_env("SNAPSHOTS").eq(outlined("pi", &paths), expected);
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("pi", &paths), expected);
     come_back("pi", &paths);
 }
 
 #[test]
 fn a_branch_that_was_left_is_taken_back() {
-    let Some(path) = fixture("pi/written/session-bash-git-commit.jsonl") else { return };
+    let path = fixture("pi/a-branch-left.jsonl");
     let messages = agent::find("pi").unwrap().parse(&fs::read(path).unwrap());
     let is_abandoned: Vec<bool> = messages.iter().map(|message| message.is_abandoned).collect();
     assert_eq!(is_abandoned, [false, true, true, false]);

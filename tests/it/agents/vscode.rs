@@ -9,8 +9,7 @@ use shiftlog::agent;
 use shiftlog::transcript::Part;
 
 use super::{
-    come_back, files_below, fixture, payload_tells, refuses_hostile_ids, run_hook, survive_cuts, survive_payloads,
-    told, without_words,
+    come_back, files_below, fixture, payload_tells, refuses_hostile_ids, run_hook, survive_cuts, survive_payloads, told,
 };
 use crate::support::Scratch;
 
@@ -19,39 +18,24 @@ const FILE: &str = ".github/hooks/shiftlog.json";
 
 #[test]
 fn every_conversation_parses_and_comes_back() {
-    let Some(dir) = fixture("vscode-copilot") else { return };
     let is_transcript = |path: &PathBuf| {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        let is_other = path.components().any(|part| {
-            ["hooks", "hook-payloads-extracted", "debug-logs", "copilot-otel"]
-                .iter()
-                .any(|name| part.as_os_str() == *name)
-        });
-        name != "workspace.json" && !is_other
+        !path.ends_with("workspace.json") && !path.components().any(|part| part.as_os_str() == "hooks")
     };
-    let paths: Vec<PathBuf> = files_below(&dir).into_iter().filter(is_transcript).collect();
-    assert_eq!(paths.len(), 14, "{paths:?}");
+    let paths: Vec<PathBuf> = files_below(&fixture("vscode")).into_iter().filter(is_transcript).collect();
+    assert_eq!(paths.len(), 13, "{paths:?}");
     let expected = snapbox::file!["../../data/vscode-fixtures.txt"];
-    snapbox::Assert::new().action_env("SNAPSHOTS").eq(without_words(&told("vscode", &paths)), expected);
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("vscode", &paths), expected);
     come_back("vscode", &paths);
     survive_cuts("vscode", &paths);
 }
 
 #[test]
 fn every_payload_is_survived_and_says_whose_it_is() {
-    let Some(dir) = fixture("vscode-copilot/written/hooks") else { return };
-    for path in files_below(&dir) {
-        payload_tells(&path, "copilot", "vscode", ID, "/home/dev/demo-app");
-        payload_tells(&path, "claude", "vscode", ID, "/home/dev/demo-app");
+    for path in files_below(&fixture("vscode/hooks")) {
+        payload_tells(&path, "copilot", "vscode", ID, "/home/dev/harbour");
+        payload_tells(&path, "claude", "vscode", ID, "/home/dev/harbour");
     }
-    for path in files_below(&fixture("vscode-copilot/collected/hook-payloads-extracted").unwrap()) {
-        let payload: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        let text = |key: &str| payload[key].as_str().unwrap();
-        payload_tells(&path, "copilot", "vscode", text("session_id"), text("cwd"));
-    }
-    for dir in ["vscode-copilot/written/hooks", "vscode-copilot/collected/hook-payloads-extracted"] {
-        survive_payloads("copilot", dir, |file| file.split(['-', '.']).next().unwrap().to_owned());
-    }
+    survive_payloads("copilot", "vscode/hooks", |file| file.split(['-', '.']).next().unwrap().to_owned());
 }
 
 /// Returns the storage of a workspace whose folder is the working tree.

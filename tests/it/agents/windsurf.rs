@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{
-    assert_taken, come_back, files_below, fixture, outlined, refuse_hostile_ids, run_hook, survive_payloads,
-    survive_settings,
+    assert_taken, come_back, files_below, fixture, refuse_hostile_ids, run_hook, survive_payloads, survive_settings,
+    told,
 };
 use crate::support::Scratch;
 
@@ -15,17 +15,16 @@ const ID: &str = "traj-2f6d1c";
 
 #[test]
 fn every_transcript_parses_and_comes_back() {
-    let Some(dir) = fixture("windsurf/collected") else { return };
-    let paths = files_below(&dir);
+    let paths = files_below(&fixture("windsurf/transcripts"));
     let expected = snapbox::file!["../../data/windsurf-fixtures.txt"];
-    snapbox::Assert::new().action_env("SNAPSHOTS").eq(outlined("windsurf", &paths), expected);
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(told("windsurf", &paths), expected);
     come_back("windsurf", &paths);
 }
 
 #[test]
 fn every_payload_is_survived() {
-    survive_payloads("windsurf", "windsurf/written/hooks", |file| file.split(['-', '.']).next().unwrap().to_owned());
-    assert_taken("windsurf/written/hooks", ID, false);
+    survive_payloads("windsurf", "windsurf/hooks", |file| file.split(['-', '.']).next().unwrap().to_owned());
+    assert_taken("windsurf/hooks", ID, false);
 }
 
 #[test]
