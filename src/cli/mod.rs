@@ -3,6 +3,7 @@
 //! Read [`main`]: every program is one call of it. Only this room knows exit codes and the word `fatal:`.
 
 mod color;
+mod confirm;
 mod man;
 mod message;
 mod options;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 pub use self::color::{Color, ColorWhen};
+pub use self::confirm::confirm;
 pub use self::man::{PAGES, Page, show_page};
 pub use self::message::{error, hint, warning};
 pub use self::options::{Words, prepared, split_words};
