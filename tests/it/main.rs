@@ -13,6 +13,7 @@ mod earlier;
 mod elsewhere;
 mod fixtures;
 mod format;
+mod harm;
 mod hostile;
 mod importing;
 mod integrity;
