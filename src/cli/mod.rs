@@ -5,6 +5,7 @@
 mod color;
 mod confirm;
 mod man;
+mod mdoc;
 mod message;
 mod options;
 mod output;
@@ -35,7 +36,7 @@ use crate::record;
 pub enum Outcome {
     /// Done.
     Done,
-    /// An honest "no": nothing found, or some items failed.
+    /// Nothing was found, or some items failed.
     No,
 }
 
@@ -80,7 +81,7 @@ pub fn finish(outcome: Result<Outcome>) -> ExitCode {
     }
 }
 
-/// Turns "there is no such thing" into an honest "no": it is told, and is no failure of the command.
+/// Turns "there is no such thing" into [`Outcome::No`]: it is told, and the command has not failed.
 ///
 /// # Errors
 ///

@@ -19,6 +19,7 @@ mod importing;
 mod integrity;
 mod joining;
 mod kills;
+mod manners;
 mod mcp;
 mod migrating;
 mod model;
