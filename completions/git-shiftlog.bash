@@ -50,7 +50,10 @@ _git_shiftlog ()
 		__gitcomp "claude codex gemini copilot cursor droid opencode amp" "" "${cur##--agent=}"
 		;;
 	init,--*)
-		__gitcomp "--agent= --shared --share --share= --mcp --mcp= --portable --dry-run --quiet --help"
+		__gitcomp "
+			--agent= --shared --share --share= --mcp --mcp= --portable --git-hooks --no-git-hooks --dry-run
+			--yes --quiet --help
+			"
 		;;
 	log,--*|list,--*)
 		__gitcomp "
@@ -68,7 +71,7 @@ _git_shiftlog ()
 		__gitcomp "--focus= --agent= --model= --save --force --timeout= --json --ref= --help"
 		;;
 	resume,--*)
-		__gitcomp "--session= --agent= --as= --worktree --worktree= --print --force --ref= --help"
+		__gitcomp "--session= --agent= --as= --worktree --worktree= --print --dry-run --force --ref= --help"
 		;;
 	branches,--*)
 		__gitcomp "
@@ -85,7 +88,7 @@ _git_shiftlog ()
 		__gitcomp "--repo= --name= --toolset= --index= --help"
 		;;
 	add,--*)
-		__gitcomp "--transcript= --session= --agent= --since= --ref= --quiet --help"
+		__gitcomp "--transcript= --session= --agent= --since= --force --dry-run --ref= --quiet --help"
 		;;
 	import,--*)
 		__gitcomp "--agent= --since= --min-confidence= --dry-run --json --ref= --quiet --help"
@@ -109,13 +112,13 @@ _git_shiftlog ()
 		__gitcomp "--archive --branches --list-rules --fix --yes --json --quiet --date= --ref= --color --color= --help"
 		;;
 	purge,--*)
-		__gitcomp "--session= --match= --secrets --before= --received --dry-run --yes --json --ref= --help"
+		__gitcomp "--session= --match= --secrets --before= --received --all --dry-run --yes --json --ref= --help"
 		;;
 	doctor,--*)
 		__gitcomp "--no-rehearsal --quiet --help"
 		;;
 	deinit,--*)
-		__gitcomp "--dry-run --quiet --help"
+		__gitcomp "--purge-refs --dry-run --yes --quiet --help"
 		;;
 	install-docs,--*)
 		__gitcomp "--prefix= --uninstall --dry-run --help"
@@ -174,7 +177,7 @@ _git__shiftlog__init() {
 
     case "${cmd}" in
         git__shiftlog__init)
-            opts="-q -h --agent --shared --share --mcp --portable --dry-run --quiet"
+            opts="-n -y -q -h --agent --shared --share --mcp --portable --git-hooks --no-git-hooks --dry-run --yes --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -781,7 +784,7 @@ _git__shiftlog__add() {
 
     case "${cmd}" in
         git__shiftlog__add)
-            opts="-q -h --transcript --session --agent --since --ref --quiet"
+            opts="-f -q -h --transcript --session --agent --since --force --ref --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1229,7 +1232,7 @@ _git__shiftlog__purge() {
 
     case "${cmd}" in
         git__shiftlog__purge)
-            opts="-n -y -h --session --match --secrets --before --received --dry-run --yes --json --ref"
+            opts="-n -y -h --session --match --secrets --before --received --all --dry-run --yes --json --ref"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1339,7 +1342,7 @@ _git__shiftlog__deinit() {
 
     case "${cmd}" in
         git__shiftlog__deinit)
-            opts="-q -h --dry-run --quiet"
+            opts="-n -y -q -h --purge-refs --dry-run --yes --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

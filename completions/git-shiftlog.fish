@@ -53,7 +53,10 @@ all\t''"
 complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r
 complete -c git-shiftlog-init -l shared -d 'Put agents\' hooks into the files that a team commits'
 complete -c git-shiftlog-init -l portable -d 'Declare it as a git command, for files that a team commits'
-complete -c git-shiftlog-init -l dry-run -d 'Print what would be done'
+complete -c git-shiftlog-init -l git-hooks -d 'Set up Git\'s hooks (default)'
+complete -c git-shiftlog-init -l no-git-hooks -d 'Leave Git\'s hooks alone; then what agents commit is recorded'
+complete -c git-shiftlog-init -s n -l dry-run -d 'Print what would be done'
+complete -c git-shiftlog-init -s y -l yes -d 'Do not ask before hooks change that serve other repositories too'
 complete -c git-shiftlog-init -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-init -s h -d 'Print this usage'
 
@@ -147,6 +150,7 @@ complete -c git-shiftlog-add -l session -d 'Take the session with this id from t
 complete -c git-shiftlog-add -l agent -d 'Name the agent that wrote it' -r
 complete -c git-shiftlog-add -l since -d 'Let the increment begin after this segment' -r
 complete -c git-shiftlog-add -l ref -d 'Write to this notes ref' -r
+complete -c git-shiftlog-add -s f -l force -d 'Record a file also if no message of the agent is found in it'
 complete -c git-shiftlog-add -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-add -s h -d 'Print this usage'
 
@@ -216,6 +220,7 @@ complete -c git-shiftlog-purge -l before -d 'Remove what was captured before a d
 complete -c git-shiftlog-purge -l ref -d 'Purge this notes ref' -r
 complete -c git-shiftlog-purge -l secrets -d 'Remove the secrets that \'git shiftlog scan\' finds'
 complete -c git-shiftlog-purge -l received -d 'Remove what others have removed'
+complete -c git-shiftlog-purge -l all -d 'Go on if that is everything that is recorded here'
 complete -c git-shiftlog-purge -s n -l dry-run -d 'Say what would go, and do nothing'
 complete -c git-shiftlog-purge -s y -l yes -d 'Do not ask'
 complete -c git-shiftlog-purge -l json -d 'Print one JSON object'
@@ -225,7 +230,9 @@ complete -c git-shiftlog-doctor -l no-rehearsal -d 'Leave out the rehearsal in a
 complete -c git-shiftlog-doctor -s q -l quiet -d 'Print only what is wrong'
 complete -c git-shiftlog-doctor -s h -d 'Print this usage'
 
-complete -c git-shiftlog-deinit -l dry-run -d 'Print what would be done'
+complete -c git-shiftlog-deinit -l purge-refs -d 'Remove all that was recorded, too: every ref of ours, and what waits to be stored'
+complete -c git-shiftlog-deinit -s n -l dry-run -d 'Print what would be done'
+complete -c git-shiftlog-deinit -s y -l yes -d 'Do not ask'
 complete -c git-shiftlog-deinit -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-deinit -s h -d 'Print this usage'
 

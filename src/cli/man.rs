@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use super::{mdoc, print};
 use crate::error::{Error, Kind, Result};
 
 /// A man page.
@@ -61,11 +62,11 @@ impl Page {
     }
 }
 
-/// Shows the man page of a program with `man`.
+/// Shows the man page of a program with `man`; where there is no `man`, prints it as text.
 ///
 /// # Errors
 ///
-/// If there is no such page, or `man` cannot be run.
+/// If there is no such page, or it cannot be shown.
 pub fn show_page(name: &str) -> Result<()> {
     let page = PAGES.iter().find(|page| page.name == name);
     let page = page.ok_or_else(|| Error::new(Kind::Missing, format!("no manual entry for {name}")))?;
@@ -77,8 +78,7 @@ pub fn show_page(name: &str) -> Result<()> {
     match Command::new("man").arg(&file).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(Error::other("cannot show the manual page").because("'man' failed")),
-        Err(error) => {
-            Err(failed(error).hint(format!("'git-{} -h' prints a short usage", name.trim_start_matches("git-"))))
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => print(&mdoc::to_text(page)),
+        Err(error) => Err(failed(error)),
     }
 }

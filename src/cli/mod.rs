@@ -3,7 +3,9 @@
 //! Read [`main`]: every program is one call of it. Only this room knows exit codes and the word `fatal:`.
 
 mod color;
+mod confirm;
 mod man;
+mod mdoc;
 mod message;
 mod options;
 mod output;
@@ -16,6 +18,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 pub use self::color::{Color, ColorWhen};
+pub use self::confirm::confirm;
 pub use self::man::{PAGES, Page, show_page};
 pub use self::message::{error, hint, warning};
 pub use self::options::{Words, prepared, split_words};
@@ -33,7 +36,7 @@ use crate::record;
 pub enum Outcome {
     /// Done.
     Done,
-    /// An honest "no": nothing found, or some items failed.
+    /// Nothing was found, or some items failed.
     No,
 }
 
@@ -78,7 +81,7 @@ pub fn finish(outcome: Result<Outcome>) -> ExitCode {
     }
 }
 
-/// Turns "there is no such thing" into an honest "no": it is told, and is no failure of the command.
+/// Turns "there is no such thing" into [`Outcome::No`]: it is told, and the command has not failed.
 ///
 /// # Errors
 ///

@@ -37,6 +37,13 @@ pub fn prepared(command: Command) -> Command {
         .disable_help_flag(true)
         .disable_version_flag(true)
         .help_template("usage: {usage}\n\n{options}\n")
+        .mut_args(|arg| match arg.get_long() {
+            // An empty name would fit all.
+            Some("session" | "agent" | "as" | "ref") => {
+                arg.value_parser(clap::builder::NonEmptyStringValueParser::new())
+            }
+            _ => arg,
+        })
         .arg(clap::Arg::new("usage").short('h').action(clap::ArgAction::HelpShort).help("Print this usage"))
 }
 
@@ -53,14 +60,33 @@ fn problem(error: &clap::Error) -> String {
         (ErrorKind::UnknownArgument, Some(word)) => format!("unexpected argument '{word}'"),
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(option)) => {
             let wrong = value(ContextKind::InvalidValue).unwrap_or_default();
-            format!("'{wrong}' is not a value for '{option}'")
+            let known = value(ContextKind::ValidValue).filter(|known| !known.is_empty());
+            match known {
+                _ if wrong.is_empty() && known.is_none() => format!("option '{}' requires a value", name_of(&option)),
+                Some(known) if wrong.is_empty() => {
+                    format!("option '{}' requires a value: {known}", name_of(&option))
+                }
+                Some(known) => format!("'{wrong}' is not a value for '{}': {known}", name_of(&option)),
+                None => format!("'{wrong}' is not a value for '{}'", name_of(&option)),
+            }
         }
         (ErrorKind::MissingRequiredArgument, Some(missing)) => format!("{missing} is missing"),
+        // What clap calls these three it says in many words; these are Git's.
+        (ErrorKind::TooManyValues, Some(option)) => format!("option '{}' takes no value", name_of(&option)),
+        (ErrorKind::ArgumentConflict, Some(option)) => {
+            let other = value(ContextKind::PriorArg).unwrap_or_default();
+            format!("'{}' and '{}' cannot be used together", name_of(&option), name_of(&other))
+        }
         _ => {
             let text = error.to_string();
             text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
         }
     }
+}
+
+/// Returns an option without what clap says about its value.
+fn name_of(option: &str) -> &str {
+    option.split(['=', ' ', '[']).next().unwrap_or(option)
 }
 
 /// Says whether `--help` is among the options.

@@ -72,14 +72,21 @@ impl Output {
         if program.is_empty() || program == "cat" || std::env::var_os("GIT_PAGER_IN_USE").is_some() {
             return Output::plain();
         }
-        let mut command = Command::new("sh");
-        command.args(["-c", &program]).stdin(Stdio::piped()).env("GIT_PAGER_IN_USE", "true");
+        // Git starts a pager through a shell only if it is more than the name of a program.
+        let is_name = !program.contains(|c: char| "|&;<>()$`\\\"' \t\n*?[#~=%".contains(c));
+        let mut command = if is_name { Command::new(&program) } else { Command::new("sh") };
+        if !is_name {
+            command.args(["-c", &program]);
+        }
+        command.stdin(Stdio::piped()).env("GIT_PAGER_IN_USE", "true");
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if std::env::var_os(name).is_none() {
                 command.env(name, value);
             }
         }
-        let Ok(mut child) = command.spawn() else { return Output::plain() };
+        let Ok(mut child) = command.spawn() else {
+            return Output { writer: Some(BufWriter::new(Box::new(NoPager(program)))), pager: None };
+        };
         match child.stdin.take() {
             Some(stdin) => Output { writer: Some(BufWriter::new(Box::new(stdin))), pager: Some(child) },
             None => Output::plain(),
@@ -95,6 +102,19 @@ impl Output {
         let flushed = self.flush().map_err(Error::output);
         drop(self);
         flushed
+    }
+}
+
+/// Stands for a pager that cannot be started: nothing can be written to it.
+struct NoPager(String);
+
+impl Write for NoPager {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::Error::other(format!("unable to execute pager '{}'", outside::line(&self.0))))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

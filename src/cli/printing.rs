@@ -1,8 +1,9 @@
 //! The options that every printing command has.
 
-use super::{Color, Screen, notes_ref};
+use super::{Color, Screen, hint, notes_ref, warning};
 use crate::error::Result;
 use crate::git::{Repository, date};
+use crate::notes;
 use crate::record::Reader;
 
 /// How to print, and from which notes.
@@ -39,6 +40,12 @@ impl Printing {
 
     /// Returns a reader of the notes that are wanted.
     pub fn reader<'r>(&self, repo: &'r Repository) -> Reader<'r> {
+        if let Some(name) = self.notes_ref.as_deref().map(notes::expand_ref)
+            && repo.tip(&name).is_ok_and(|tip| tip.is_none())
+        {
+            warning(&format!("there is no notes ref '{name}'"));
+            hint(repo, "'git for-each-ref refs/notes/' lists those that there are");
+        }
         Reader::new(repo, notes_ref(repo, self.notes_ref.as_deref()).as_deref())
     }
 

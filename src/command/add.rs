@@ -14,13 +14,13 @@ use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::record;
 use crate::transcript::SessionKey;
-use crate::{archive, notes};
+use crate::{archive, notes, pretty};
 
 /// Attach a transcript to a commit by hand
 #[derive(Debug, Parser)]
 #[command(
     name = "git-shiftlog-add",
-    override_usage = "git shiftlog add [<commit>] (--transcript <file> | --session <id>) [<options>]"
+    override_usage = "git shiftlog add [<options>] (--transcript=<file> | --session=<id>) [<commit>]"
 )]
 pub struct Options {
     /// Read the transcript from a file, or from standard input for '-'
@@ -35,6 +35,12 @@ pub struct Options {
     /// Let the increment begin after this segment
     #[arg(long, value_name = "segment")]
     since: Option<String>,
+    /// Record a file also if no message of the agent is found in it
+    #[arg(short = 'f', long)]
+    force: bool,
+    /// Say what would be recorded, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     /// Write to this notes ref
     #[arg(long = "ref", value_name = "notes-ref")]
     notes_ref: Option<String>,
@@ -59,7 +65,15 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             None => None,
         };
         let transcript = transcript(&options, agent)?;
+        if let Some(file) = options.transcript.as_deref().filter(|_| !options.force) {
+            require_messages(agent, file, &transcript)?;
+        }
         let session_id = session_id(&options, agent, &transcript)?;
+        if options.dry_run {
+            let (id, bytes) = (repo.abbreviate(commit_id), pretty::size(transcript.len() as u64));
+            let line = format!("would record session {}/{session_id} on {id}, {bytes}\n", agent.name());
+            return cli::print(&line).map(|()| Outcome::Done);
+        }
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         let mut recorder = Recorder::new(&repo, &notes_ref);
         let key = SessionKey::new(agent.name(), session_id);
@@ -95,6 +109,27 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<Vec<u8>> {
         (None, None) => return Err(Error::new(Kind::Usage, "one of --transcript and --session is needed")),
     };
     agent.read(&path)
+}
+
+/// Refuses a file that this agent has not written.
+fn require_messages(agent: &dyn Agent, file: &Path, transcript: &[u8]) -> Result<()> {
+    let is_from = |agent: &dyn Agent, transcript: &[u8]| {
+        !agent.parse(transcript).is_empty() || agent.session_id(transcript).is_some()
+    };
+    if is_from(agent, transcript) {
+        return Ok(());
+    }
+    let name = if file == Path::new("-") { "standard input".to_owned() } else { format!("'{}'", file.display()) };
+    let error = Error::other(format!("{name} has no message of {} in it", agent.title()));
+    let others = agent::all().filter(|other| other.name() != agent.name());
+    Err(match others.into_iter().find(|other| is_from(*other, &other.lines(transcript.to_vec()))) {
+        Some(other) => error.hint(format!(
+            "--agent={} if {} wrote it; --force records it all the same",
+            other.name(),
+            other.title()
+        )),
+        None => error.hint("--agent=<name> says which agent wrote it; --force records it all the same"),
+    })
 }
 
 fn session_id(options: &Options, agent: &dyn Agent, transcript: &[u8]) -> Result<String> {

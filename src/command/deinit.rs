@@ -2,33 +2,131 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 
-use crate::cli;
+use super::init::directories;
+use crate::archive::{self, Archive};
+use crate::capture::State;
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Kind, Result};
+use crate::git::{Repository, git};
+use crate::notes;
+use crate::pretty;
+use crate::record;
 use crate::setup;
+
+/// How long hooks that are running are waited for.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Take back what init did
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-deinit", override_usage = "git shiftlog deinit [<options>]")]
 pub struct Options {
-    /// Print what would be done
+    /// Remove all that was recorded, too: every ref of ours, and what waits to be stored
     #[arg(long)]
+    purge_refs: bool,
+    /// Print what would be done
+    #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Do not ask
+    #[arg(short = 'y', long)]
+    yes: bool,
     /// Say nothing when it is done
     #[arg(short = 'q', long)]
     quiet: bool,
 }
 
-/// Runs the command. What was recorded stays.
+/// Runs the command. What was recorded stays, unless its removal is asked for.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        let plan = setup::remove(&repo)?;
-        let steps = setup::describe(&plan);
+        let mut plan = setup::remove(&repo, options.yes)?;
+        let refs = if options.purge_refs { our_refs(&repo)? } else { Vec::new() };
+        if options.purge_refs && !options.dry_run && !options.yes && !is_confirmed(&repo, &refs)? {
+            return Ok(Outcome::No);
+        }
+        if let Some(directories) = directories(plan.left()) {
+            let question = format!("The hooks in {directories} run in other repositories too. Take ours out of them?");
+            if !options.dry_run && cli::confirm(&question)? == Some(true) {
+                plan = setup::remove(&repo, true)?;
+            } else {
+                cli::warning(&format!("the hooks in {directories} run in other repositories too, and are left alone"));
+                cli::hint(&repo, "'git shiftlog deinit --yes' takes ours out of them, for all of these repositories");
+            }
+        }
+        plan.remarks().iter().for_each(|remark| cli::warning(remark));
+        let has_left = !plan.left().is_empty();
+        let mut steps = setup::describe(&plan);
+        steps.extend(refs.iter().map(|name| format!("delete {name}")));
         if !options.dry_run {
             plan.carry_out(&repo)?;
+            if options.purge_refs {
+                purge(&repo, &refs, has_left)?;
+            }
         }
         super::init::report(&steps, options.quiet && !options.dry_run)
     })
+}
+
+/// Returns the refs that this program has made, also the copies of remotes' refs and those that keep what was lost.
+fn our_refs(repo: &Repository) -> Result<Vec<String>> {
+    let configured = record::configured_notes_ref(repo).map(|name| notes::expand_ref(&name));
+    let listed = git(["for-each-ref", "--format=%(refname)", "refs/shiftlog/", "refs/notes/"]).repository(repo);
+    let is_ours = |name: &String| {
+        name.starts_with("refs/shiftlog/") || name == notes::DEFAULT_REF || Some(name) == configured.as_ref()
+    };
+    let names = String::from_utf8_lossy(&listed.capture()?).lines().map(str::to_owned).collect::<Vec<_>>();
+    Ok(names.into_iter().filter(is_ours).collect())
+}
+
+/// Says how much there is, and asks twice.
+fn is_confirmed(repo: &Repository, refs: &[String]) -> Result<bool> {
+    let commits = notes::list(repo, &cli::full_notes_ref(repo, None))?.len();
+    let segments = Archive::new(repo).listing(archive::REF)?.len();
+    let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
+    let question = format!(
+        "Delete {} with {} of transcripts and the notes of {}?",
+        count(refs.len(), "ref"),
+        count(segments, "segment"),
+        count(commits, "commit"),
+    );
+    for question in [&question, "This cannot be undone, and remotes may not have all of it. Delete it?"] {
+        match cli::confirm(question)? {
+            Some(true) => {}
+            Some(false) => return Ok(false),
+            None => return Err(Error::new(Kind::Other, "refusing to delete refs without a terminal; use --yes")),
+        }
+    }
+    Ok(true)
+}
+
+/// Deletes refs, and our files in the Git directory. `has_left` says that something is still installed, which the next
+/// run must know about.
+fn purge(repo: &Repository, refs: &[String], has_left: bool) -> Result<()> {
+    let directory = repo.common_dir().join("shiftlog");
+    let lock = State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT)?;
+    let input: String = refs.iter().map(|name| format!("delete {name}\n")).collect();
+    git(["update-ref", "--no-deref", "--stdin"]).repository(repo).input(input.into_bytes()).capture()?;
+    drop(lock);
+    for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+        if has_left && entry.file_name() == "installed" {
+            continue;
+        }
+        let path = entry.path();
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let removed = if is_directory { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        removed.map_err(|error| Error::io("remove", &path, error))?;
+    }
+    // Something else may be in it.
+    let _ = std::fs::remove_dir(&directory);
+    for remote in repo.remotes() {
+        cli::hint(
+            repo,
+            &format!("'git ls-remote {remote} \"refs/notes/shiftlog*\" \"refs/shiftlog/*\"' lists what it has"),
+        );
+    }
+    cli::hint(repo, "'git gc' removes the objects once they are two weeks old");
+    Ok(())
 }

@@ -89,7 +89,9 @@ fn execute(name: &str, args: Vec<OsString>) -> ExitCode {
 fn nearest(word: &str) -> Option<&'static str> {
     let names = || ALL.iter().map(|command| command.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
     let longer = names().find(|name| name.starts_with(word) && !word.is_empty());
-    let near = || names().map(|name| (distance(word, name), name)).min().filter(|(distance, _)| *distance <= 2);
+    // A word of which much must be changed is no mistyped one.
+    let limit = word.chars().count().div_ceil(3).min(2);
+    let near = || names().map(|name| (distance(word, name), name)).min().filter(|(distance, _)| *distance <= limit);
     longer.or_else(|| near().map(|(_, name)| name))
 }
 
@@ -117,7 +119,9 @@ mod tests {
         assert_eq!(nearest("shwo"), Some("show"));
         assert_eq!(nearest("brnches"), Some("branches"));
         assert_eq!(nearest("doc"), Some("doctor"));
-        assert_eq!(nearest("frobnicate"), None);
+        for word in ["frobnicate", "foo", "x", "diff", "blame", ""] {
+            assert_eq!(nearest(word), None, "{word:?}");
+        }
         assert_eq!(called_as(OsStr::new("/usr/bin/git-shiftlog-show")).as_deref(), Some("show"));
         assert_eq!(called_as(OsStr::new("/usr/bin/git-shiftlog")), None);
         assert_eq!(called_as(OsStr::new("/usr/bin/git-shiftlog--hook")), None);

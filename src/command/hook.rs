@@ -1,6 +1,7 @@
 //! `git-shiftlog--hook`: what every hook runs.
 //!
-//! It exits 0 whatever happens and prints nothing on stdout, since agents parse it.
+//! It exits 0 whatever happens and prints nothing on stdout, since agents parse it. One case apart: a push that would
+//! publish conversations which are not to be shared ends with [`setup::STOP_PUSH`], which the hook knows.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,9 @@ const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
 
 /// How long a hook waits for locks, all together; what it cannot store then waits for the next command.
 const LOCK_WAIT: Duration = Duration::from_millis(300);
+
+/// The marks of what was removed for good, which are shared with the notes.
+const PURGED_REF: &str = "refs/shiftlog/purged";
 
 /// How long an agent may take to hand its payload over.
 const PAYLOAD_TIMEOUT: Duration = Duration::from_secs(3);
@@ -48,7 +52,11 @@ pub fn run() -> ExitCode {
         ["git", "post-rewrite", command, ..] => after_rewrite(&here, command),
         ["git", "post-merge", "1", ..] => after_squash(&here).and_then(|()| after_merge(&here)),
         ["git", "post-merge", ..] => after_merge(&here),
-        ["git", "pre-push", remote, ..] => before_push(&here, remote),
+        ["git", "pre-push", remote, ..] => match before_push(&here, remote) {
+            Ok(Push::Goes) => Ok(()),
+            Ok(Push::Stops) => return ExitCode::from(setup::STOP_PUSH),
+            Err(error) => Err(error),
+        },
         ["git", "push-now", remote, ..] => push_now(&here, remote),
         [name, event, ..] => agent_event(name, event, &here),
         _ => Ok(()),
@@ -150,17 +158,31 @@ fn after_merge(here: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Starts a push of ours beside the user's, which does not wait for it and does not learn how it ends.
-fn before_push(here: &Path, remote: &str) -> Result<()> {
+/// What becomes of the user's push.
+enum Push {
+    Goes,
+    Stops,
+}
+
+/// Stops a push that would publish what is not to be shared. Otherwise starts a push of ours beside the user's, which does
+/// not wait for it and does not learn how it ends.
+fn before_push(here: &Path, remote: &str) -> Result<Push> {
+    let input = String::from_utf8_lossy(&standard_input()).into_owned();
     let repo = open(here)?;
+    let level = Level::of(&repo, remote)?;
+    if is_too_much(&repo, &input, remote, level) {
+        let is_allowed = repo.config_bool("shiftlog.allowMirror") == Some(true);
+        return Ok(tell_of_refs(&repo, level, is_allowed));
+    }
     if !State::new(&repo.common_dir()).is_idle() {
         cli::tell(&repo, &Recorder::for_hook(&repo, &notes_ref(&repo), Leave::Nothing).finish());
     }
-    let level = Level::of(&repo, remote)?;
     // Where the user's push takes our refs along, ours would only be in its way.
-    if level == Level::None || has_our_refs(&repo, remote) || !sync::has_news(&repo, &notes_ref(&repo), remote, level)?
+    if level == Level::None
+        || has_our_refs(&repo, &input, remote)
+        || !sync::has_news(&repo, &notes_ref(&repo), remote, level)?
     {
-        return Ok(());
+        return Ok(Push::Goes);
     }
     let own = std::env::current_exe().map_err(|error| Error::other("cannot find this program").because(error))?;
     let mut push = Command::new(own);
@@ -168,17 +190,58 @@ fn before_push(here: &Path, remote: &str) -> Result<()> {
     // A terminal that is closed right after the push must not end this one.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut push, 0);
-    push.spawn().map(drop).map_err(|error| Error::other("cannot start a push").because(error))
+    let started = push.spawn().map_err(|error| Error::other("cannot start a push").because(error));
+    started.map(|_| Push::Goes)
 }
 
-/// Says whether the push that runs this hook only says what it would do, or moves refs of ours itself.
+/// Says whether a push publishes more of ours than is to be shared with a remote, and nobody has named our refs: a mirror,
+/// or a pattern that fits all refs. Git tells a hook on standard input which refs a push moves, a line each:
+/// `<local ref> <local id> <remote ref> <remote id>`.
+fn is_too_much(repo: &Repository, input: &str, remote: &str, level: Level) -> bool {
+    let own_notes_ref = notes_ref(repo);
+    let is_notes = |name: &str| name == own_notes_ref || name.starts_with(notes::DEFAULT_REF) || name == PURGED_REF;
+    let needed = |name: &str| match name {
+        name if is_notes(name) => Level::Notes,
+        name if name.starts_with("refs/shiftlog/") => Level::All,
+        _ => Level::None,
+    };
+    let is_wrong = |line: &str| {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [local, local_id, to, _] = fields[..] else { return false };
+        let is_deletion = local_id.bytes().all(|digit| digit == b'0');
+        !is_deletion && needed(local).max(needed(to)) > level
+    };
+    let names_ours =
+        |text: &str| ["notes/shiftlog", "refs/shiftlog/", &own_notes_ref].iter().any(|our| text.contains(our));
+    input.lines().any(is_wrong)
+        && !repo.config_strings(&format!("remote.{remote}.push")).iter().any(|refspec| names_ours(refspec))
+        && !is_push_with(names_ours)
+}
+
+/// Tells that a push takes conversations along that are not to be shared, and whether it goes.
+fn tell_of_refs(repo: &Repository, level: Level, is_allowed: bool) -> Push {
+    let what = match level {
+        Level::None => "this push takes conversations along, and sharing is off",
+        Level::Notes | Level::All => "this push takes transcripts along, and only notes are shared",
+    };
+    if is_allowed {
+        cli::warning(what);
+        return Push::Goes;
+    }
+    cli::error(&Error::other(what));
+    cli::hint(repo, "push branches and tags by name, as in 'git push <remote> --all', to leave them out");
+    cli::hint(repo, "'git config shiftlog.allowMirror true' lets them go: whoever can read the remote reads them");
+    Push::Stops
+}
+
+/// Says whether the push that runs this hook only says what it would do, or moves refs of ours itself. `input` names the
+/// refs that it moves.
 ///
-/// Git tells a hook on standard input which refs a push moves, unless a hook before ours has read it. That a push mirrors
-/// everything, or does nothing, only its command line and the configuration tell.
-fn has_our_refs(repo: &Repository, remote: &str) -> bool {
+/// That a push does nothing only its command line tells.
+fn has_our_refs(repo: &Repository, input: &str, remote: &str) -> bool {
     let names_ours = |text: &str| ["refs/notes/", "refs/shiftlog/", "refs/*"].iter().any(|ours| text.contains(ours));
     let is_telling = |word: &str| ["--dry-run", "-n", "--mirror"].contains(&word) || names_ours(word);
-    names_ours(&String::from_utf8_lossy(&standard_input()))
+    names_ours(input)
         || repo.config_bool(&format!("remote.{remote}.mirror")) == Some(true)
         || repo.config_strings(&format!("remote.{remote}.push")).iter().any(|refspec| names_ours(refspec))
         || is_push_with(is_telling)

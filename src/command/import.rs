@@ -24,7 +24,7 @@ pub struct Options {
     /// Leave out sessions that were last written before a date
     #[arg(long, value_name = "date")]
     since: Option<String>,
-    /// How sure it must be that a session made a commit (high, medium or low)
+    /// Record only matches of at least this confidence (high, medium or low)
     #[arg(
         long,
         value_name = "level",

@@ -1,6 +1,7 @@
 //! `git shiftlog init`: sets up recording in a repository.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -34,9 +35,18 @@ pub struct Options {
     /// Declare it as a git command, for files that a team commits
     #[arg(long)]
     portable: bool,
+    /// Set up Git's hooks (default)
+    #[arg(long, overrides_with = "no_git_hooks")]
+    git_hooks: bool,
+    /// Leave Git's hooks alone; then what agents commit is recorded
+    #[arg(long, overrides_with = "git_hooks")]
+    no_git_hooks: bool,
     /// Print what would be done
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Do not ask before hooks change that serve other repositories too
+    #[arg(short = 'y', long)]
+    yes: bool,
     /// Say nothing when it is done
     #[arg(short = 'q', long)]
     quiet: bool,
@@ -64,10 +74,26 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             share,
             clients: options.mcp.map(names),
             is_portable: options.portable,
+            git_hooks: (options.git_hooks || options.no_git_hooks).then_some(options.git_hooks),
+            is_for_all: options.yes,
         };
-        let plan = setup::install(&repo, &wanted)?;
+        let mut plan = setup::install(&repo, &wanted)?;
+        if let Some(directories) = directories(plan.left()) {
+            let question = format!("The hooks in {directories} run in other repositories too. Add ours to them?");
+            if !options.dry_run && cli::confirm(&question)? == Some(true) {
+                plan = setup::install(&repo, &Wanted { is_for_all: true, ..wanted })?;
+            } else {
+                cli::warning(&format!("the hooks in {directories} run in other repositories too, and are left alone"));
+                cli::hint(&repo, "'git shiftlog init --yes' adds ours to them, for all of these repositories");
+                cli::hint(
+                    &repo,
+                    "'git shiftlog init --no-git-hooks' goes without; then what agents commit is recorded",
+                );
+            }
+        }
         let steps = setup::describe(&plan);
         plan.remarks().iter().for_each(|remark| cli::warning(remark));
+        plan.hints().iter().for_each(|hint| cli::hint(&repo, hint));
         if !is_choice && !agent::ALL.iter().any(|agent| agent.is_installed()) {
             cli::warning("no agent found on this machine");
             let names: Vec<&str> = agent::ALL.iter().map(|agent| agent.name()).collect();
@@ -82,6 +108,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         report(&steps, options.quiet && !options.dry_run)
     })
+}
+
+/// Returns the directories of some files, as a message names them; `None` without files.
+pub(super) fn directories(paths: &[PathBuf]) -> Option<String> {
+    let mut directories: Vec<String> =
+        paths.iter().filter_map(|path| Some(format!("'{}'", path.parent()?.display()))).collect();
+    directories.dedup();
+    (!directories.is_empty()).then(|| directories.join(", "))
 }
 
 /// Prints what was done, or that there was nothing to do.

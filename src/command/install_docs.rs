@@ -20,7 +20,7 @@ pub struct Options {
     #[arg(long)]
     uninstall: bool,
     /// Print what would be done
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Names, Paths, Range, Repository, date};
@@ -41,8 +42,8 @@ pub struct Options {
     /// List commits with a session of this agent
     #[arg(long, value_name = "name")]
     agent: Option<String>,
-    /// List commits with a session of a model whose name has this in it
-    #[arg(long, value_name = "name")]
+    /// List commits with a session whose model name contains <string>
+    #[arg(long, value_name = "string")]
     model: Option<String>,
     /// Start from all refs
     #[arg(long)]
@@ -98,7 +99,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut names = repo.names();
         let mut outcome = Outcome::Done;
         let mut newer_notice = None;
+        let mut has_listed = false;
         reader.each(&query, |listed| {
+            has_listed = true;
             for problem in &listed.problems {
                 cli::warning(problem);
                 outcome = Outcome::No;
@@ -114,6 +117,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(notice) = newer_notice {
             cli::warning(&format!("some of these were {notice}"));
         }
+        if let Some(name) = options.agent.as_deref().filter(|name| !has_listed && agent::find(name).is_none()) {
+            // A colleague may have described one that is not known here, so what is recorded counts first.
+            return agent::named(name).map(|_| outcome);
+        }
         Ok(outcome)
     })
 }
@@ -123,8 +130,7 @@ fn voice(options: &Options) -> Result<Voice> {
         return Err(Error::new(Kind::Usage, format!("unknown porcelain version '{version}'")));
     }
     Ok(match (&options.format, &options.porcelain, options.json) {
-        (Some(format), None, false) if format == "oneline" => Voice::Format(Format::parse("%h %s")),
-        (Some(format), None, false) => Voice::Format(Format::parse(format)),
+        (Some(format), None, false) => Voice::Format(Format::named(format)?),
         (None, Some(_), false) => Voice::Porcelain,
         (None, None, true) => Voice::Json,
         (None, None, false) if options.oneline => Voice::Format(Format::parse("%h %s")),
@@ -188,7 +194,8 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
     })
 }
 
-fn no_commits(repo: &Repository) -> Error {
+/// Says that there is no commit yet.
+pub(super) fn no_commits(repo: &Repository) -> Error {
     let branch = repo.head().ok().and_then(|head| head.branch).unwrap_or_default();
     let name = branch.trim_start_matches("refs/heads/");
     Error::other(format!("your current branch '{name}' does not have any commits yet"))

@@ -1,13 +1,13 @@
 //! `git shiftlog purge`: remove a conversation, or a secret inside it, for good.
 
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 use serde_json::json;
 
+use crate::archive::{self, Archive};
 use crate::capture::{Lock, Recorder, State};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
@@ -15,16 +15,18 @@ use crate::git::{ObjectId, Repository};
 use crate::record::redaction;
 use crate::share::purge::{Plan, Purged, Target, carry_out, is_unfinished, plan};
 use crate::share::sync;
-use crate::{outside, pretty};
+use crate::{notes, outside, pretty};
 
 /// How long to wait for hooks that are running.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+/// The notes of an earlier tool, whose words go too.
+const EARLIER_REF: &str = "refs/notes/claude-conversations";
 
 /// Remove conversations for good
 #[derive(Debug, Parser)]
 #[command(
     name = "git-shiftlog-purge",
-    override_usage = "git shiftlog purge (<commit>... | --session=<id> | --match=<regex> | --secrets | --before=<date> | --received) [<options>]"
+    override_usage = "git shiftlog purge [<options>] (<commit>... | --session=<id> | --match=<regex> | --secrets | --before=<date> | --received)"
 )]
 pub struct Options {
     /// Remove the session with this id, and store nothing of it any more
@@ -42,6 +44,9 @@ pub struct Options {
     /// Remove what others have removed
     #[arg(long, group = "target")]
     received: bool,
+    /// Go on if that is everything that is recorded here
+    #[arg(long)]
+    all: bool,
     /// Say what would go, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -98,8 +103,16 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     if !options.json {
         tell(&plan, options.dry_run)?;
     }
+    let is_refused = !options.all && is_everything(repo, &notes_ref, options, &plan)?;
     if options.dry_run {
+        if is_refused {
+            cli::warning("that is everything that is recorded here; it takes --all");
+        }
         return Ok(Outcome::Done);
+    }
+    if is_refused {
+        return Err(Error::other("refusing to remove everything that is recorded here")
+            .hint("'git shiftlog purge --all' with the same options does it"));
     }
     if !options.yes && !is_confirmed()? {
         return Ok(Outcome::No);
@@ -111,6 +124,29 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     report(repo, options, &plan, &purged)?;
     let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();
     Ok(if is_gone { Outcome::Done } else { Outcome::No })
+}
+
+/// Says whether a selection leaves nothing of what is recorded. One commit or one session that is named is what the user
+/// means, even if there is no other.
+fn is_everything(repo: &Repository, notes_ref: &str, options: &Options, plan: &Plan) -> Result<bool> {
+    if let Some(pattern) = &options.pattern {
+        return Ok(matches_all_words(pattern));
+    }
+    if options.session.is_some() || options.commits.len() == 1 {
+        return Ok(false);
+    }
+    let segments = Archive::new(repo).listing(archive::REF)?.len();
+    if segments > 0 {
+        return Ok(plan.dropped == segments);
+    }
+    // What an earlier tool recorded has its words in the notes.
+    Ok(plan.notes > 0 && plan.notes >= notes::list(repo, notes_ref)?.len() + notes::list(repo, EARLIER_REF)?.len())
+}
+
+/// Says whether a pattern fits any text: it matches every letter, or what is between two.
+fn matches_all_words(pattern: &str) -> bool {
+    let pattern = regex::bytes::RegexBuilder::new(pattern).unicode(false).build();
+    pattern.is_ok_and(|pattern| (b'a'..=b'z').all(|letter| pattern.is_match(&[letter])))
 }
 
 fn lock(repo: &Repository) -> Result<Lock> {
@@ -156,7 +192,8 @@ fn target(repo: &Repository, options: &Options, named: &[ObjectId]) -> Result<Ta
         return only_signed(repo).map(|only_signed| Target::Received { only_signed });
     }
     if named.is_empty() {
-        return Err(Error::new(Kind::Usage, "nothing is named that shall go"));
+        let message = "name a commit, or give --session, --match, --secrets, --before or --received";
+        return Err(Error::new(Kind::Usage, message));
     }
     Ok(Target::Commits(named.to_vec()))
 }
@@ -218,13 +255,8 @@ fn tell(plan: &Plan, is_dry_run: bool) -> Result<()> {
 
 /// Asks on the terminal; without one, somebody must have said so before.
 fn is_confirmed() -> Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        return Err(Error::other("what is purged does not come back; --yes does it without asking"));
-    }
-    eprint!("This cannot be undone. Remove it? [y/N] ");
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).map_err(|error| Error::other("cannot read the answer").because(error))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    let answer = cli::confirm("This cannot be undone. Remove it?")?;
+    answer.ok_or_else(|| Error::other("refusing to purge without a terminal; use --yes"))
 }
 
 fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) -> Result<()> {

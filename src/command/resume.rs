@@ -32,7 +32,7 @@ pub struct Options {
     #[arg(long, value_name = "path", require_equals = true, num_args = 0..=1, default_missing_value = "")]
     worktree: Option<String>,
     /// Say what would be done, and do nothing
-    #[arg(long)]
+    #[arg(short = 'n', long, visible_alias = "dry-run")]
     print: bool,
     /// Go on over uncommitted changes, or a transcript that is another one
     #[arg(short = 'f', long)]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -161,7 +162,14 @@ fn nothing(revision: &str) -> Error {
 
 /// Finds the note of a commit.
 fn note_of(reader: &Reader<'_>, revision: &str) -> Result<(ObjectId, Note)> {
-    let commit_id = reader.repo().resolve(revision).map_err(|error| match error.kind() {
+    let repo = reader.repo();
+    let commit_id = repo.resolve(revision).map_err(|error| match error.kind() {
+        Kind::Missing if revision == "HEAD" && repo.head().is_ok_and(|head| head.commit_id.is_none()) => {
+            super::log::no_commits(repo)
+        }
+        Kind::Missing if !revision.is_empty() && Path::new(revision).exists() => Error::other(error.to_string()).hint(
+            format!("git shiftlog log -- {}    # lists the conversations about a file", outside::shell(revision)),
+        ),
         Kind::Missing => Error::other(error.to_string()),
         _ => error,
     })?;

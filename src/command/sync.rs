@@ -59,6 +59,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let (way, remote) = words(&options.words)?;
         let remote = remote.map_or_else(|| repo.default_remote(), Ok)?;
+        require_remote(&repo, &remote)?;
         let plan = plan(&repo, &options, way, &remote)?;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         let synced = Syncer::new(&repo, &notes_ref, Asking::Allowed).sync(&remote, plan)?;
@@ -77,7 +78,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::hint(&repo, hint);
         }
         if way == Way::Both && plan.push == Level::None && !options.quiet && !options.json {
-            cli::hint(&repo, "nothing is pushed before 'git shiftlog init --share' says what");
+            cli::hint(&repo, "sharing is off; 'git shiftlog init --share' turns it on");
         }
         Ok(if synced.refused.is_empty() { Outcome::Done } else { Outcome::No })
     })
@@ -94,6 +95,20 @@ fn words(words: &[String]) -> Result<(Way, Option<String>)> {
         [remote] if !remote.is_empty() => Ok((way, Some(remote.clone()))),
         _ => Err(Error::new(Kind::Usage, "more than one remote")),
     }
+}
+
+/// Refuses a word that names neither a remote nor a repository.
+fn require_remote(repo: &Repository, remote: &str) -> Result<()> {
+    let remotes = repo.remotes();
+    let is_place = remote.contains(['/', ':']) || std::path::Path::new(remote).exists();
+    if is_place || remotes.iter().any(|name| name == remote) {
+        return Ok(());
+    }
+    let error = Error::other(format!("no such remote '{remote}'"));
+    Err(match remotes.is_empty() {
+        true => error.hint("git remote add <name> <url>"),
+        false => error.hint(format!("the remotes are: {}", remotes.join(", "))),
+    })
 }
 
 fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<Plan> {

@@ -162,15 +162,26 @@ impl Repository {
         Ok(git(args).lines()?.filter_map(move |line| line.map(id).transpose()))
     }
 
-    /// Turns what `--since=` or `--until=` says into seconds since the epoch, by Git's own rules for dates.
+    /// Turns a date that was typed into seconds since the epoch, by Git's own rules for dates.
+    ///
+    /// `--since=` and `--until=` of Git take every word they do not know for the present moment. What is wanted here is
+    /// how Git reads the date of `git reflog expire --expire=`: a wrong one is refused, `never` is the beginning of time,
+    /// and `now` and `all` are its end.
     ///
     /// # Errors
     ///
-    /// If `git rev-parse` cannot be run.
+    /// If Git cannot read the date.
     pub fn parse_date(&self, text: &str) -> Result<i64> {
-        let output = git(["rev-parse", &format!("--since={text}")]).repository(self).capture()?;
-        let seconds = output.trim().to_str_lossy().trim_start_matches("--max-age=").parse();
-        seconds.map_err(|_| Error::new(Kind::Usage, format!("cannot read the date '{text}'")))
+        let setting = format!("shiftlog.date={text}");
+        let command = git(["-c", &setting, "config", "--type=expiry-date", "--get", "shiftlog.date"]);
+        let seconds = command.repository(self).capture().ok().and_then(|output| {
+            let seconds: u64 = output.trim().to_str().ok()?.parse().ok()?;
+            Some(i64::try_from(seconds).unwrap_or(i64::MAX))
+        });
+        seconds.ok_or_else(|| {
+            Error::other(format!("cannot read the date '{text}'"))
+                .hint("dates are written as for Git: 2026-11-20, yesterday, 2.weeks.ago")
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Style;
 use super::human::main_sessions;
+use crate::error::{Error, Result};
 use crate::git::Person;
 use crate::outside;
 use crate::record::{Listed, Summary};
@@ -29,9 +30,47 @@ const SHORT: &[&str] = &[
 const NAMED: &[&str] =
     &["agent", "model", "session", "messages", "turns", "prompt", "summary", "time", "tokens:input", "tokens:output"];
 
+/// The formats of Git that have a name, in placeholders: each commit but the first comes after a blank line, as it does
+/// in Git.
+const PRETTY: &[(&str, &str)] = &[
+    ("oneline", "tformat:%H %s"),
+    ("reference", "tformat:%h (%s, %as)"),
+    ("short", "format:commit %H%n%(merge)Author: %an <%ae>%n%n    %s%n"),
+    ("medium", "format:commit %H%n%(merge)Author: %an <%ae>%nDate:   %ad%n%n%(message)"),
+    ("full", "format:commit %H%n%(merge)Author: %an <%ae>%nCommit: %cn <%ce>%n%n%(message)"),
+    (
+        "fuller",
+        "format:commit %H%n%(merge)Author:     %an <%ae>%nAuthorDate: %ad%nCommit:     %cn <%ce>%nCommitDate: %cd%n%n%(message)",
+    ),
+];
+/// Parts of these formats that have no placeholder.
+const PARTS: &[&str] = &["merge", "message"];
+
 impl Format {
+    /// Takes apart what `--format=` says: the name of a format, or placeholders.
+    ///
+    /// # Errors
+    ///
+    /// If it is neither, as in Git.
+    pub fn named(text: &str) -> Result<Self> {
+        if let Some((_, format)) = PRETTY.iter().find(|(name, _)| *name == text) {
+            return Ok(Format::take_apart(format, &[NAMED, PARTS].concat()));
+        }
+        let has_placeholders = text.contains('%') || text.starts_with("format:") || text.starts_with("tformat:");
+        if has_placeholders || text.is_empty() {
+            return Ok(Format::parse(text));
+        }
+        let names: Vec<&str> = PRETTY.iter().map(|(name, _)| *name).collect();
+        Err(Error::other(format!("invalid --pretty format: {text}"))
+            .hint(format!("placeholders, or one of: {}", names.join(", "))))
+    }
+
     /// Takes a format apart. `format:` puts line ends between commits, `tformat:` and anything else after each.
     pub fn parse(text: &str) -> Self {
+        Self::take_apart(text, NAMED)
+    }
+
+    fn take_apart(text: &str, names: &[&str]) -> Self {
         let (text, has_separator) = match text.strip_prefix("format:") {
             Some(rest) => (rest, true),
             None => (text.strip_prefix("tformat:").unwrap_or(text), false),
@@ -42,7 +81,7 @@ impl Format {
         while let Some(at) = rest.find('%') {
             literal.extend_from_slice(&rest.as_bytes()[..at]);
             let after = &rest[at + 1..];
-            let (used, piece) = placeholder(after);
+            let (used, piece) = placeholder(after, names);
             match piece {
                 Piece::Literal(bytes) => literal.extend(bytes),
                 field => {
@@ -75,7 +114,7 @@ impl Format {
 }
 
 /// Reads the placeholder that follows a `%`: how many bytes it has, and what it stands for.
-fn placeholder(after: &str) -> (usize, Piece) {
+fn placeholder(after: &str, names: &[&str]) -> (usize, Piece) {
     let literal = |used: usize, bytes: &[u8]| (used, Piece::Literal(bytes.to_vec()));
     if after.starts_with('%') {
         return literal(1, b"%");
@@ -87,7 +126,7 @@ fn placeholder(after: &str) -> (usize, Piece) {
         return literal(3, &[byte]);
     }
     if let Some(name) = after.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(name, _)| name)
-        && NAMED.contains(&name)
+        && names.contains(&name)
     {
         return (name.len() + 2, Piece::Field(format!("({name})")));
     }
@@ -99,6 +138,23 @@ fn placeholder(after: &str) -> (usize, Piece) {
 
 fn field(name: &str, listed: &Listed, mut abbreviate: impl FnMut() -> String, style: &Style) -> Vec<u8> {
     let commit = &listed.commit;
+    match name {
+        "(merge)" if commit.parent_ids.len() > 1 => {
+            let parents: Vec<String> = commit
+                .parent_ids
+                .iter()
+                .map(|id| id.to_hex_with_len(short_id_len(&mut abbreviate)).to_string())
+                .collect();
+            return format!("Merge: {}\n", parents.join(" ")).into();
+        }
+        "(merge)" => return Vec::new(),
+        "(message)" => {
+            let text = outside::text(&commit.message.to_str_lossy());
+            let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
+            return text.trim_end().lines().map(line).collect::<String>().into();
+        }
+        _ => {}
+    }
     let mut names = name.chars();
     match (names.next(), names.as_str()) {
         (Some('H'), _) => commit.commit_id.to_string().into(),
@@ -112,6 +168,11 @@ fn field(name: &str, listed: &Listed, mut abbreviate: impl FnMut() -> String, st
         (Some('B'), _) => outside::text(&commit.message.to_str_lossy()).into(),
         _ => outside::line(&own(name, &listed.summaries)).into(),
     }
+}
+
+/// Returns how many digits an abbreviated id has.
+fn short_id_len(abbreviate: &mut impl FnMut() -> String) -> usize {
+    abbreviate().len()
 }
 
 fn person(person: &Person, what: &str, style: &Style) -> Vec<u8> {

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::{GIT_HOOKS, HOOK_PROGRAM, hook, hooks_dir, uses_config_hooks};
+use super::place::Places;
+use super::{GIT_HOOKS, HOOK_PROGRAM, hook, hooks_dir, uses_config_hooks, wants_git_hooks};
 use crate::agent::{self, HookFile, Shape};
 use crate::archive;
 use crate::error::Result;
@@ -38,11 +39,18 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
     let init = "git shiftlog init";
     let mut findings = Vec::new();
     let hooks = hooks_dir(repo)?;
-    for event in GIT_HOOKS {
+    let has_git_hooks = wants_git_hooks(repo);
+    if !has_git_hooks {
+        findings.push(Finding::new("Git hooks are left alone: shiftlog.gitHooks is false", None));
+    }
+    let places = Places::of(repo);
+    for event in GIT_HOOKS.iter().filter(|_| has_git_hooks) {
         let text = std::fs::read(hooks.join(event)).unwrap_or_default();
         let problem = if uses_config_hooks() {
             let key = format!("hook.shiftlog-{event}.command");
             repo.config_string(&key).is_none().then_some(("not declared", init))
+        } else if !hook::has_block(&text) && places.is_outside(&hooks.join(event)) {
+            Some(("not installed, since it would run in other repositories too", "git shiftlog init --yes"))
         } else if !hook::has_block(&text) {
             Some(("not installed", init))
         } else {
@@ -89,6 +97,7 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
         findings.push(Finding::new("notes.rewriteMode", Some(("'overwrite' loses notes on amend", fix))));
     }
     findings.extend(forced_fetches(repo));
+    findings.extend(mirrors(repo));
     findings.extend(leftovers(repo));
     Ok(findings)
 }
@@ -110,6 +119,25 @@ fn forced_fetches(repo: &Repository) -> Vec<Finding> {
                 let subject = format!("{key} {refspec}");
                 findings.push(Finding::new(subject, Some(("a fetch replaces our notes or transcripts", &fix))));
             }
+        }
+    }
+    findings
+}
+
+/// Looks for remotes to which a plain `git push` takes all refs, ours too, though nothing is to be shared.
+fn mirrors(repo: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for remote in repo.remotes() {
+        let keys = [format!("shiftlog.{remote}.push"), "shiftlog.push".to_owned()];
+        let level = keys.iter().find_map(|key| repo.config_string(key));
+        let is_shared = level.is_some_and(|level| level == "all");
+        let takes_all = |refspec: &String| refspec.trim_start_matches('+').starts_with("refs/*");
+        let is_mirror = repo.config_bool(&format!("remote.{remote}.mirror")) == Some(true)
+            || repo.config_strings(&format!("remote.{remote}.push")).iter().any(takes_all);
+        if is_mirror && !is_shared && repo.config_bool("shiftlog.allowMirror") != Some(true) {
+            let what = "a push to it would take conversations along, and is stopped since they are not shared";
+            let fix = "git config shiftlog.allowMirror true    # publishes them";
+            findings.push(Finding::new(format!("mirror '{remote}'"), Some((what, fix))));
         }
     }
     findings

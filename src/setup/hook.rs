@@ -5,6 +5,9 @@ use bstr::{ByteSlice as _, ByteVec as _};
 const BEGIN: &[u8] = b"# >>> git-shiftlog >>> ('git shiftlog deinit' removes this block)\n";
 const END: &[u8] = b"# <<< git-shiftlog <<<\n";
 
+/// The status with which our program stops a push. Any other, such as that of a shell that cannot start it, stops nothing.
+pub const STOP: u8 = 113;
+
 /// Returns what a shell finds out without starting our program: whether the hook has anything to do. `None` if it always
 /// has.
 ///
@@ -33,32 +36,60 @@ pub fn is_shell_script(text: &[u8]) -> bool {
     words.into_iter().any(|word| [&b"sh"[..], b"bash", b"dash", b"ksh", b"zsh", b"ash"].contains(&word))
 }
 
+/// Returns a command that Git runs for an event that is declared in its config. `guard` is the condition that our program
+/// is there, and its name.
+pub fn command(event: &str, guard: &(String, String)) -> String {
+    let (is_there, program) = guard;
+    if event == "pre-push" {
+        // Git adds "$@" to a command that has anything but words in it, so it must end with something that takes them.
+        return format!(
+            "shiftlog() {{ ! {is_there} || {{ {program} git {event} \"$@\"; test $? -ne {STOP}; }}; }}; shiftlog \"$@\""
+        );
+    }
+    let condition = condition(event).map(|condition| format!("{condition} && ")).unwrap_or_default();
+    format!("{condition}{is_there} && {program} git {event} \"$@\" || :")
+}
+
 /// Returns a hook file with our block right below its first line, so that an `exit` or `exec` cannot skip it.
 ///
-/// `command` ends the line it stands on and must not fail; it runs if `condition` holds. A hook that reads standard
-/// input gets all of it, also after our command has read it.
-pub fn add_block(text: Option<&[u8]>, condition: Option<&str>, command: &str, has_input: bool) -> Vec<u8> {
+/// `guard` is the condition that our program is there, and its name. A hook that reads standard input gets all of it, also
+/// after our program has read it.
+pub fn add_block(text: Option<&[u8]>, event: &str, guard: &(String, String)) -> Vec<u8> {
     let text = text.map(remove_block).unwrap_or_default();
+    let (is_there, program) = guard;
     let mut block = BEGIN.to_vec();
-    if has_input {
-        // An amend has one line of input, which the shell reads itself: to start 'cat' takes a millisecond.
-        let run = format!(
-            "if test \"$1\" = amend; then\n\
-             IFS= read -r shiftlog_input || :\n\
-             while IFS= read -r shiftlog_line; do shiftlog_input=\"$shiftlog_input\n$shiftlog_line\"; done\n\
-             else\n\
-             shiftlog_input=$(cat)\n\
-             fi\n\
-             {{ {command}; }} <<shiftlog_end\n$shiftlog_input\nshiftlog_end\n\
-             exec <<shiftlog_end\n$shiftlog_input\nshiftlog_end\n"
-        );
-        match condition {
-            Some(condition) => block.push_str(format!("if {condition}; then\n{run}fi\n")),
-            None => block.push_str(run),
+    match event {
+        "post-rewrite" => {
+            // An amend has one line of input, which the shell reads itself: to start 'cat' takes a millisecond.
+            let run = format!(
+                "if test \"$1\" = amend; then\n\
+                 IFS= read -r shiftlog_input || :\n\
+                 while IFS= read -r shiftlog_line; do shiftlog_input=\"$shiftlog_input\n$shiftlog_line\"; done\n\
+                 else\n\
+                 shiftlog_input=$(cat)\n\
+                 fi\n\
+                 {{ {is_there} && {program} git {event} \"$@\" || :; }} <<shiftlog_end\n$shiftlog_input\nshiftlog_end\n\
+                 exec <<shiftlog_end\n$shiftlog_input\nshiftlog_end\n"
+            );
+            let condition = condition(event).unwrap_or("true");
+            block.push_str(format!("if {condition}; then\n{run}fi\n"));
         }
-    } else {
-        block.push_str(condition.map(|condition| format!("{condition} && ")).unwrap_or_default());
-        block.push_str(format!("{command}\n"));
+        // A push can have nothing to say, and then the hook must find nothing. It is stopped by one status alone.
+        "pre-push" => block.push_str(format!(
+            "shiftlog_input=$(cat)\n\
+             if {is_there}; then\n\
+             {program} git {event} \"$@\" <<shiftlog_end || test $? -ne {STOP} || exit 1\n$shiftlog_input\nshiftlog_end\n\
+             fi\n\
+             if test -n \"$shiftlog_input\"; then\n\
+             exec <<shiftlog_end\n$shiftlog_input\nshiftlog_end\n\
+             else\n\
+             exec </dev/null\n\
+             fi\n"
+        )),
+        event => {
+            let condition = condition(event).map(|condition| format!("{condition} && ")).unwrap_or_default();
+            block.push_str(format!("{condition}{is_there} && {program} git {event} \"$@\" || :\n"));
+        }
     }
     block.push_str(END);
     let interpreter_end =
@@ -98,13 +129,16 @@ mod tests {
 
     #[test]
     fn the_block_goes_first_and_leaves_without_a_trace() {
+        let guard = ("test -x run".to_owned(), "run".to_owned());
         for text in
             ["#!/bin/bash\nexit 0\n", "#!/bin/sh\necho no line end", "#! /usr/bin/env sh\n\n", "#!/bin/sh\r\nx\r\n"]
         {
-            let with = add_block(Some(text.as_bytes()), None, "run || :", false);
-            assert!(with.find(b"run || :") < with.find(b"exit 0").or(Some(usize::MAX)), "{text:?}");
-            assert_eq!(remove_block(&with).as_bstr(), text.as_bytes().as_bstr());
-            assert_eq!(add_block(Some(&with), None, "run || :", false), with, "twice is once");
+            for event in ["post-commit", "post-rewrite", "post-merge", "pre-push"] {
+                let with = add_block(Some(text.as_bytes()), event, &guard);
+                assert!(with.find(b"run git") < with.find(b"exit 0").or(Some(usize::MAX)), "{text:?}");
+                assert_eq!(remove_block(&with).as_bstr(), text.as_bytes().as_bstr());
+                assert_eq!(add_block(Some(&with), event, &guard), with, "twice is once");
+            }
         }
     }
 

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, Splice};
+use super::place::Places;
 use crate::error::{Error, Result};
 use crate::git::private;
 
-/// The file `$GIT_COMMON_DIR/shiftlog/installed`.
+/// The file `$GIT_COMMON_DIR/shiftlog/installed`. There, paths are named as [`Places`] says; here they are absolute.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Installed {
     /// The version of the format: 1.
@@ -22,6 +23,9 @@ pub struct Installed {
     /// The config values that were added to the repository's own config.
     #[serde(default)]
     pub config: Vec<(String, String)>,
+    /// Files that are named there and belong to another repository: this one is a copy of it.
+    #[serde(skip)]
+    pub foreign: Vec<PathBuf>,
 }
 
 /// A file that was edited or made.
@@ -47,14 +51,24 @@ impl Installed {
     /// # Errors
     ///
     /// If the file is there but is none of ours.
-    pub fn read(common_dir: &Path) -> Result<Self> {
+    pub fn read(common_dir: &Path, places: &Places) -> Result<Self> {
         let path = Self::path(common_dir);
-        match file::read(&path)? {
-            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-                Error::new(crate::error::Kind::Corrupt, format!("cannot read '{}'", path.display())).because(error)
-            }),
-            None => Ok(Installed { shiftlog: 1, ..Installed::default() }),
+        let Some(bytes) = file::read(&path)? else { return Ok(Installed { shiftlog: 1, ..Installed::default() }) };
+        let named: Installed = serde_json::from_slice(&bytes).map_err(|error| {
+            Error::new(crate::error::Kind::Corrupt, format!("cannot read '{}'", path.display())).because(error)
+        })?;
+        let mut installed = Installed { files: Vec::new(), directories: Vec::new(), ..named };
+        for mut file in named.files {
+            match places.resolve(&file.path) {
+                Some(path) => {
+                    file.path = path;
+                    installed.files.push(file);
+                }
+                None => installed.foreign.push(file.path),
+            }
         }
+        installed.directories.extend(named.directories.iter().filter_map(|directory| places.resolve(directory)));
+        Ok(installed)
     }
 
     /// Writes it down, or removes the file if nothing is installed any more.
@@ -62,7 +76,7 @@ impl Installed {
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn write(&self, common_dir: &Path) -> Result<()> {
+    pub fn write(&self, common_dir: &Path, places: &Places) -> Result<()> {
         let path = Self::path(common_dir);
         if self.files.is_empty() && self.config.is_empty() && self.directories.is_empty() {
             return match std::fs::remove_file(&path) {
@@ -70,7 +84,11 @@ impl Installed {
                 _ => Ok(()),
             };
         }
-        let mut bytes = serde_json::to_vec_pretty(self).map_err(|error| Error::other("cannot write").because(error))?;
+        let mut named = self.clone();
+        named.files.iter_mut().for_each(|file| file.path = places.name(&file.path));
+        named.directories.iter_mut().for_each(|directory| *directory = places.name(directory));
+        let mut bytes =
+            serde_json::to_vec_pretty(&named).map_err(|error| Error::other("cannot write").because(error))?;
         bytes.push(b'\n');
         private::write(&path, &bytes)
     }

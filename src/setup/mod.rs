@@ -9,6 +9,7 @@ mod earlier;
 mod file;
 mod hook;
 mod installed;
+mod place;
 mod plan;
 mod toml;
 
@@ -21,6 +22,7 @@ pub use self::check::{Finding, check, is_complete};
 pub use self::client::Declared;
 use self::client::{CLIENTS, Client};
 pub use self::earlier::{Directory, earlier_directories, remove_earlier};
+pub use self::hook::STOP as STOP_PUSH;
 pub use self::plan::Plan;
 use self::plan::{FileKind, Step};
 use crate::agent::{self, Agent, Commands, HookFile, Shape};
@@ -32,6 +34,9 @@ use crate::outside;
 const HOOK_PROGRAM: &str = "git-shiftlog--hook";
 /// The hooks of Git that are installed.
 const GIT_HOOKS: &[&str] = &["post-commit", "post-rewrite", "post-merge", "pre-push"];
+
+/// Whether Git's hooks are set up.
+const GIT_HOOKS_KEY: &str = "shiftlog.gitHooks";
 
 /// Our notes ref as `notes.rewriteRef` gets it. A pattern, because Git warns at each amend about a plain name whose ref
 /// does not exist yet.
@@ -59,6 +64,10 @@ pub struct Wanted {
     pub clients: Option<Vec<String>>,
     /// Whether they start `git` instead of this very program.
     pub is_portable: bool,
+    /// Whether Git's hooks are wanted; `None` for what `shiftlog.gitHooks` says.
+    pub git_hooks: Option<bool>,
+    /// Whether hooks may change that serve other repositories too.
+    pub is_for_all: bool,
 }
 
 /// Plans the installation into a repository. Nothing is written.
@@ -67,13 +76,22 @@ pub struct Wanted {
 ///
 /// If a file is not what it should be: the message names it, and nothing is replaced.
 pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
-    let mut plan = Plan::new(repo, false)?;
+    let mut plan = Plan::new(repo, false, wanted.is_for_all)?;
     let program = program()?;
     // What is done is written down as JSON, which has no way to spell any bytes.
     if [Some(repo.common_dir().as_path()), repo.worktree()].into_iter().flatten().any(|dir| dir.to_str().is_none()) {
         return Err(Error::other("cannot set up a repository whose path is not UTF-8"));
     }
-    plan_git_hooks(repo, &mut plan, &program)?;
+    match wanted.git_hooks {
+        Some(true) => plan.remove_config(GIT_HOOKS_KEY, |_| true),
+        Some(false) => plan.set_config(repo, GIT_HOOKS_KEY, "false", true),
+        None => {}
+    }
+    if wanted.git_hooks.unwrap_or_else(|| wants_git_hooks(repo)) {
+        plan_git_hooks(repo, &mut plan, &program)?;
+    } else {
+        take_back_git_hooks(repo, &mut plan)?;
+    }
     plan_config(repo, &mut plan);
     for agent in chosen_agents(&wanted.agents)? {
         plan_agent(repo, &mut plan, agent, wanted.is_shared, &program)?;
@@ -87,13 +105,17 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Plans the removal of what was installed. Nothing is written.
+/// Plans the removal of what was installed. Nothing is written. `is_for_all` says that hooks may change that serve other
+/// repositories too.
 ///
 /// # Errors
 ///
 /// As [`install`].
-pub fn remove(repo: &Repository) -> Result<Plan> {
-    let mut plan = Plan::new(repo, true)?;
+pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
+    let mut plan = Plan::new(repo, true, is_for_all)?;
+    for path in plan.foreign_files() {
+        plan.remark(format!("'{}' belongs to another repository and is left alone", path.display()));
+    }
     let mut files = known_files(repo)?;
     let mut seen = HashSet::new();
     files.retain(|(path, _)| seen.insert(path.clone()));
@@ -168,12 +190,17 @@ fn program() -> Result<PathBuf> {
 
 /// Returns a command line that runs our hook program, and does nothing where it is not installed.
 fn guarded(program: &Path, is_bare_name: bool, args: &str) -> String {
+    let (is_there, program) = guard(program, is_bare_name);
+    format!("{is_there} && {program} {args} || :")
+}
+
+/// Returns the condition of a shell that our hook program is there, and its name for the shell.
+fn guard(program: &Path, is_bare_name: bool) -> (String, String) {
     if is_bare_name {
-        format!("command -v {HOOK_PROGRAM} >/dev/null 2>&1 && {HOOK_PROGRAM} {args} || :")
-    } else {
-        let program = outside::shell(&program.to_string_lossy());
-        format!("test -x {program} && {program} {args} || :")
+        return (format!("command -v {HOOK_PROGRAM} >/dev/null 2>&1"), HOOK_PROGRAM.to_owned());
     }
+    let program = outside::shell(&program.to_string_lossy()).to_string();
+    (format!("test -x {program}"), program)
 }
 
 /// Returns the directory that Git takes hooks from, absolute.
@@ -188,13 +215,28 @@ fn uses_config_hooks() -> bool {
     crate::git::version() >= (2, 54)
 }
 
+/// Says whether Git's hooks are to be set up, as far as the config says.
+fn wants_git_hooks(repo: &Repository) -> bool {
+    repo.config_bool(GIT_HOOKS_KEY) != Some(false)
+}
+
+/// Plans that our part of Git's hooks goes.
+fn take_back_git_hooks(repo: &Repository, plan: &mut Plan) -> Result<()> {
+    let hooks = hooks_dir(repo)?;
+    for event in GIT_HOOKS {
+        plan.remove_config(&format!("hook.shiftlog-{event}.command"), |_| true);
+        plan.remove_config(&format!("hook.shiftlog-{event}.event"), |_| true);
+        plan.take_back(&hooks.join(event), FileKind::Hook)?;
+    }
+    Ok(())
+}
+
 fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
     if uses_config_hooks() {
         for event in GIT_HOOKS {
             let name = format!("hook.shiftlog-{event}");
-            let command = guarded(program, false, &format!("git {event} \"$@\""));
-            let condition = hook::condition(event).map(|condition| format!("{condition} && ")).unwrap_or_default();
-            plan.set_config(repo, &format!("{name}.command"), &format!("{condition}{command}"), false);
+            let command = hook::command(event, &guard(program, false));
+            plan.set_config(repo, &format!("{name}.command"), &command, false);
             plan.add_config(repo, &format!("{name}.event"), event);
         }
         return Ok(());
@@ -205,15 +247,12 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
         return Ok(());
     }
     // A directory in the working tree is one that a team commits; there a path of this machine has no business.
-    let is_committed =
-        repo.worktree().is_some_and(|top| hooks.starts_with(top) && !hooks.starts_with(repo.common_dir()));
-    if !is_committed && !hooks.starts_with(repo.common_dir()) {
-        plan.remark(format!("'{}' serves other repositories too", hooks.display()));
-    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let below_top = repo.worktree().and_then(|top| real(&hooks).strip_prefix(real(top)).ok().map(Path::to_owned));
+    let below_top = below_top.filter(|_| !real(&hooks).starts_with(real(&repo.common_dir())));
+    let is_committed = below_top.is_some();
+    let steps_before = plan.steps().len();
     for event in GIT_HOOKS {
-        // What a push says on standard input is for the user's own hook.
-        let input = if *event == "pre-push" { " </dev/null" } else { "" };
-        let command = guarded(program, is_committed, &format!("git {event} \"$@\"{input}"));
         let path = hooks.join(event);
         if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
             plan.remark(format!(
@@ -234,13 +273,30 @@ fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<
                 plan.remark(format!("'{}' is not executable and is left alone", path.display()));
             }
             text => {
-                let after =
-                    hook::add_block(text.as_deref(), hook::condition(event), &command, *event == "post-rewrite");
+                let after = hook::add_block(text.as_deref(), event, &guard(program, is_committed));
                 plan.edit(path, FileKind::Hook, after)?;
             }
         }
     }
+    if let Some(below_top) = below_top.filter(|_| plan.steps().len() > steps_before) {
+        remark_on_tracked_hooks(repo, plan, &below_top);
+    }
     Ok(())
+}
+
+/// Tells what it means that hooks are in the working tree.
+fn remark_on_tracked_hooks(repo: &Repository, plan: &mut Plan, below_top: &Path) {
+    let shown = below_top.display();
+    let spec = format!(":(top,literal){shown}");
+    let is_tracked = git(["ls-files", "--", &spec]).repository(repo).capture().is_ok_and(|files| !files.is_empty());
+    if is_tracked {
+        plan.remark(format!("the hooks in '{shown}' are tracked: our lines in them go to everybody once committed"));
+    } else if below_top.ends_with(".husky/_") {
+        plan.remark(format!("Husky writes '{shown}' anew when it is installed; run 'git shiftlog init' after that"));
+    } else {
+        return;
+    }
+    plan.hint("'git shiftlog init --no-git-hooks' leaves them alone; then what agents commit is recorded");
 }
 
 /// Returns the tracked file that a hook leads to through symbolic links: others would get what is private to this clone.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::installed::{EditedFile, Installed, Original};
+use super::place::Places;
 use super::{client, file, hook, toml};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
@@ -48,11 +49,17 @@ pub enum Step {
 /// What to do, in order, and what to tell about it.
 pub struct Plan {
     common_dir: PathBuf,
+    places: Places,
     installed: Installed,
     steps: Vec<Step>,
     remarks: Vec<String>,
+    hints: Vec<String>,
     /// Whether everything that was installed goes.
     is_removal: bool,
+    /// Whether hooks that serve other repositories too may change.
+    is_for_all: bool,
+    /// Those that would change, and do not.
+    left: Vec<PathBuf>,
 }
 
 impl Step {
@@ -70,14 +77,19 @@ impl Step {
 }
 
 impl Plan {
-    pub(super) fn new(repo: &Repository, is_removal: bool) -> Result<Self> {
+    pub(super) fn new(repo: &Repository, is_removal: bool, is_for_all: bool) -> Result<Self> {
         let common_dir = repo.common_dir();
+        let places = Places::of(repo);
         Ok(Plan {
-            installed: Installed::read(&common_dir)?,
+            installed: Installed::read(&common_dir, &places)?,
             common_dir,
+            places,
             steps: Vec::new(),
             remarks: Vec::new(),
+            hints: Vec::new(),
             is_removal,
+            is_for_all,
+            left: Vec::new(),
         })
     }
 
@@ -91,6 +103,21 @@ impl Plan {
         &self.remarks
     }
 
+    /// Returns what the user can type about that.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// Returns the hooks that are left alone since other repositories use them too, and nobody has agreed to change them.
+    pub fn left(&self) -> &[PathBuf] {
+        &self.left
+    }
+
+    /// Returns the files that are written down and belong to another repository: this one is a copy of it.
+    pub(super) fn foreign_files(&self) -> Vec<PathBuf> {
+        self.installed.foreign.clone()
+    }
+
     /// Returns the files that were edited or made.
     pub(super) fn installed_files(&self) -> Vec<PathBuf> {
         self.installed.files.iter().map(|file| file.path.clone()).collect()
@@ -98,6 +125,17 @@ impl Plan {
 
     pub(super) fn remark(&mut self, remark: String) {
         self.remarks.push(remark);
+    }
+
+    pub(super) fn hint(&mut self, hint: &str) {
+        self.hints.push(hint.to_owned());
+    }
+
+    /// Says whether a hook is left alone since it serves other repositories too.
+    fn leaves(&mut self, path: &Path, kind: FileKind) -> bool {
+        let is_left = kind == FileKind::Hook && !self.is_for_all && self.places.is_outside(path);
+        self.left.extend(is_left.then(|| path.to_owned()));
+        is_left
     }
 
     /// Returns what a file would have without our part; `None` if there is no file.
@@ -148,7 +186,7 @@ impl Plan {
         let there = file::read(&path)?;
         // Another step may have planned something else for it: what is said last holds.
         self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
-        if there.as_deref() == Some(&after[..]) {
+        if there.as_deref() == Some(&after[..]) || self.leaves(&path, kind) {
             return Ok(());
         }
         let before = match there {
@@ -211,8 +249,11 @@ impl Plan {
             }
         };
         match before {
-            Original::Absent => self.steps.push(Step::Remove { path: path.to_owned() }),
+            Original::Absent if !self.leaves(path, kind) => self.steps.push(Step::Remove { path: path.to_owned() }),
             Original::Bytes(after) if after != bytes => {
+                if self.leaves(path, kind) {
+                    return Ok(());
+                }
                 self.steps.push(Step::Write {
                     path: path.to_owned(),
                     before: Original::Bytes(bytes),
@@ -221,6 +262,7 @@ impl Plan {
                     is_restore: true,
                 });
             }
+            Original::Absent => {}
             Original::Bytes(_) => {
                 if has_our_part(kind, &bytes) {
                     self.remark(format!("'{}' was changed since it was made, and stays", path.display()));
@@ -283,20 +325,23 @@ impl Plan {
     /// If a step fails; those before it are done and written down. [`Kind::Busy`] if another process changes the set-up.
     pub fn carry_out(mut self, repo: &Repository) -> Result<()> {
         let _lock = private::lock(&self.common_dir.join("shiftlog/init.lock"), Instant::now() + LOCK_TIMEOUT)?;
-        if Installed::read(&self.common_dir)? != self.installed {
+        if Installed::read(&self.common_dir, &self.places)? != self.installed {
             return Err(Error::new(Kind::Busy, "another process has changed the set-up meanwhile"));
         }
         self.installed.files.iter().for_each(|edited| file::sweep(&edited.path));
         let steps = std::mem::take(&mut self.steps);
         let outcome = steps.iter().enumerate().try_for_each(|(number, step)| self.take(repo, number, step));
         if self.is_removal && outcome.is_ok() {
-            for directory in self.installed.directories.drain(..).rev() {
+            let is_needed = |directory: &PathBuf| self.left.iter().any(|path| path.starts_with(directory));
+            let (needed, mut done): (Vec<_>, Vec<_>) = self.installed.directories.drain(..).partition(is_needed);
+            for directory in done.drain(..).rev() {
                 // Only if it is empty: what the user put there since stays.
                 let _ = std::fs::remove_dir(directory);
             }
-            self.installed.files.clear();
+            self.installed.directories = needed;
+            self.installed.files.retain(|file| self.left.contains(&file.path));
         }
-        self.installed.write(&self.common_dir)?;
+        self.installed.write(&self.common_dir, &self.places)?;
         outcome
     }
 
@@ -344,7 +389,7 @@ impl Plan {
             }
             _ => {}
         }
-        self.installed.write(&self.common_dir)
+        self.installed.write(&self.common_dir, &self.places)
     }
 }
 

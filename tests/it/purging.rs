@@ -152,10 +152,71 @@ fn what_is_old_goes() {
     let scratch = Scratch::new();
     says(&scratch, &scratch.top, "s", &[SECRET]);
     assert_eq!(purge(&scratch, &["--before=2000-01-01"]).code, 1);
-    // Git reads no date that is still to come.
-    std::thread::sleep(std::time::Duration::from_millis(1100));
-    purge(&scratch, &["--before=now"]).ok();
+    purge(&scratch, &["--before=now", "--all"]).ok();
     assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+}
+
+#[test]
+fn a_date_that_git_refuses_removes_nothing() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &["words"]);
+    for date in ["garbage", "", "lastmonth", "monday"] {
+        let option = format!("--before={date}");
+        assert_eq!(scratch.git(["reflog", "expire", "--dry-run", &format!("--expire={date}")]).code, 128, "{date:?}");
+        for options in [&["--yes"][..], &["--yes", "--all"], &["--dry-run"]] {
+            let ran = scratch.shiftlog("purge", [&[&option[..]], options].concat());
+            assert_eq!(
+                (ran.code, ran.stdout.as_str(), ran.stderr),
+                (
+                    128,
+                    "",
+                    format!(
+                        "fatal: cannot read the date '{date}'\n\
+                         hint: dates are written as for Git: 2026-11-20, yesterday, 2.weeks.ago\n"
+                    )
+                )
+            );
+        }
+        for (name, option) in [("log", "--since"), ("log", "--until"), ("import", "--since")] {
+            let ran = scratch.shiftlog(name, [&format!("{option}={date}")]);
+            assert_eq!((ran.code, ran.stdout.as_str()), (128, ""), "{name} {option}={date}: {ran:?}");
+        }
+    }
+    assert_eq!(scratch.raw("HEAD", &[]), text(&["words"]));
+}
+
+#[test]
+fn everything_goes_only_where_that_is_typed() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &["first"]);
+    scratch.commit("x", "1\n", "next");
+    says(&scratch, &scratch.top, "t", &["second"]);
+    // The thirtieth of this month may be still to come.
+    for target in [&["--before=now"][..], &["--before=2099-12-31"], &["--match=."], &["HEAD", "HEAD~1"]] {
+        let ran = scratch.shiftlog("purge", [target, &["--yes"]].concat());
+        assert_eq!(ran.code, 128, "{target:?}: {ran:?}");
+        assert_eq!(
+            ran.stderr,
+            "fatal: refusing to remove everything that is recorded here\n\
+             hint: 'git shiftlog purge --all' with the same options does it\n",
+            "{target:?}"
+        );
+        let dry = scratch.shiftlog("purge", [target, &["--dry-run"]].concat());
+        assert_eq!(dry.code, 0, "{target:?}: {dry:?}");
+        assert!(dry.stdout.starts_with("would remove "), "it says how much: {dry:?}");
+        assert_eq!(dry.stderr, "warning: that is everything that is recorded here; it takes --all\n");
+        assert_eq!(scratch.raw("HEAD", &[]), text(&["second"]), "{target:?}");
+        assert_eq!(scratch.raw("HEAD~1", &[]), text(&["first"]), "{target:?}");
+    }
+    assert_eq!(scratch.shiftlog("purge", ["--all", "--yes"]).code, 129, "--all names nothing");
+    // A pattern of some letters is no selection of everything, and neither is a commit that is named.
+    purge(&scratch, &["--match=[e-i]+rst"]).ok();
+    purge(&scratch, &["HEAD~1"]).ok();
+    purge(&scratch, &["HEAD"]).ok();
+    assert_eq!(scratch.shiftlog("show", ["HEAD"]).code, 1);
+    says(&scratch, &scratch.top, "u", &["third"]);
+    purge(&scratch, &["--before=now", "--all"]).ok();
+    assert_eq!(places(&scratch, &scratch.top, "third"), Vec::<String>::new());
 }
 
 #[test]
@@ -178,7 +239,7 @@ fn without_a_terminal_it_refuses_unless_it_is_told_so() {
     says(&scratch, &scratch.top, "s", &["words"]);
     let ran = scratch.shiftlog("purge", ["HEAD"]);
     assert_eq!(ran.code, 128);
-    assert_eq!(ran.stderr, "fatal: what is purged does not come back; --yes does it without asking\n");
+    assert_eq!(ran.stderr, "fatal: refusing to purge without a terminal; use --yes\n");
     assert_eq!(scratch.raw("HEAD", &[]), text(&["words"]));
 }
 

@@ -236,7 +236,7 @@ fn with_trusted_purges_what_an_allowed_signer_removed_goes() {
     team.shiftlog(&a, "sync", &["push", "-q"]).ok();
     team.git(&b, &["config", "shiftlog.trustPurges", "signed"]).ok();
     team.shiftlog(&b, "sync", &["-q"]).ok();
-    let purged = team.shiftlog(&b, "purge", &["--received", "--yes"]);
+    let purged = team.shiftlog(&b, "purge", &["--received", "--all", "--yes"]);
     assert_eq!(purged.code, 0, "{purged:?}");
     assert!(purged.stdout.contains(", good signature by a@example.com: 1 segment\n"), "{purged:?}");
     assert_eq!(team.git(&b, &["cat-file", "-e", &segment]).code, 1);

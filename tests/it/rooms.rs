@@ -110,8 +110,8 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         "eprint",
         "cli::error, cli::warning, cli::hint",
         &[
-            "cli/options.rs",   // What was typed comes back.
-            "command/purge.rs", // A question of ours.
+            "cli/options.rs", // What was typed comes back.
+            "cli/confirm.rs", // A question of ours.
         ],
     ),
     // Components of paths and names of sessions: `outside::component` and `outside::is_plain_id`.

@@ -107,7 +107,7 @@ pub fn refuses_hostile_ids(name: &str, transcript: &str) {
         let file = file.to_str().unwrap();
         let agent = format!("--agent={name}");
         let session = format!("--session={id}");
-        scratch.shiftlog("add", ["-q", &agent, "--transcript", file, &session]).ok();
+        scratch.shiftlog("add", ["-q", "--force", &agent, "--transcript", file, &session]).ok();
         let ran = scratch.shiftlog("resume", [&session]);
         assert!(ran.code != 0 && ran.stdout.is_empty(), "{id}: {ran:?}");
         assert_eq!(files_below(&scratch.home()), before, "{id}");
@@ -249,7 +249,7 @@ pub fn refuse_hostile_ids(name: &str, transcript: &str, store: &str) {
     for id in ["../../x", "-rf", "a/b", "a\u{1b}[31m", "/etc/x"] {
         let (agent, file) = (format!("--agent={name}"), file.to_str().unwrap());
         let session = format!("--session={id}");
-        scratch.shiftlog("add", ["-q", &agent, "--transcript", file, &session]).ok();
+        scratch.shiftlog("add", ["-q", "--force", &agent, "--transcript", file, &session]).ok();
         let ran = scratch.shiftlog("resume", [&session]);
         assert!(ran.code != 0 && ran.stdout.is_empty(), "{id}: {ran:?}");
         assert_eq!(files_below(&scratch.home().join(store)), Vec::<PathBuf>::new(), "{id}");

@@ -380,7 +380,9 @@ fn a_hostile_session_id_is_no_file_name() {
     fs::write(&file, "{\"info\":{\"id\":\"x\"},\"shiftlog\":7,\"messages\":[{\"info\":3}]}").unwrap();
     for id in ["../../x", "-rf", "a/b", "a\u{1b}[31m"] {
         let file = file.to_str().unwrap();
-        scratch.shiftlog("add", ["-q", "--agent=opencode", "--transcript", file, &format!("--session={id}")]).ok();
+        scratch
+            .shiftlog("add", ["-q", "-f", "--agent=opencode", "--transcript", file, &format!("--session={id}")])
+            .ok();
         let ran = scratch.shiftlog("resume", [format!("--session={id}")]);
         assert!(ran.code != 0 && ran.stdout.is_empty(), "{id}: {ran:?}");
         assert_eq!(files_below(&scratch.home().join(".local")), Vec::<PathBuf>::new(), "{id}");

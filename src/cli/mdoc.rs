@@ -1,0 +1,281 @@
+//! A manual page as text, for where there is no `man`: as much of mdoc(7) as our own pages use.
+
+use super::Page;
+
+/// How wide a line may be.
+const WIDTH: usize = 78;
+/// How far the text of a section stands in.
+const INDENT: usize = 5;
+
+/// Returns a page as text.
+pub(super) fn to_text(page: &Page) -> String {
+    let mut printer = Printer { indent: INDENT, ..Printer::default() };
+    page.source.lines().for_each(|line| printer.line(line));
+    printer.flush();
+    format!("{}\n", printer.text.trim_start_matches('\n').trim_end())
+}
+
+/// What is written so far, and what the next words become part of.
+#[derive(Default)]
+struct Printer {
+    text: String,
+    /// The words of the paragraph that is being read.
+    words: Words,
+    indent: usize,
+    /// What stands in front of the next paragraph, in its margin.
+    mark: String,
+    /// What `.Nm` stands for by itself.
+    name: String,
+    section: String,
+    /// Whether lines stay as they are.
+    is_literal: bool,
+    /// The lists that are open, each with whether its items have a head of their own.
+    lists: Vec<bool>,
+}
+
+/// Words with spaces between them, where mdoc puts some.
+#[derive(Default)]
+struct Words {
+    text: String,
+    is_joined: bool,
+}
+
+impl Words {
+    fn add(&mut self, word: &str) {
+        let closes = matches!(word, "." | "," | ";" | ":" | ")" | "]" | "?" | "!");
+        if !(self.text.is_empty() || self.is_joined || closes) {
+            self.text.push(' ');
+        }
+        self.text.push_str(word);
+        self.is_joined = matches!(word, "(" | "[");
+    }
+
+    /// Adds words between two marks.
+    fn enclose(&mut self, opening: &str, words: &str, closing: &str) {
+        self.add(&format!("{opening}{words}{closing}"));
+    }
+}
+
+impl Printer {
+    fn line(&mut self, line: &str) {
+        let Some(rest) = line.strip_prefix('.') else {
+            if self.is_literal {
+                self.text += &format!("{:indent$}{}\n", "", unescaped(line), indent = self.indent);
+            } else {
+                line.split_whitespace().for_each(|word| self.words.add(&unescaped(word)));
+            }
+            return;
+        };
+        let words = arguments(rest);
+        let (name, args) = words.split_first().map_or(("", &[][..]), |(name, args)| (name.as_str(), args));
+        match name {
+            "Dd" | "Dt" | "Os" | "ds" | "\\\"" => {}
+            "Sh" | "Ss" => {
+                self.flush();
+                let title = self.inline(args);
+                let margin = if name == "Sh" { 0 } else { 3 };
+                self.text += &format!("\n{:margin$}{title}\n", "");
+                (self.section, self.indent, self.is_literal) = (title, INDENT, false);
+                self.lists.clear();
+            }
+            "Nd" => self.words.add(&format!("- {}", self.inline(args))),
+            "Pp" => {
+                self.flush();
+                self.blank_line();
+            }
+            "Bl" => {
+                self.flush();
+                self.lists.push(args.iter().any(|arg| arg == "-tag"));
+                self.indent += 4;
+            }
+            "El" => {
+                self.flush();
+                self.lists.pop();
+                self.indent = self.indent.saturating_sub(4).max(INDENT);
+            }
+            "It" => self.item(args),
+            "Bd" => {
+                self.flush();
+                self.blank_line();
+                (self.is_literal, self.indent) = (true, self.indent + 4);
+            }
+            "Ed" => (self.is_literal, self.indent) = (false, self.indent.saturating_sub(4).max(INDENT)),
+            "Nm" if self.section == "SYNOPSIS" => {
+                self.flush();
+                let name = self.inline(args);
+                self.words.add(&name);
+            }
+            "Nm" if self.section == "NAME" && !args.is_empty() => {
+                self.name = args.join(" ");
+                self.words.add(&args.join(" "));
+            }
+            _ => {
+                let mut line = std::mem::take(&mut self.words);
+                self.inline_into(&mut line, &words);
+                self.words = line;
+            }
+        }
+    }
+
+    fn item(&mut self, args: &[String]) {
+        self.flush();
+        let head = self.inline(args);
+        let margin = self.indent.saturating_sub(4);
+        if self.lists.last() == Some(&true) {
+            self.blank_line();
+            self.text += &format!("{:margin$}{head}\n", "");
+        } else {
+            self.mark = format!("{:margin$}-   ", "");
+        }
+    }
+
+    fn inline(&self, args: &[String]) -> String {
+        let mut words = Words::default();
+        self.inline_into(&mut words, args);
+        words.text
+    }
+
+    /// Adds what a line of macros and words says.
+    fn inline_into(&self, words: &mut Words, args: &[String]) {
+        let mut is_option = false;
+        let mut at = 0;
+        while let Some(arg) = args.get(at) {
+            at += 1;
+            match arg.as_str() {
+                "Fl" => {
+                    is_option = true;
+                    if args.get(at).is_none_or(|next| is_macro(next)) {
+                        words.add("-");
+                    }
+                    continue;
+                }
+                "Ns" => words.is_joined = true,
+                "Nm" if args.get(at).is_none_or(|next| is_macro(next) || is_mark(next)) => words.add(&self.name),
+                "Xr" => {
+                    if let [name, section, ..] = &args[at..] {
+                        words.add(&format!("{name}({section})"));
+                        at += 2;
+                    }
+                }
+                // These enclose the rest of the line, without the marks at its end.
+                "Op" | "Pq" | "Dq" | "Ql" => {
+                    let mut end = args.len();
+                    while end > at && is_mark(&args[end - 1]) {
+                        end -= 1;
+                    }
+                    let (opening, closing) = match arg.as_str() {
+                        "Op" => ("[", "]"),
+                        "Pq" => ("(", ")"),
+                        _ => ("'", "'"),
+                    };
+                    words.enclose(opening, &self.inline(&args[at..end]), closing);
+                    at = end;
+                }
+                "Oo" => words.add("["),
+                "Oc" => words.add("]"),
+                name if is_macro(name) => {}
+                word if is_option && !is_mark(word) && word != "|" => words.add(&format!("-{}", unescaped(word))),
+                word => words.add(&unescaped(word)),
+            }
+            is_option &= !is_macro(arg);
+        }
+    }
+
+    /// Writes the paragraph that was read.
+    fn flush(&mut self) {
+        let words = std::mem::take(&mut self.words).text;
+        let mark = std::mem::take(&mut self.mark);
+        if words.is_empty() {
+            return;
+        }
+        let mut line = if mark.is_empty() { " ".repeat(self.indent) } else { mark };
+        let mut has_words = false;
+        for word in words.split(' ') {
+            if has_words && line.chars().count() + 1 + word.chars().count() > WIDTH {
+                self.text += &format!("{line}\n");
+                line = " ".repeat(self.indent);
+                has_words = false;
+            }
+            if has_words {
+                line.push(' ');
+            }
+            line.push_str(word);
+            has_words = true;
+        }
+        self.text += &format!("{line}\n");
+    }
+
+    fn blank_line(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+}
+
+/// Says whether a word is a macro that can stand within a line.
+fn is_macro(word: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "Ar", "Cm", "Dq", "Em", "Ev", "Fl", "Ic", "Li", "Nm", "Ns", "Oc", "Oo", "Op", "Pa", "Pq", "Ql", "Sx", "Sy",
+        "Va", "Xr",
+    ];
+    NAMES.contains(&word)
+}
+
+fn is_mark(word: &str) -> bool {
+    matches!(word, "." | "," | ";" | ":" | ")" | "?" | "!")
+}
+
+/// Splits a line into its words; quotes hold some together.
+fn arguments(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = line.trim();
+    while !rest.is_empty() {
+        let (word, after) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+        };
+        words.push(word.to_owned());
+        rest = after.trim_start();
+    }
+    words
+}
+
+/// Returns a word without the escapes of the source.
+fn unescaped(word: &str) -> String {
+    word.replace("\\e", "\\").replace("\\&", "").replace("\\ ", " ").replace("\\-", "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_reads_as_man_prints_it() {
+        let source = ".Dd November 20, 2026\n.Dt X 1\n.Os \"Git Manual\"\n.Sh NAME\n.Nm git-x\n.Nd do x\n.Sh SYNOPSIS\n\
+                      .Nm git x\n.Op Ar options\n.Pq Fl -all | Fl -some Ns = Ns Ar id\n.Sh DESCRIPTION\nDoes x, as\n\
+                      .Xr git-y 1 ,\nbut not\n.Ql z .\n.Bl -tag -width Ds\n.It Fl n , Fl -dry-run\nSay it.\n.El\n\
+                      .Bd -literal -offset indent\ngit x \\e\n    --all\n.Ed\n";
+        let text = to_text(&Page { name: "git-x", section: 1, source });
+        let expected = "NAME\n     git-x - do x\n\nSYNOPSIS\n     git x [options] (--all | --some=id)\n\nDESCRIPTION\n     \
+                        Does x, as git-y(1), but not 'z'.\n\n     -n, --dry-run\n         Say it.\n\n         git x \\\n             \
+                        --all\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn no_page_of_ours_has_a_macro_that_is_not_known() {
+        for page in super::super::PAGES {
+            let text = to_text(page);
+            let is_macro = |word: &str| word.len() == 2 && is_macro(word) && word != "Op";
+            let left: Vec<&str> = text.split_whitespace().filter(|word| is_macro(word)).collect();
+            assert_eq!(left, [""; 0], "{}", page.name);
+            for line in text.lines() {
+                assert!(
+                    !line.trim_start().starts_with('.') || line.trim_start().starts_with(".git"),
+                    "{}: {line}",
+                    page.name
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! What a command could do to a user who did not mean it: to another repository, to all of them, or in public.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::setup::files;
+use crate::sharing::Team;
+use crate::support::{Ran, Scratch};
+
+/// Every file below a directory with its bytes, our own state apart.
+fn tree(top: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut directories = vec![top.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).unwrap().flatten() {
+            let name = entry.path().strip_prefix(top).unwrap().to_str().unwrap().to_owned();
+            if name == ".git/shiftlog" || name.starts_with(".git/objects") || name == ".git/index" {
+                continue;
+            }
+            if entry.file_type().unwrap().is_dir() {
+                found.push((format!("{name}/"), Vec::new()));
+                directories.push(entry.path());
+            } else {
+                found.push((name, fs::read(entry.path()).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn copy(scratch: &Scratch, to: &str) -> PathBuf {
+    let copy = scratch.root().join(to);
+    scratch.run_in(&scratch.root(), "cp", ["-a", "repo", to]).ok();
+    copy
+}
+
+fn executable(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn deinit_in_a_copy_restores_the_copy_and_leaves_the_original() {
+    let scratch = Scratch::new();
+    scratch.write(".claude/settings.local.json", "{ \"model\": \"x\" }\n");
+    let before = files(&scratch);
+    let before_tree = tree(&scratch.top);
+    let options = ["--agent=claude", "--agent=cursor", "--mcp", "-q"];
+    scratch.shiftlog("init", options).ok();
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", other.to_str().unwrap()]).ok();
+    scratch.shiftlog_in(&other, "init", options).ok();
+    let set_up = tree(&scratch.top);
+    let (copy, other_set_up) = (copy(&scratch, "copy"), tree(&other));
+    scratch.shiftlog_in(&copy, "deinit", ["-q"]).ok();
+    assert_eq!(tree(&scratch.top), set_up, "the original is as it was");
+    assert_eq!(tree(&other), other_set_up, "so is its worktree");
+    let is_ours =
+        |name: &str| name.starts_with(".git/worktrees") || name.starts_with(".git/refs") || name.contains("logs");
+    let without = |mut tree: Vec<(String, Vec<u8>)>| {
+        tree.retain(|(name, _)| !is_ours(name));
+        tree
+    };
+    assert_eq!(without(tree(&copy)), without(before_tree), "the copy is as before");
+    assert!(!copy.join(".git/shiftlog/installed").exists());
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    let mut after = files(&scratch);
+    after.retain(|name, _| !is_ours(name));
+    assert_eq!(after, before, "and the original can still be restored");
+    assert!(!other.join(".claude").exists() && !other.join(".cursor").exists());
+}
+
+#[test]
+fn what_an_earlier_version_wrote_down_in_the_original_is_not_followed_from_a_copy() {
+    let scratch = Scratch::set_up();
+    let set_up = tree(&scratch.top);
+    let installed = scratch.state().join("installed");
+    let top = scratch.top.to_str().unwrap().to_owned();
+    let text = fs::read_to_string(&installed).unwrap();
+    assert!(!text.contains(&top), "no absolute path is written down: {text}");
+    // Earlier versions wrote absolute paths.
+    let text = text.replace("\"git:", &format!("\"{top}/.git/")).replace("\"top:", &format!("\"{top}/"));
+    fs::write(&installed, text).unwrap();
+    let copy = copy(&scratch, "copy");
+    let ran = scratch.shiftlog_in(&copy, "deinit", ["-q"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let expected = format!("warning: '{top}/.git/hooks/post-commit' belongs to another repository and is left alone\n");
+    assert!(ran.stderr.contains(&expected), "{ran:?}");
+    assert_eq!(tree(&scratch.top), set_up, "the original is as it was");
+    let hook = fs::read_to_string(copy.join(".git/hooks/post-commit")).unwrap();
+    assert_eq!(hook, "#!/bin/sh\n", "our block is found without being written down");
+    let before = files(&Scratch::new());
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(files(&scratch).into_keys().collect::<Vec<_>>(), before.into_keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_repository_that_was_moved_is_restored_byte_for_byte() {
+    let mut scratch = Scratch::new();
+    scratch.write(".claude/settings.local.json", "{\"hooks\": { }}\n\n");
+    executable(&scratch.top.join(".git/hooks/post-commit"), "#!/bin/bash\necho mine >>ran\nexit 0");
+    let before = files(&scratch);
+    scratch.shiftlog("init", ["--agent=claude", "--agent=cursor", "--mcp", "-q"]).ok();
+    let moved = scratch.root().join("elsewhere/moved");
+    fs::create_dir_all(moved.parent().unwrap()).unwrap();
+    fs::rename(&scratch.top, &moved).unwrap();
+    scratch.top = moved;
+    assert_eq!(scratch.shiftlog("init", ["--agent=claude", "--agent=cursor", "--mcp"]).ok(), "nothing to do\n");
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(files(&scratch), before);
+    assert_eq!(scratch.shiftlog("deinit", [""; 0]).ok(), "nothing to do\n");
+}
+
+/// A repository whose hooks are those of all repositories of its user.
+fn with_global_hooks() -> (Scratch, PathBuf) {
+    let mut scratch = Scratch::new();
+    let hooks = scratch.home().join("hooks");
+    executable(&hooks.join("post-commit"), "#!/bin/sh\necho mine >>\"$(git rev-parse --git-dir)/ran\"\n");
+    let config = scratch.home().join(".gitconfig");
+    fs::write(&config, format!("[core]\n\thooksPath = {}\n", hooks.display())).unwrap();
+    scratch.env.insert("GIT_CONFIG_GLOBAL".into(), config.to_str().unwrap().into());
+    (scratch, hooks)
+}
+
+#[test]
+fn hooks_of_all_repositories_change_only_when_that_was_said() {
+    let (scratch, hooks) = with_global_hooks();
+    let before = tree(&hooks);
+    let shown = hooks.display();
+    let ran = scratch.shiftlog("init", ["--agent=claude", "-q"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        ran.stderr,
+        format!(
+            "warning: the hooks in '{shown}' run in other repositories too, and are left alone\n\
+             hint: 'git shiftlog init --yes' adds ours to them, for all of these repositories\n\
+             hint: 'git shiftlog init --no-git-hooks' goes without; then what agents commit is recorded\n"
+        )
+    );
+    assert_eq!(tree(&hooks), before);
+    let doctor = scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    let expected = "problem  Git hook post-commit: not installed, since it would run in other repositories too\n         \
+                    fix: git shiftlog init --yes\n";
+    assert!(doctor.contains(expected), "{doctor}");
+    scratch.shiftlog("init", ["--agent=claude", "-q", "--yes"]).ok();
+    assert!(fs::read_to_string(hooks.join("post-commit")).unwrap().contains("git-shiftlog--hook"));
+    let set_up = tree(&hooks);
+    let ran = scratch.shiftlog("init", ["--agent=claude"]);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("nothing to do\n", ""), "there is nothing to ask");
+    // Neither this repository nor a copy of it takes them away from the others.
+    let copy = copy(&scratch, "copy");
+    for top in [&copy, &scratch.top] {
+        let ran = scratch.shiftlog_in(top, "deinit", ["-q"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(
+            ran.stderr,
+            format!(
+                "warning: the hooks in '{shown}' run in other repositories too, and are left alone\n\
+                 hint: 'git shiftlog deinit --yes' takes ours out of them, for all of these repositories\n"
+            )
+        );
+        assert_eq!(tree(&hooks), set_up);
+    }
+    scratch.shiftlog("deinit", ["-q", "--yes"]).ok();
+    assert_eq!(tree(&hooks), before, "byte for byte");
+}
+
+#[test]
+fn a_link_in_the_hooks_directory_that_leads_out_of_the_repository_is_not_edited_unasked() {
+    let scratch = Scratch::new();
+    let shared = scratch.home().join("shared-hook");
+    executable(&shared, "#!/bin/sh\necho shared\n");
+    let hooks = scratch.top.join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    std::os::unix::fs::symlink(&shared, hooks.join("post-commit")).unwrap();
+    let ran = scratch.shiftlog("init", ["--agent=claude", "-q"]);
+    assert!(ran.stderr.contains("run in other repositories too, and are left alone"), "{ran:?}");
+    assert_eq!(fs::read_to_string(&shared).unwrap(), "#!/bin/sh\necho shared\n");
+    assert!(hooks.join("pre-push").exists(), "the others are this repository's own");
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(fs::read_to_string(&shared).unwrap(), "#!/bin/sh\necho shared\n");
+    assert!(!hooks.join("pre-push").exists());
+}
+
+#[test]
+fn a_terminal_is_asked_before_the_hooks_of_all_repositories_change() {
+    let (scratch, hooks) = with_global_hooks();
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v script"]).code != 0 {
+        crate::support::skip("no script(1) to make a terminal with");
+        return;
+    }
+    let before = tree(&hooks);
+    let answer = |word: &str, command: &str| {
+        let line = format!("(sleep 0.3; echo {word}) | script -qec '{command}' /dev/null");
+        scratch.run_in(&scratch.top, "sh", ["-c", &line])
+    };
+    let ran = answer("n", "git shiftlog init --agent=claude");
+    assert!(ran.stdout.contains("run in other repositories too. Add ours to them? [y/N]"), "{ran:?}");
+    assert_eq!(tree(&hooks), before, "{ran:?}");
+    let ran = answer("y", "git shiftlog init --agent=claude");
+    assert_ne!(tree(&hooks), before, "{ran:?}");
+    let ran = answer("y", "git shiftlog deinit");
+    assert!(ran.stdout.contains("run in other repositories too. Take ours out of them? [y/N]"), "{ran:?}");
+    assert_eq!(tree(&hooks), before, "{ran:?}");
+}
+
+#[test]
+fn tracked_hooks_are_named_and_can_be_left_alone() {
+    let scratch = Scratch::new();
+    executable(&scratch.top.join(".husky/pre-commit"), "#!/bin/sh\necho checked\n");
+    scratch.git(["add", ".husky"]).ok();
+    scratch.git(["commit", "-q", "-m", "hooks for everybody"]).ok();
+    scratch.git(["config", "core.hooksPath", ".husky"]).ok();
+    let top = scratch.top.display();
+    let ran = scratch.shiftlog("init", ["--agent=claude"]);
+    assert!(ran.stdout.contains(&format!("create {top}/.husky/post-commit\n")), "it says what it makes: {ran:?}");
+    assert_eq!(
+        ran.stderr,
+        "warning: the hooks in '.husky' are tracked: our lines in them go to everybody once committed\n\
+         hint: 'git shiftlog init --no-git-hooks' leaves them alone; then what agents commit is recorded\n"
+    );
+    let ran = scratch.shiftlog("init", ["--agent=claude", "--no-git-hooks"]);
+    assert!(ran.stdout.contains(&format!("remove {top}/.husky/post-commit\n")), "{ran:?}");
+    assert_eq!(scratch.git(["status", "--porcelain"]).ok(), "");
+    assert_eq!(scratch.shiftlog("init", ["--agent=claude"]).ok(), "nothing to do\n", "it is remembered");
+    let doctor = scratch.shiftlog("doctor", ["--no-rehearsal"]).ok();
+    assert!(
+        doctor.starts_with("ok       Git hooks are left alone: shiftlog.gitHooks is false\nok       Claude"),
+        "{doctor}"
+    );
+    let session = scratch.session("s1");
+    session.prompt("without hooks of Git");
+    session.edits("a.txt", "a\n");
+    session.commits("recorded by the agent's own hook");
+    assert_eq!(scratch.record("HEAD")["session"], "s1");
+    scratch.shiftlog("init", ["--agent=claude", "--git-hooks", "-q"]).ok();
+    assert!(scratch.top.join(".husky/post-commit").exists());
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(scratch.git(["status", "--porcelain"]).ok(), "");
+    assert_eq!(scratch.git(["config", "--get", "shiftlog.gitHooks"]).code, 1);
+}
+
+fn refs_of(team: &Team) -> String {
+    team.git(&team.server, &["for-each-ref", "--format=%(refname)"]).ok()
+}
+
+#[test]
+fn a_mirror_that_would_publish_conversations_is_stopped() {
+    let team = Team::new();
+    let clone = team.bare_clone("a", &[]);
+    team.shiftlog(&clone, "init", &["--agent=claude", "-q"]).ok();
+    team.commit(&clone, "x", "1\n", "words that are mine");
+    let stopped = "error: this push takes conversations along, and sharing is off\n\
+                   hint: push branches and tags by name, as in 'git push <remote> --all', to leave them out\n\
+                   hint: 'git config shiftlog.allowMirror true' lets them go: whoever can read the remote reads them\n";
+    let pushes: [&[&str]; 4] = [
+        &["push", "--mirror", "origin"],
+        &["push", "origin", "refs/*:refs/*"],
+        &["push", "origin", "refs/notes/*:refs/notes/*"],
+        &["-c", "remote.origin.mirror=true", "push", "origin"],
+    ];
+    for push in pushes {
+        let ran = team.git(&clone, push);
+        assert!(ran.code != 0 && ran.stderr.starts_with(stopped), "{push:?}: {ran:?}");
+        assert_eq!(ran.stdout, "", "{push:?}");
+        assert!(!refs_of(&team).contains("shiftlog"), "{push:?}");
+    }
+    // Any other push goes, also one that has nothing to say.
+    for push in [&["push", "origin", "main"][..], &["push", "origin", "main"], &["push", "--all", "origin"]] {
+        team.git(&clone, push).ok();
+    }
+    team.git(&clone, &["config", "remote.origin.mirror", "true"]).ok();
+    let doctor = team.shiftlog(&clone, "doctor", &["--no-rehearsal"]).stdout;
+    assert!(
+        doctor.contains("problem  mirror 'origin': a push to it would take conversations along, and is stopped"),
+        "{doctor}"
+    );
+    team.git(&clone, &["config", "--unset", "remote.origin.mirror"]).ok();
+    // Notes alone are shared: then the words are too much.
+    let ran = team.git(&clone, &["-c", "shiftlog.push=notes", "push", "--mirror", "origin"]);
+    assert!(ran.stderr.starts_with("error: this push takes transcripts along, and only notes are shared\n"), "{ran:?}");
+    // Who names them means them.
+    team.git(&clone, &["push", "origin", "refs/notes/shiftlog"]).ok();
+    team.git(&clone, &["push", "origin", ":refs/notes/shiftlog"]).ok();
+    let ran = team.git(&clone, &["-c", "shiftlog.allowMirror=true", "push", "--mirror", "origin"]);
+    assert!(ran.code == 0, "{ran:?}");
+    assert!(ran.stderr.starts_with("warning: this push takes conversations along, and sharing is off\n"), "{ran:?}");
+    assert!(refs_of(&team).contains("refs/shiftlog/sessions"));
+}
+
+#[test]
+fn a_hook_of_the_users_own_reads_what_a_push_says_and_a_failing_program_of_ours_stops_nothing() {
+    for shell in ["#!/bin/sh\n", "#!/bin/sh -eu\n", "#!/bin/bash\n"] {
+        let team = Team::new();
+        let clone = team.bare_clone("a", &[]);
+        executable(&clone.join(".git/hooks/pre-push"), &format!("{shell}cat >.git/said\necho \"$@\" >>.git/said\n"));
+        team.git(&clone, &["push", "-q", "origin", "main:one"]).ok();
+        let said = fs::read_to_string(clone.join(".git/said")).unwrap();
+        assert!(said.starts_with("refs/heads/main "), "{said}");
+        team.git(&clone, &["push", "-q", "origin", ":one"]).ok();
+        team.shiftlog(&clone, "init", &["--agent=claude", "-q"]).ok();
+        team.git(&clone, &["push", "-q", "origin", "main:one"]).ok();
+        assert_eq!(fs::read_to_string(clone.join(".git/said")).unwrap(), said, "{shell}");
+        let nothing = team.git(&clone, &["push", "-q", "origin", "main:one"]);
+        assert_eq!(nothing.code, 0, "{nothing:?}");
+        let said = fs::read_to_string(clone.join(".git/said")).unwrap();
+        assert!(said.starts_with("origin "), "it reads nothing where a push moves nothing: {said:?}");
+        // Whatever becomes of our program: killed, not runnable, or a stand-in that fails.
+        let hook = clone.join(".git/hooks/pre-push");
+        let text = fs::read_to_string(&hook).unwrap();
+        let program = crate::support::bin_dir().join("git-shiftlog--hook");
+        for (number, status) in [1, 2, 64, 101, 126, 127, 137].into_iter().enumerate() {
+            let stand_in = clone.join(".git/stand-in");
+            executable(&stand_in, &format!("#!/bin/sh\nexit {status}\n"));
+            fs::write(&hook, text.replace(program.to_str().unwrap(), stand_in.to_str().unwrap())).unwrap();
+            team.git(&clone, &["push", "-q", "origin", &format!("main:b{number}")]).ok();
+        }
+    }
+}
+
+#[test]
+fn a_file_that_no_agent_wrote_is_recorded_only_by_force() {
+    let scratch = Scratch::new();
+    let refused = |ran: &Ran, hint: &str| {
+        assert_eq!(ran.code, 128, "{ran:?}");
+        assert_eq!(ran.stderr, format!("fatal: {hint}\n"));
+        assert_ne!(scratch.git(["rev-parse", "-q", "--verify", "refs/notes/shiftlog"]).code, 0);
+    };
+    let ran = scratch.shiftlog("add", ["--transcript=README"]);
+    refused(
+        &ran,
+        "'README' has no message of Claude Code in it\n\
+         hint: --agent=<name> says which agent wrote it; --force records it all the same",
+    );
+    scratch.write("package.json", "{\n  \"name\": \"x\",\n  \"version\": \"1.0.0\"\n}\n");
+    let ran = scratch.shiftlog("add", ["--transcript=package.json", "--agent=codex"]);
+    assert!(ran.stderr.starts_with("fatal: 'package.json' has no message of Codex in it\n"), "{ran:?}");
+    let codex = "{\"type\":\"event_msg\",\"payload\":{\"type\":\"user_message\",\"message\":\"x\"}}\n";
+    scratch.write("rollout.jsonl", codex);
+    let ran = scratch.shiftlog("add", ["--transcript=rollout.jsonl"]);
+    assert!(ran.stderr.contains("hint: --agent=codex if Codex wrote it; "), "{ran:?}");
+    scratch.shiftlog("add", ["--transcript=rollout.jsonl", "--agent=codex", "-q"]).ok();
+    scratch.shiftlog("add", ["--transcript=README", "--session=readme", "--force", "-q"]).ok();
+    assert_eq!(scratch.raw("HEAD", &["--session=readme"]), "hello\n");
+}
+
+#[test]
+fn deinit_with_purge_refs_leaves_nothing_of_ours() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.commit(&a, "x", "1\n", "words of a");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    fs::write(b.join(".git/info/exclude"), "# mine\n*.o").unwrap();
+    team.shiftlog(&b, "deinit", &["-q"]).ok();
+    let before = team.git(&b, &["for-each-ref"]).ok();
+    let (before_tree, before_config) = (tree(&b), fs::read_to_string(b.join(".git/config")).unwrap());
+    team.shiftlog(&b, "init", &["--agent=claude", "--agent=cursor", "--mcp", "--share=all", "-q"]).ok();
+    team.git(&b, &["fetch", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.says(&b, "HEAD", "words of b");
+    team.git(&b, &["notes", "add", "-m", "a note of somebody else's"]).ok();
+    let other = team.git(&b, &["rev-parse", "refs/notes/commits"]).ok();
+    let refused = team.shiftlog(&b, "deinit", &["--purge-refs"]);
+    assert_eq!(
+        (refused.code, refused.stderr.as_str()),
+        (128, "fatal: refusing to delete refs without a terminal; use --yes\n")
+    );
+    let dry = team.shiftlog(&b, "deinit", &["--purge-refs", "-n"]).ok();
+    for name in [
+        "refs/notes/shiftlog",
+        "refs/shiftlog/sessions",
+        "refs/shiftlog/kept/sessions",
+        "refs/shiftlog/remotes/origin/notes",
+    ] {
+        assert!(dry.contains(&format!("delete {name}\n")), "{name}: {dry}");
+        team.git(&b, &["rev-parse", "-q", "--verify", name]).ok();
+    }
+    assert_eq!(team.shiftlog(&b, "deinit", &["--purge-refs", "--yes"]).ok(), dry, "it did what it said");
+    assert_eq!(team.git(&b, &["rev-parse", "refs/notes/commits"]).ok(), other);
+    team.git(&b, &["update-ref", "-d", "refs/notes/commits"]).ok();
+    let mut after = team.git(&b, &["for-each-ref"]).ok();
+    // The fetch brought the commit of a colleague.
+    after = after.replace(team.id(&b, "origin/main").as_str(), before.split(' ').next().unwrap());
+    assert_eq!(after, before);
+    assert_eq!(fs::read_to_string(b.join(".git/info/exclude")).unwrap(), "# mine\n*.o");
+    assert_eq!(fs::read_to_string(b.join(".git/config")).unwrap(), before_config);
+    assert!(!b.join(".git/shiftlog").exists());
+    let kept = |tree: Vec<(String, Vec<u8>)>| -> Vec<String> {
+        let names = tree.into_iter().map(|(name, _)| name);
+        names.filter(|name| !name.contains("refs") && !name.contains("logs") && !name.contains("FETCH_HEAD")).collect()
+    };
+    let (after, before) = (kept(tree(&b)), kept(before_tree));
+    let (after, before): (Vec<_>, Vec<_>) = (
+        after
+            .iter()
+            .filter(|name| !["COMMIT_EDITMSG", "NOTES", "said"].iter().any(|other| name.contains(other)))
+            .collect(),
+        before.iter().collect(),
+    );
+    assert_eq!(after, before);
+}

@@ -1,0 +1,180 @@
+//! What Git's users are used to: what a page looks like, what the options mean, and what helps after a slip.
+
+use std::fs;
+
+use shiftlog::command;
+
+use crate::support::{Ran, Scratch};
+
+/// Runs the program without `man`, or anything else, on `PATH`.
+fn page_as_text(scratch: &Scratch, name: &str) -> Ran {
+    let mut command = scratch.command(crate::support::bin_dir().join("git-shiftlog"), &scratch.top);
+    Ran::of(command.env("PATH", "/nowhere").args([name, "--help"]).output().unwrap())
+}
+
+/// Returns what a usage line says, whether it was taken from a page or from `-h`.
+fn plain(usage: &str) -> String {
+    let plain = usage.replace(['<', '>'], "").replace(" ...", "...").replace(" | ", "|");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn without_man_help_prints_the_page_and_its_synopsis_is_the_usage() {
+    let scratch = Scratch::new();
+    for listed in command::ALL {
+        let shown = page_as_text(&scratch, listed.name);
+        assert_eq!((shown.code, shown.stderr.as_str()), (0, ""), "{}", listed.name);
+        let text = shown.stdout;
+        assert!(text.starts_with(&format!("NAME\n     git-shiftlog-{} - ", listed.name)), "{text}");
+        let synopsis = text.split("\nSYNOPSIS\n").nth(1).unwrap().split("\n\n").next().unwrap();
+        let usage = (listed.options)().render_usage().to_string();
+        assert_eq!(plain(synopsis), plain(usage.trim_start_matches("Usage: ")), "{}", listed.name);
+        assert!(text.contains("\nEXAMPLES\n"), "{} has examples", listed.name);
+        assert!(text.lines().all(|line| line.chars().count() <= 140), "{}: {text}", listed.name);
+    }
+    let main = page_as_text(&scratch, "summarize");
+    assert!(main.stdout.contains("summarize and tldr are other words for this command."), "{}", main.stdout);
+}
+
+#[test]
+fn every_page_is_one_of_the_git_manual() {
+    for page in shiftlog::cli::PAGES {
+        assert!(page.source.contains("\n.Os \"Git Manual\"\n.ds doc-volume Git Manual\n"), "{}", page.name);
+        assert!(page.source.contains("\n.Sh EXAMPLES\n"), "{} has examples", page.name);
+    }
+    let mut scratch = Scratch::new();
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v man"]).code != 0 {
+        crate::support::skip("no man here");
+        return;
+    }
+    scratch.env.insert("MANPAGER".into(), "cat".into());
+    let shown = scratch.shiftlog("init", ["--help"]).ok();
+    let (first, last) = (shown.lines().next().unwrap(), shown.trim_end().lines().last().unwrap());
+    assert!(first.contains("Git Manual") || last.contains("Git Manual"), "{first}\n{last}");
+}
+
+#[test]
+fn n_is_dry_run_in_every_command_that_changes_something() {
+    let changing = ["init", "deinit", "add", "import", "sync", "remap", "migrate", "purge", "resume", "install-docs"];
+    for listed in command::ALL {
+        let options = (listed.options)();
+        let short = options.get_arguments().find(|arg| arg.get_short() == Some('n'));
+        let names = |arg: &clap::Arg| {
+            let aliases = arg.get_visible_aliases().unwrap_or_default().into_iter().map(str::to_owned);
+            arg.get_long().map(str::to_owned).into_iter().chain(aliases).collect::<Vec<_>>()
+        };
+        let names = short.map(names).unwrap_or_default();
+        let is_dry_run = names.iter().any(|name| name == "dry-run");
+        assert_eq!(is_dry_run, changing.contains(&listed.name), "{}: -n is {names:?}", listed.name);
+        assert!(is_dry_run || names.is_empty() || names == ["max-count"], "{}: -n is {names:?}", listed.name);
+    }
+    let scratch = Scratch::new();
+    scratch.write(
+        "t.jsonl",
+        "{\"type\":\"user\",\"sessionId\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n",
+    );
+    let ran = scratch.shiftlog("add", ["-n", "--transcript=t.jsonl"]).ok();
+    assert_eq!(ran, format!("would record session claude/s on {}, 79 bytes\n", &scratch.id("HEAD")[..7]));
+    assert_eq!(scratch.git(["for-each-ref", "refs/notes", "refs/shiftlog"]).ok(), "");
+}
+
+#[test]
+fn wrong_input_is_answered_with_what_helps() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    let first = |ran: &Ran| ran.stderr.lines().next().unwrap_or_default().to_owned();
+    let cases: &[(&str, &[&str], i32, &str)] = &[
+        ("log", &["--format"], 129, "error: option '--format' requires a value"),
+        ("log", &["--json=yes"], 129, "error: option '--json' takes no value"),
+        ("show", &["--tool-output=lots"], 129, "error: 'lots' is not a value for '--tool-output': none, short, full"),
+        ("show", &["--session="], 129, "error: option '--session' requires a value"),
+        ("purge", &["--session="], 129, "error: option '--session' requires a value"),
+        ("add", &["--session="], 129, "error: option '--session' requires a value"),
+        ("log", &["--agent=hal"], 129, "error: unknown agent 'hal'"),
+        ("log", &["--ref=nosuch"], 0, "warning: there is no notes ref 'refs/notes/nosuch'"),
+        ("show", &["--ref=nosuch"], 1, "warning: there is no notes ref 'refs/notes/nosuch'"),
+        ("log", &["--format=nosuch"], 128, "fatal: invalid --pretty format: nosuch"),
+        ("sync", &["nosuch"], 128, "fatal: no such remote 'nosuch'"),
+        ("purge", &[], 129, "error: name a commit, or give --session, --match, --secrets, --before or --received"),
+        ("purge", &["--secrets", "--received"], 129, "error: '--secrets' and '--received' cannot be used together"),
+        ("show", &["README"], 128, "fatal: bad revision 'README'"),
+        ("show", &[""], 128, "fatal: bad revision ''"),
+    ];
+    for (name, args, code, message) in cases {
+        let ran = scratch.shiftlog(name, *args);
+        assert_eq!((ran.code, first(&ran).as_str()), (*code, *message), "{name} {args:?}: {ran:?}");
+    }
+    let hint = |name: &str, args: &[&str]| scratch.shiftlog(name, args).stderr.lines().nth(1).unwrap().to_owned();
+    assert_eq!(hint("show", &["README"]), "hint: git shiftlog log -- README    # lists the conversations about a file");
+    assert_eq!(hint("sync", &["nosuch"]), "hint: git remote add <name> <url>");
+    assert!(hint("log", &["--agent=hal"]).starts_with("hint: known agents: claude, "));
+    scratch.git(["remote", "add", "upstream", "/nowhere"]).ok();
+    assert_eq!(hint("sync", &["nosuch"]), "hint: the remotes are: upstream");
+    for word in ["foo", "diff", "x"] {
+        let ran = scratch.git(["shiftlog", word]);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (1, 1), "a guess far off helps nobody: {ran:?}");
+    }
+    let unborn = Scratch::empty(&[]);
+    for name in ["show", "log"] {
+        let ran = unborn.shiftlog(name, [""; 0]);
+        let message = "fatal: your current branch 'main' does not have any commits yet\n";
+        assert_eq!((ran.code, ran.stderr.as_str()), (128, message), "{name}");
+    }
+}
+
+#[test]
+fn a_pager_that_is_not_there_is_fatal_as_in_git() {
+    let mut scratch = Scratch::set_up();
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v script"]).code != 0 {
+        crate::support::skip("no script(1) to make a terminal with");
+        return;
+    }
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    scratch.env.insert("TERM".into(), "xterm".into());
+    scratch.env.insert("GIT_PAGER".into(), "nosuch".into());
+    let on_a_terminal = |command: &str| scratch.run_in(&scratch.top, "script", ["-qec", command, "/dev/null"]);
+    for name in ["log", "show"] {
+        // Git itself would page before our program does.
+        let (git, ours) = (on_a_terminal(&format!("git {name}")), on_a_terminal(&format!("git-shiftlog-{name}")));
+        assert_eq!((git.code, ours.code), (128, 128), "{git:?}\n{ours:?}");
+        assert!(git.stdout.contains("unable to execute pager 'nosuch'"), "{git:?}");
+        assert!(ours.stdout.contains("unable to execute pager 'nosuch'"), "{ours:?}");
+    }
+}
+
+#[test]
+fn formats_that_git_names_are_those_of_git() {
+    let scratch = Scratch::set_up();
+    for (number, message) in ["one", "two\n\nWith a body\n\n  of two parts\n", "three"].iter().enumerate() {
+        let session = scratch.session(&format!("s{number}"));
+        session.prompt("make it");
+        session.edits(&format!("{number}.txt"), "x\n");
+        session.commits(message);
+    }
+    let compare = |range: &str| {
+        for format in ["oneline", "short", "medium", "full", "fuller", "reference"] {
+            let option = format!("--format={format}");
+            let git = scratch.git(["log", &option, "--no-color", range]).ok();
+            let ours = scratch.shiftlog("log", [&option, range]).ok();
+            assert_eq!(ours, git, "{format} {range}");
+        }
+    };
+    compare("-3");
+    scratch.git(["switch", "-q", "-c", "side", "HEAD~1"]).ok();
+    scratch.commit("side.txt", "x\n", "on the side");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["merge", "-q", "--no-edit", "side"]).ok();
+    fs::write(
+        scratch.top.join("t.jsonl"),
+        "{\"type\":\"user\",\"sessionId\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n",
+    )
+    .unwrap();
+    scratch.shiftlog("add", ["-q", "--transcript=t.jsonl", "HEAD"]).ok();
+    compare("-1");
+}
