@@ -6,17 +6,23 @@ use super::{Note, Record, Unit};
 use crate::archive::{self, Archive};
 use crate::git::Repository;
 
-/// Adds a record to a note that is written again. It becomes one with a record that is there only if the archive proves
-/// that neither loses words by it: anybody can write a longer record of somebody else's session.
+/// Adds a record of ours to a note that is written again. It becomes one with the record that it continues; with another
+/// only if the archive proves that neither loses words by it: anybody can write a longer record of our session.
 pub(crate) fn add_proven(repo: &Repository, note: &mut Note, record: Record) {
-    note.add_if(record, |joined, part| joined.through == part.through || has_all_of(repo, joined, part));
+    let since = record.since.clone();
+    note.add_if(record, |joined, part| {
+        since.as_ref() == Some(&part.through) || joined.through == part.through || has_all_of(repo, joined, part)
+    });
 }
 
-/// Adds all that `other` has to a note that is written again, as [`add_proven`] does.
+/// Adds all that `other` has to a note that is written again. Records become one only if the archive proves that neither
+/// loses words by it.
 pub(crate) fn merge_proven(repo: &Repository, note: &mut Note, other: Note) {
     for unit in other.into_units() {
         match unit {
-            Unit::Record(record) => add_proven(repo, note, *record),
+            Unit::Record(record) => {
+                note.add_if(*record, |joined, part| joined.through == part.through || has_all_of(repo, joined, part))
+            }
             unit => note.add_line(unit),
         }
     }

@@ -139,7 +139,8 @@ fn every_transcript_of_every_agent_restores_byte_for_byte() {
     }
     for (number, path) in paths.iter().enumerate() {
         let session = format!("--session=fixture-{number}");
-        scratch.shiftlog("add", ["-q", "--transcript", path.to_str().unwrap(), &session]).ok();
+        // Whatever it is taken for, it is kept as it is.
+        scratch.shiftlog("add", ["-q", "--force", "--transcript", path.to_str().unwrap(), &session]).ok();
         let restored = scratch.shiftlog("show", ["--raw", "--full", &session]).bytes;
         let mut expected = fs::read(path).unwrap();
         if expected.last() != Some(&b'\n') {

@@ -77,7 +77,8 @@ pub fn assert_read_alike(scratch: &Scratch, revision: &str) -> Vec<String> {
 /// Records an agent's file on HEAD.
 pub fn add(scratch: &Scratch, agent: &str, transcript: &Path, session: &str) {
     let (agent, session) = (format!("--agent={agent}"), format!("--session={session}"));
-    scratch.shiftlog("add", ["-q", &agent, "--transcript", transcript.to_str().unwrap(), &session]).ok();
+    // Some have spellings that no agent uses.
+    scratch.shiftlog("add", ["-q", "--force", &agent, "--transcript", transcript.to_str().unwrap(), &session]).ok();
 }
 
 #[test]
