@@ -489,7 +489,7 @@ _git__shiftlog__resume() {
 
     case "${cmd}" in
         git__shiftlog__resume)
-            opts="-f -h --session --agent --as --worktree --print --force --ref"
+            opts="-n -f -h --session --agent --as --worktree --dry-run --print --force --ref"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -784,7 +784,7 @@ _git__shiftlog__add() {
 
     case "${cmd}" in
         git__shiftlog__add)
-            opts="-f -q -h --transcript --session --agent --since --force --ref --quiet"
+            opts="-f -n -q -h --transcript --session --agent --since --force --dry-run --ref --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1389,7 +1389,7 @@ _git__shiftlog__install__docs() {
 
     case "${cmd}" in
         git__shiftlog__install__docs)
-            opts="-h --prefix --uninstall --dry-run"
+            opts="-n -h --prefix --uninstall --dry-run"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -67,7 +67,7 @@ complete -c git-shiftlog-log -l until -l before -d 'List commits made at or befo
 complete -c git-shiftlog-log -l author -d 'List commits whose author matches a pattern' -r
 complete -c git-shiftlog-log -l grep -d 'List commits whose subject matches a pattern' -r
 complete -c git-shiftlog-log -l agent -d 'List commits with a session of this agent' -r
-complete -c git-shiftlog-log -l model -d 'List commits with a session of a model whose name has this in it' -r
+complete -c git-shiftlog-log -l model -d 'List commits with a session whose model name contains <string>' -r
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r
 complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r
@@ -117,7 +117,7 @@ complete -c git-shiftlog-resume -l agent -d 'Take up a session of this agent' -r
 complete -c git-shiftlog-resume -l as -d 'Hand the conversation to this agent instead, which starts with it as a document' -r
 complete -c git-shiftlog-resume -l worktree -d 'Do it in a new worktree, and leave this one alone' -r
 complete -c git-shiftlog-resume -l ref -d 'Read notes from this ref' -r
-complete -c git-shiftlog-resume -l print -d 'Say what would be done, and do nothing'
+complete -c git-shiftlog-resume -s n -l print -l dry-run -d 'Say what would be done, and do nothing'
 complete -c git-shiftlog-resume -s f -l force -d 'Go on over uncommitted changes, or a transcript that is another one'
 complete -c git-shiftlog-resume -s h -d 'Print this usage'
 
@@ -151,12 +151,13 @@ complete -c git-shiftlog-add -l agent -d 'Name the agent that wrote it' -r
 complete -c git-shiftlog-add -l since -d 'Let the increment begin after this segment' -r
 complete -c git-shiftlog-add -l ref -d 'Write to this notes ref' -r
 complete -c git-shiftlog-add -s f -l force -d 'Record a file also if no message of the agent is found in it'
+complete -c git-shiftlog-add -s n -l dry-run -d 'Say what would be recorded, and do nothing'
 complete -c git-shiftlog-add -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-add -s h -d 'Print this usage'
 
 complete -c git-shiftlog-import -l agent -d 'Read the store of this agent; may be given several times (default: all)' -r
 complete -c git-shiftlog-import -l since -d 'Leave out sessions that were last written before a date' -r
-complete -c git-shiftlog-import -l min-confidence -d 'How sure it must be that a session made a commit (high, medium or low)' -r -f -a "high\t''
+complete -c git-shiftlog-import -l min-confidence -d 'Record only matches of at least this confidence (high, medium or low)' -r -f -a "high\t''
 medium\t''
 low\t''"
 complete -c git-shiftlog-import -l ref -d 'Write to this notes ref' -r
@@ -238,5 +239,5 @@ complete -c git-shiftlog-deinit -s h -d 'Print this usage'
 
 complete -c git-shiftlog-install-docs -l prefix -d 'Install below this directory (default: the one that has our programs in its \'bin\', else ~/.local)' -r -F
 complete -c git-shiftlog-install-docs -l uninstall -d 'Remove them again'
-complete -c git-shiftlog-install-docs -l dry-run -d 'Print what would be done'
+complete -c git-shiftlog-install-docs -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-install-docs -s h -d 'Print this usage'

@@ -101,7 +101,6 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut newer_notice = None;
         let mut has_listed = false;
         reader.each(&query, |listed| {
-            has_listed = true;
             for problem in &listed.problems {
                 cli::warning(problem);
                 outcome = Outcome::No;
@@ -109,6 +108,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             if listed.summaries.is_empty() {
                 return Ok(ControlFlow::Continue(()));
             }
+            has_listed = true;
             newer_notice = newer_notice.take().or_else(|| listed.summaries.iter().find_map(Summary::newer_notice));
             print(&mut names, &mut screen, &voice, &listed, end, std::mem::replace(&mut is_first, false))?;
             Ok(ControlFlow::Continue(()))

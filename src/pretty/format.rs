@@ -150,8 +150,7 @@ fn field(name: &str, listed: &Listed, mut abbreviate: impl FnMut() -> String, st
         "(merge)" => return Vec::new(),
         "(message)" => {
             let text = outside::text(&commit.message.to_str_lossy());
-            let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
-            return text.trim_end().lines().map(line).collect::<String>().into();
+            return text.trim_end().lines().map(|line| format!("    {line}\n")).collect::<String>().into();
         }
         _ => {}
     }
