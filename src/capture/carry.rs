@@ -10,12 +10,12 @@ use bstr::{BStr, ByteSlice as _};
 use serde::{Deserialize, Serialize};
 
 use super::recorder::Recorder;
-use super::rewritten::Rewritten;
+use super::rewritten::{self, Rewritten};
 use super::state::write_private;
 use crate::error::{Error, Result};
 use crate::git::{Commit, Location, ObjectId, PathChange, ReflogEntry, Repository, has_locked_notes, last_message};
 use crate::notes;
-use crate::record::{Note, Reader};
+use crate::record::Reader;
 
 /// The subject that Git gives to a squash.
 const SQUASH_SUBJECT: &[u8] = b"Squashed commit of the following:";
@@ -95,153 +95,149 @@ fn squashed_by(repo: &Repository, message: &[u8]) -> Vec<ObjectId> {
     lines.filter_map(hex).take(MAX_SQUASHED).collect()
 }
 
-impl Recorder<'_> {
-    /// Carries records to a commit that was just made, if Git tells which commits it was made of. Returns whether it is a
-    /// squash of such commits.
-    ///
-    /// # Errors
-    ///
-    /// If the repository cannot be read.
-    pub(super) fn carry_at_once(&mut self, commit: &Commit, last_move: Option<&ReflogEntry>) -> Result<bool> {
-        if self.repo.is_rebasing() {
-            return Ok(false);
-        }
-        let amended = last_move.filter(|entry| ReflogEntry::is_amend_message(entry.message.as_bstr()));
-        if let Some(entry) = amended.filter(|_| has_locked_notes(&self.repo.common_dir())) {
-            self.keep_amended(entry.old_id, commit.commit_id)?;
-        }
-        let is_pick = last_move.is_some_and(ReflogEntry::is_pick);
-        let head = std::fs::read_to_string(self.repo.git_dir().join("CHERRY_PICK_HEAD")).ok();
-        let head = head.and_then(|hex| self.repo.parse_id(hex.trim()));
-        let may_be_squash = commit.message.starts_with(SQUASH_SUBJECT) || squash_file(self.repo).exists();
-        if !is_pick && head.is_none() && !may_be_squash {
-            return Ok(false);
-        }
-        let own = (self.notes_ref != notes::DEFAULT_REF).then_some(self.notes_ref.as_str());
-        let reader = Reader::new(self.repo, own);
-        let (command, sources) = match head {
-            Some(head) => ("cherry-pick", self.with_same_author(commit, vec![head])),
-            None if is_pick => ("cherry-pick", self.picked(commit, &reader)?),
-            None => ("merge --squash", self.squashed(commit, last_move)?),
-        };
-        let is_squash = command != "cherry-pick" && !sources.is_empty();
-        let mut with_records = Vec::new();
-        for source in sources {
-            if reader.note(source)?.is_some_and(|note| note.has_conversation())
-                && !self.repo.has_become_empty(source, commit.commit_id)
-            {
-                with_records.push(source);
-            }
-        }
-        if !with_records.is_empty() {
-            self.carry_or_keep(&Rewritten::copied(command, &with_records, commit.commit_id))?;
-        }
-        Ok(is_squash)
+/// Carries records to a commit that was just made, if Git tells which commits it was made of. Returns whether it is a
+/// squash of such commits.
+///
+/// # Errors
+///
+/// If the repository cannot be read.
+pub(super) fn carry_at_once(
+    recorder: &mut Recorder<'_>,
+    commit: &Commit,
+    last_move: Option<&ReflogEntry>,
+) -> Result<bool> {
+    if recorder.repo.is_rebasing() {
+        return Ok(false);
     }
-
-    /// Returns those commits whose change the author of a commit wrote at the same moment: a pick keeps both.
-    fn with_same_author(&self, commit: &Commit, mut sources: Vec<ObjectId>) -> Vec<ObjectId> {
-        let author = |commit: &Commit| (commit.author.email.clone(), commit.author.time.seconds);
-        sources.retain(|source| {
-            let source = self.repo.commit(*source);
-            source.is_ok_and(|source| source.commit_id != commit.commit_id && author(&source) == author(commit))
-        });
-        sources
+    let amended = last_move.filter(|entry| ReflogEntry::is_amend_message(entry.message.as_bstr()));
+    if let Some(entry) = amended.filter(|_| has_locked_notes(&recorder.repo.common_dir())) {
+        rewritten::keep_amended(recorder, entry.old_id, commit.commit_id)?;
     }
-
-    /// Returns the source of a pick that somebody had to finish: then Git has forgotten it when the hook runs.
-    ///
-    /// It is the commit that `-x` names, or the only one with a conversation whose author wrote it at the same moment.
-    fn picked(&self, commit: &Commit, reader: &Reader<'_>) -> Result<Vec<ObjectId>> {
-        let named = commit.message.lines().rev().find_map(|line| {
-            let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
-            self.repo.parse_id(&hex.to_str_lossy())
-        });
-        let named = self.with_same_author(commit, named.into_iter().collect());
-        if !named.is_empty() {
-            return Ok(named);
-        }
-        let until = self.deadline.min(Instant::now() + SEARCH_TIME);
-        let noted: Vec<ObjectId> = reader.noted()?.into_keys().collect();
-        let mut found = Vec::new();
-        for some in noted.chunks(64) {
-            if Instant::now() > until {
-                self.state.log("warning: the source of a cherry-pick was not found in time");
-                return Ok(Vec::new());
-            }
-            found.extend(self.with_same_author(commit, some.to_vec()));
-        }
-        let alike = |id: &&ObjectId| self.repo.commit(**id).is_ok_and(|source| source.subject() == commit.subject());
-        let with_subject: Vec<ObjectId> = found.iter().filter(alike).copied().collect();
-        let found = if with_subject.is_empty() { found } else { with_subject };
-        // Copies of one commit say the same; where several say different things nobody can tell.
-        let mut said = BTreeSet::new();
-        for source in &found {
-            let note = reader.note(*source)?.unwrap_or_default();
-            let records: BTreeSet<String> =
-                note.records_of_all_versions().map(|record| format!("{} {}", record.key(), record.through)).collect();
-            said.insert(records);
-        }
-        Ok(if said.len() == 1 { found } else { Vec::new() })
+    let is_pick = last_move.is_some_and(ReflogEntry::is_pick);
+    let head = std::fs::read_to_string(recorder.repo.git_dir().join("CHERRY_PICK_HEAD")).ok();
+    let head = head.and_then(|hex| recorder.repo.parse_id(hex.trim()));
+    let may_be_squash = commit.message.starts_with(SQUASH_SUBJECT) || squash_file(recorder.repo).exists();
+    if !is_pick && head.is_none() && !may_be_squash {
+        return Ok(false);
     }
-
-    /// Returns the commits whose squash a commit is, the oldest first: as its own message tells, or because it commits what
-    /// `git merge --squash` has put into the index.
-    fn squashed(&self, commit: &Commit, last_move: Option<&ReflogEntry>) -> Result<Vec<ObjectId>> {
-        let file = squash_file(self.repo);
-        let kept: Option<Squash> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        let mut sources = squashed_by(self.repo, &commit.message);
-        if let Some(squash) = kept
-            && last_move.is_none_or(ReflogEntry::is_new_work)
+    let own = (recorder.notes_ref != notes::DEFAULT_REF).then_some(recorder.notes_ref.as_str());
+    let reader = Reader::new(recorder.repo, own);
+    let (command, sources) = match head {
+        Some(head) => ("cherry-pick", with_same_author(recorder, commit, vec![head])),
+        None if is_pick => ("cherry-pick", picked(recorder, commit, &reader)?),
+        None => ("merge --squash", squashed(recorder, commit, last_move)?),
+    };
+    let is_squash = command != "cherry-pick" && !sources.is_empty();
+    let mut with_records = Vec::new();
+    for source in sources {
+        if reader.note(source)?.is_some_and(|note| note.has_conversation())
+            && !recorder.repo.has_become_empty(source, commit.commit_id)
         {
-            let (part, has_rest) = self.part_of(&squash, commit, !sources.is_empty())?;
-            if has_rest && !part.is_empty() {
-                write_squash(self.repo, &Squash { head: commit.commit_id.to_string(), is_rest: true, ..squash })?;
-            } else {
-                let _ = std::fs::remove_file(&file);
-            }
-            sources = part;
+            with_records.push(source);
         }
-        sources.reverse();
-        Ok(sources)
     }
-
-    /// Returns the squashed commits that have a part in a commit, and whether some of the squash is not in it.
-    ///
-    /// `is_named` says that the commit's message names them.
-    fn part_of(&self, squash: &Squash, commit: &Commit, is_named: bool) -> Result<(Vec<ObjectId>, bool)> {
-        let ids: Vec<ObjectId> = squash.commits.iter().filter_map(|hex| self.repo.parse_id(hex)).collect();
-        let (head, tree) = (self.repo.parse_id(&squash.head), self.repo.parse_id(&squash.tree));
-        let (Some(head), Some(tree)) = (head, tree) else { return Ok((Vec::new(), false)) };
-        if commit.parent_ids[..] != [head] {
-            return Ok((Vec::new(), false));
-        }
-        let merged = self.repo.tree_changes(Some(self.repo.commit(head)?.tree_id), tree)?;
-        let committed = self.repo.changes_of(commit)?;
-        let paths: HashSet<&BStr> = committed.iter().map(|change| change.path.as_bstr()).collect();
-        let is_in = |change: &PathChange| paths.contains(change.path.as_bstr());
-        let is_whole = merged.iter().all(is_in);
-        // Whoever gives a squash up resets the index. Then only the very content tells that it came back.
-        let is_given_up =
-            || self.repo.head_reflog(2).get(1).is_some_and(|before| before.message.starts_with(b"reset: "));
-        let has_content = merged.iter().any(|change| committed.contains(change));
-        let is_squash = has_content || is_named || (is_whole && !is_given_up());
-        if !is_squash {
-            return Ok((Vec::new(), false));
-        }
-        if is_whole && !squash.is_rest {
-            return Ok((ids, false));
-        }
-        let has_part = |id: &ObjectId| {
-            let changed = self.repo.commit(*id).and_then(|commit| self.repo.changes_of(&commit));
-            changed.is_ok_and(|changed| changed.iter().any(is_in))
-        };
-        Ok((ids.into_iter().filter(has_part).collect(), !is_whole))
+    if !with_records.is_empty() {
+        rewritten::carry_or_keep(recorder, &Rewritten::copied(command, &with_records, commit.commit_id))?;
     }
+    Ok(is_squash)
 }
 
-/// Returns what of a note is carried to a copy of its commit: what people wrote about one commit is not about the other.
-pub(super) fn records_of(mut note: Note) -> Note {
-    note.retain(|unit| !matches!(unit, crate::record::Unit::Foreign(_)));
-    note
+/// Returns those commits whose change the author of a commit wrote at the same moment: a pick keeps both.
+fn with_same_author(recorder: &Recorder<'_>, commit: &Commit, mut sources: Vec<ObjectId>) -> Vec<ObjectId> {
+    let author = |commit: &Commit| (commit.author.email.clone(), commit.author.time.seconds);
+    sources.retain(|source| {
+        let source = recorder.repo.commit(*source);
+        source.is_ok_and(|source| source.commit_id != commit.commit_id && author(&source) == author(commit))
+    });
+    sources
+}
+
+/// Returns the source of a pick that somebody had to finish: then Git has forgotten it when the hook runs.
+///
+/// It is the commit that `-x` names, or the only one with a conversation whose author wrote it at the same moment.
+fn picked(recorder: &Recorder<'_>, commit: &Commit, reader: &Reader<'_>) -> Result<Vec<ObjectId>> {
+    let named = commit.message.lines().rev().find_map(|line| {
+        let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
+        recorder.repo.parse_id(&hex.to_str_lossy())
+    });
+    let named = with_same_author(recorder, commit, named.into_iter().collect());
+    if !named.is_empty() {
+        return Ok(named);
+    }
+    let until = recorder.deadline.min(Instant::now() + SEARCH_TIME);
+    let noted: Vec<ObjectId> = reader.noted()?.into_keys().collect();
+    let mut found = Vec::new();
+    for some in noted.chunks(64) {
+        if Instant::now() > until {
+            recorder.state.log("warning: the source of a cherry-pick was not found in time");
+            return Ok(Vec::new());
+        }
+        found.extend(with_same_author(recorder, commit, some.to_vec()));
+    }
+    let alike = |id: &&ObjectId| recorder.repo.commit(**id).is_ok_and(|source| source.subject() == commit.subject());
+    let with_subject: Vec<ObjectId> = found.iter().filter(alike).copied().collect();
+    let found = if with_subject.is_empty() { found } else { with_subject };
+    // Copies of one commit say the same; where several say different things nobody can tell.
+    let mut said = BTreeSet::new();
+    for source in &found {
+        let note = reader.note(*source)?.unwrap_or_default();
+        let records: BTreeSet<String> =
+            note.records_of_all_versions().map(|record| format!("{} {}", record.key(), record.through)).collect();
+        said.insert(records);
+    }
+    Ok(if said.len() == 1 { found } else { Vec::new() })
+}
+
+/// Returns the commits whose squash a commit is, the oldest first: as its own message tells, or because it commits what
+/// `git merge --squash` has put into the index.
+fn squashed(recorder: &Recorder<'_>, commit: &Commit, last_move: Option<&ReflogEntry>) -> Result<Vec<ObjectId>> {
+    let file = squash_file(recorder.repo);
+    let kept: Option<Squash> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let mut sources = squashed_by(recorder.repo, &commit.message);
+    if let Some(squash) = kept
+        && last_move.is_none_or(ReflogEntry::is_new_work)
+    {
+        let (part, has_rest) = part_of(recorder, &squash, commit, !sources.is_empty())?;
+        if has_rest && !part.is_empty() {
+            write_squash(recorder.repo, &Squash { head: commit.commit_id.to_string(), is_rest: true, ..squash })?;
+        } else {
+            let _ = std::fs::remove_file(&file);
+        }
+        sources = part;
+    }
+    sources.reverse();
+    Ok(sources)
+}
+
+/// Returns the squashed commits that have a part in a commit, and whether some of the squash is not in it.
+///
+/// `is_named` says that the commit's message names them.
+fn part_of(recorder: &Recorder<'_>, squash: &Squash, commit: &Commit, is_named: bool) -> Result<(Vec<ObjectId>, bool)> {
+    let ids: Vec<ObjectId> = squash.commits.iter().filter_map(|hex| recorder.repo.parse_id(hex)).collect();
+    let (head, tree) = (recorder.repo.parse_id(&squash.head), recorder.repo.parse_id(&squash.tree));
+    let (Some(head), Some(tree)) = (head, tree) else { return Ok((Vec::new(), false)) };
+    if commit.parent_ids[..] != [head] {
+        return Ok((Vec::new(), false));
+    }
+    let merged = recorder.repo.tree_changes(Some(recorder.repo.commit(head)?.tree_id), tree)?;
+    let committed = recorder.repo.changes_of(commit)?;
+    let paths: HashSet<&BStr> = committed.iter().map(|change| change.path.as_bstr()).collect();
+    let is_in = |change: &PathChange| paths.contains(change.path.as_bstr());
+    let is_whole = merged.iter().all(is_in);
+    // Whoever gives a squash up resets the index. Then only the very content tells that it came back.
+    let is_given_up =
+        || recorder.repo.head_reflog(2).get(1).is_some_and(|before| before.message.starts_with(b"reset: "));
+    let has_content = merged.iter().any(|change| committed.contains(change));
+    let is_squash = has_content || is_named || (is_whole && !is_given_up());
+    if !is_squash {
+        return Ok((Vec::new(), false));
+    }
+    if is_whole && !squash.is_rest {
+        return Ok((ids, false));
+    }
+    let has_part = |id: &ObjectId| {
+        let changed = recorder.repo.commit(*id).and_then(|commit| recorder.repo.changes_of(&commit));
+        changed.is_ok_and(|changed| changed.iter().any(is_in))
+    };
+    Ok((ids.into_iter().filter(has_part).collect(), !is_whole))
 }

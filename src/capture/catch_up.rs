@@ -1,17 +1,89 @@
-//! Storing what earlier commands had to put aside.
+//! Storing what earlier commands and hooks had to put aside. Every recorder begins with it.
 
 use std::io::Cursor;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::hook::Made;
+use super::aside::Stretch;
+use super::commit::{Made, link_commit};
 use super::pending::{self, Capture, Link, Pending};
 use super::reading::{Extent, Reading, Source};
-use super::recorder::{Leave, Recorder, Stretch};
+use super::recorder::{HOOK_TIMEOUT_SECS, Recorder};
+use super::rewritten;
+use super::sessions::save_changed;
 use super::state::{Live, Progress};
 use crate::agent::{self, Agent};
 use crate::error::{Error, Kind, Result};
+use crate::git::Repository;
+use crate::record::kept;
 use crate::transcript::SessionKey;
+
+/// How long a command that somebody has typed may take to store what is pending.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a hook may take to store what is pending before its own work.
+const PENDING_SHARE: Duration = Duration::from_millis(200);
+
+/// What a new recorder does not store, of what is pending.
+#[derive(Clone, Copy, Debug)]
+pub enum Leave<'k> {
+    /// It stores everything.
+    Nothing,
+    /// The commits that this session made: the caller knows of which tool call they are.
+    CommitsOf(&'k SessionKey),
+    /// All commits whose sessions have not been looked at.
+    Commits,
+}
+
+/// Makes a recorder for a command: it waits for other hooks to finish, and stores what is pending first.
+pub fn recorder<'r>(repo: &'r Repository, notes_ref: &str) -> Recorder<'r> {
+    within(repo, notes_ref, COMMAND_TIMEOUT, COMMAND_TIMEOUT, Leave::Nothing)
+}
+
+/// Makes a recorder for a hook, which has `shiftlog.hookTimeout` and leaves some of what is pending to the caller.
+pub fn hook_recorder<'r>(repo: &'r Repository, notes_ref: &str, leave: Leave<'_>) -> Recorder<'r> {
+    // What was put aside must not use up the time for what is new.
+    within(repo, notes_ref, hook_timeout(repo), PENDING_SHARE, leave)
+}
+
+/// Returns how long a hook may take.
+fn hook_timeout(repo: &Repository) -> Duration {
+    let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
+    Duration::from_secs(seconds.unsigned_abs())
+}
+
+fn within<'r>(
+    repo: &'r Repository,
+    notes_ref: &str,
+    time_limit: Duration,
+    pending_share: Duration,
+    leave: Leave<'_>,
+) -> Recorder<'r> {
+    let mut recorder = Recorder::open(repo, notes_ref, time_limit);
+    if let Some(error) = recorder.hindrance() {
+        // Who has something to store is told when that fails.
+        recorder.state.log(&format!("warning: {error}"));
+        return recorder;
+    }
+    let deadline = recorder.deadline;
+    match kept::rejoin(repo, notes_ref, deadline) {
+        Ok(joined) => joined.iter().for_each(|name| recorder.state.log(&format!("joined again what '{name}' had"))),
+        Err(error) => recorder.state.log(&format!("warning: {error}")),
+    }
+    recorder.deadline = deadline.min(Instant::now() + pending_share);
+    // Notes are carried behind the captures: these may belong to the old commits.
+    match store_pending(&mut recorder, leave).and_then(|()| rewritten::carry_pending(&mut recorder)) {
+        Ok(()) => {}
+        // Only the sessions that it is about must wait.
+        Err(error) if !recorder.waiting.is_empty() => recorder.warn(error),
+        Err(error) => {
+            recorder.is_blocked = true;
+            recorder.warn(error);
+        }
+    }
+    recorder.deadline = deadline;
+    recorder
+}
 
 /// Stores what is pending, oldest first. Where something takes too long, later words of the same sessions wait behind it
 /// and the others are stored.
@@ -19,7 +91,7 @@ use crate::transcript::SessionKey;
 /// # Errors
 ///
 /// What stands in the way: of [`Kind::Busy`] it is in the way of `Recorder::waiting` alone, otherwise of everything.
-pub fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
+fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
     let is_left = |link: &Link| match leave {
         Leave::Nothing => false,
         Leave::CommitsOf(session) => link.ran.contains(&session.to_string()),
@@ -95,8 +167,8 @@ fn store_link(recorder: &mut Recorder<'_>, link: &Link) -> Result<()> {
     sessions.extend(
         link.others.iter().filter(is_new).map(|live| recorder.state.session(&live.key()).unwrap_or(live.clone())),
     );
-    let outcome = recorder.link_commit(&made, &mut sessions);
-    recorder.save_changed(&before, &sessions).and(outcome)
+    let outcome = link_commit(recorder, &made, &mut sessions);
+    save_changed(recorder, &before, &sessions).and(outcome)
 }
 
 fn store_capture(

@@ -22,6 +22,14 @@ use crate::transcript::SessionKey;
 /// The extension of a file that cannot be stored, once the user has been told.
 pub const TOLD: &str = "told";
 
+/// What the names of files begin with that say what became of commits; see `rewritten`.
+pub const REWRITTEN: &str = "rewritten-";
+
+/// Says whether a file says what became of commits.
+pub fn is_rewritten(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(REWRITTEN.as_bytes()))
+}
+
 /// What waits in a file.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
@@ -135,7 +143,7 @@ fn write(path: &Path, pending: &Pending, bytes: &[u8]) -> Result<()> {
 pub fn list(state: &State) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten();
     let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.'));
-    let is_capture = |path: &PathBuf| is_ours(path) && !crate::capture::rewritten::is_ours(path);
+    let is_capture = |path: &PathBuf| is_ours(path) && !is_rewritten(path);
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_capture).collect();
     paths.sort();
     paths

@@ -4,14 +4,15 @@
 //! aside is stored by `catch_up`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::pending::{self, Capture, Pending, Unredacted};
-use super::reading::{Extent, MAX_LINE_BYTES, Reading, Redaction, Subject, Survey};
+use super::State;
+use super::aside::{Stretch, kept_at, leave_unread, put_aside};
+use super::pending::{self, Capture, Pending};
+use super::reading::{Extent, MAX_LINE_BYTES, Reading, Redaction, Subject};
 use super::state::{Live, Lock, Mark, Open, Progress, stamp};
-use super::{State, catch_up};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -19,31 +20,14 @@ use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::record::tombstone::Tombstones;
-use crate::record::{Note, Record, add_proven, kept, redaction, short_prompt};
+use crate::record::{Note, Record, add_proven, redaction, short_prompt};
 use crate::transcript::SessionKey;
 
 /// How long a hook may take unless `shiftlog.hookTimeout` says otherwise, in seconds.
 pub const HOOK_TIMEOUT_SECS: i64 = 5;
 
-/// How long a command that somebody has typed may take to store what is pending.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// How long a command waits for other commands and hooks.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long a hook may take to store what is pending before its own work.
-const PENDING_SHARE: Duration = Duration::from_millis(200);
-
-/// What a new recorder does not store, of what is pending.
-#[derive(Clone, Copy, Debug)]
-pub enum Leave<'k> {
-    /// It stores everything.
-    Nothing,
-    /// The commits that this session made: the caller knows of which tool call they are.
-    CommitsOf(&'k SessionKey),
-    /// All commits whose sessions have not been looked at.
-    Commits,
-}
 
 /// What a recorder did, for the caller to tell.
 #[derive(Debug, Default)]
@@ -66,7 +50,7 @@ pub struct Recorder<'r> {
     /// What was removed for good and is not stored again.
     purged: Tombstones,
     /// Whether something that was put aside earlier could not be stored: what comes later must wait behind it.
-    is_blocked: bool,
+    pub(super) is_blocked: bool,
     /// The sessions of which something waits that takes too long now, as `agent/session`; what they say later must wait
     /// behind it.
     pub(super) waiting: BTreeSet<String>,
@@ -75,56 +59,9 @@ pub struct Recorder<'r> {
     hindrance: Option<Error>,
 }
 
-/// What to attach to a commit by hand.
-#[derive(Debug)]
-pub struct Addition {
-    /// The session.
-    pub key: SessionKey,
-    /// The transcript's bytes.
-    pub transcript: Vec<u8>,
-    /// The segment that the increment begins after; `None` for where the session was last recorded.
-    pub since: Option<ObjectId>,
-}
-
-/// A stretch of a transcript to record.
-pub(super) struct Stretch<'a> {
-    pub key: SessionKey,
-    pub reading: Reading<'a>,
-    /// The agent's own file, if there is one.
-    pub transcript: Option<PathBuf>,
-    /// Size and time of its file before it was read; see [`Progress::stamp`].
-    pub stamp: Option<(u64, u64)>,
-    /// The model, where the transcript does not tell it.
-    pub model: Option<String>,
-    /// What it holds.
-    pub survey: Survey,
-    /// Where it begins.
-    pub since: Mark,
-    /// Where it ends, in the agent's file.
-    pub until: u64,
-    /// The commits to record it on; none if the words are only to be kept.
-    pub commit_ids: Vec<ObjectId>,
-}
-
 impl<'r> Recorder<'r> {
-    /// Makes a recorder for a command, waits for other hooks to finish, and stores what is pending.
-    pub fn new(repo: &'r Repository, notes_ref: &str) -> Self {
-        Self::within(repo, notes_ref, COMMAND_TIMEOUT, COMMAND_TIMEOUT, Leave::Nothing)
-    }
-
-    /// Makes a recorder for a hook, which has `shiftlog.hookTimeout` and leaves some of what is pending to the caller.
-    pub fn for_hook(repo: &'r Repository, notes_ref: &str, leave: Leave<'_>) -> Self {
-        // What was put aside must not use up the time for what is new.
-        Self::within(repo, notes_ref, hook_timeout(repo), PENDING_SHARE, leave)
-    }
-
-    fn within(
-        repo: &'r Repository,
-        notes_ref: &str,
-        time_limit: Duration,
-        pending_share: Duration,
-        leave: Leave<'_>,
-    ) -> Self {
+    /// Makes a recorder that has `time_limit`, and waits for other hooks and commands to finish.
+    pub(super) fn open(repo: &'r Repository, notes_ref: &str, time_limit: Duration) -> Self {
         let deadline = Instant::now() + time_limit;
         let state = State::new(&repo.common_dir());
         // Hooks have their own limit, which is less.
@@ -138,7 +75,7 @@ impl<'r> Recorder<'r> {
             Ok(purged) => (purged, hindrance),
             Err(error) => (Tombstones::default(), hindrance.or(Some(error))),
         };
-        let mut recorder = Recorder {
+        Recorder {
             repo,
             archive: Archive::new(repo),
             state,
@@ -151,29 +88,7 @@ impl<'r> Recorder<'r> {
             waiting: BTreeSet::new(),
             lock,
             hindrance,
-        };
-        if let Some(error) = recorder.hindrance() {
-            // Who has something to store is told when that fails.
-            recorder.state.log(&format!("warning: {error}"));
-            return recorder;
         }
-        match kept::rejoin(repo, notes_ref, deadline) {
-            Ok(joined) => joined.iter().for_each(|name| recorder.state.log(&format!("joined again what '{name}' had"))),
-            Err(error) => recorder.state.log(&format!("warning: {error}")),
-        }
-        recorder.deadline = deadline.min(Instant::now() + pending_share);
-        // Notes are carried behind the captures: these may belong to the old commits.
-        match catch_up::store_pending(&mut recorder, leave).and_then(|()| recorder.carry_pending()) {
-            Ok(()) => {}
-            // Only the sessions that it is about must wait.
-            Err(error) if !recorder.waiting.is_empty() => recorder.warn(error),
-            Err(error) => {
-                recorder.is_blocked = true;
-                recorder.warn(error);
-            }
-        }
-        recorder.deadline = deadline;
-        recorder
     }
 
     /// Returns what was done.
@@ -297,7 +212,7 @@ impl<'r> Recorder<'r> {
             Ok(Some(mut news)) => self.record_stretch(&mut news, &mut live.progress),
             Ok(None) => {}
             Err(error) if error.kind() == Kind::Busy => {
-                let error = self.leave_unread(live.key(), &live.transcript, &live.progress, None, error);
+                let error = leave_unread(&self.state, live.key(), &live.transcript, &live.progress, None, error);
                 self.warn(error);
             }
             Err(error) => return Err(error),
@@ -319,7 +234,7 @@ impl<'r> Recorder<'r> {
                 }
                 Ok(None) => {}
                 Err(error) if error.kind() == Kind::Busy && commit_id.is_some() => {
-                    let error = self.leave_unread(key, &found.transcript, progress, commit_id, error);
+                    let error = leave_unread(&self.state, key, &found.transcript, progress, commit_id, error);
                     self.warn(error);
                 }
                 Err(error) => self.warn(error),
@@ -336,7 +251,7 @@ impl<'r> Recorder<'r> {
         let (kept, stored) = (stretch.reading.kept_bytes(), progress.stored.clone());
         if self.is_blocked || self.waiting.contains(&stretch.key.to_string()) {
             let error = Error::new(Kind::Busy, format!("{} waits for an earlier capture", stretch.key));
-            let error = self.put_aside(stretch, progress, kept, error);
+            let error = put_aside(&self.state, self.redaction.is_ok(), stretch, progress, kept, error);
             return self.state.log(&format!("warning: {error}"));
         }
         let outcome = self.archive_stretch(stretch, progress).and_then(|record| {
@@ -352,7 +267,7 @@ impl<'r> Recorder<'r> {
         });
         if let Err(error) = outcome {
             let kept = if progress.stored == stored { kept } else { progress.stored.bytes };
-            let error = self.put_aside(stretch, progress, kept, error);
+            let error = put_aside(&self.state, self.redaction.is_ok(), stretch, progress, kept, error);
             self.warn(error);
         }
     }
@@ -489,70 +404,6 @@ impl<'r> Recorder<'r> {
         Ok(())
     }
 
-    /// Leaves a transcript for which no time was left to a later command, which records it on a commit as far as it goes now.
-    fn leave_unread(
-        &self,
-        key: SessionKey,
-        transcript: &Path,
-        progress: &Progress,
-        commit_id: Option<ObjectId>,
-        error: Error,
-    ) -> Error {
-        let until = transcript.metadata().map_or(u64::MAX, |file| file.len());
-        let capture = Capture {
-            shiftlog: 1,
-            agent: key.agent,
-            session: key.id,
-            commits: commit_id.iter().map(ToString::to_string).collect(),
-            from: progress.stored.clone(),
-            since: Some(progress.recorded.clone()),
-            transcript: Some(Unredacted { path: transcript.to_owned(), until }),
-            record: None,
-        };
-        match pending::keep(&self.state, &Pending::Capture(capture), b"") {
-            Ok(path) => kept_at(error, &path),
-            Err(second) => second.because(error),
-        }
-    }
-
-    /// Keeps what could not be archived in a file, and returns what to tell the user. `kept` is how much of the stored
-    /// transcript was unchanged before.
-    fn put_aside(&mut self, stretch: &mut Stretch<'_>, progress: &Progress, kept: u64, error: Error) -> Error {
-        let stored = &progress.stored;
-        let from = match kept < stored.bytes {
-            true => Mark { bytes: kept, raw: None, ..stored.clone() },
-            false => stored.clone(),
-        };
-        let mut capture = stretch.capture(from.clone());
-        let bytes = match &stretch.transcript {
-            // What cannot be redacted is written nowhere.
-            Some(path) if self.redaction.is_err() => {
-                capture.transcript = Some(Unredacted { path: path.clone(), until: stretch.until });
-                Ok(Vec::new())
-            }
-            path => {
-                let bytes =
-                    stretch.reading.position(&from).and_then(|start| stretch.reading.bytes(start, stretch.until));
-                match (bytes, path) {
-                    // There was no time left to redact it.
-                    (Err(error), Some(path)) if error.kind() == Kind::Busy => {
-                        capture.transcript = Some(Unredacted { path: path.clone(), until: stretch.until });
-                        Ok(Vec::new())
-                    }
-                    (bytes, _) => bytes,
-                }
-            }
-        };
-        match bytes.and_then(|bytes| pending::keep(&self.state, &Pending::Capture(capture), &bytes)) {
-            Ok(path) => kept_at(error, &path),
-            Err(second) => Error::other(format!(
-                "session {} is not stored: {error}; nor could it be put aside: {second}",
-                stretch.key
-            ))
-            .hint("it is stored with the next commit if the agent still has its transcript then"),
-        }
-    }
-
     /// Finds out how far a session is stored and recorded when our own state does not know it.
     ///
     /// Costs one tree lookup for a session that the archive does not have, which is the usual case; otherwise every
@@ -632,68 +483,4 @@ impl<'r> Recorder<'r> {
             Note::parse(&note).records().any(|record| record.key() == *key && Some(&*record.through) == through);
         has_it.then_some(head)
     }
-
-    /// Attaches a transcript to a commit by hand.
-    ///
-    /// # Errors
-    ///
-    /// If the agent is unknown, the transcript has no complete line, or it cannot be stored.
-    pub fn add(&mut self, commit_id: ObjectId, addition: Addition) -> Result<bool> {
-        let agent = agent::named(&addition.key.agent)?;
-        let mut live = self.state.session(&addition.key);
-        let mut progress = live.as_ref().map(|live| live.progress.clone()).unwrap_or_default();
-        self.recover_progress(&addition.key, &mut progress);
-        let mut transcript = addition.transcript;
-        if transcript.last().is_some_and(|byte| *byte != b'\n') && live.is_none() {
-            // A file given by hand is finished; only a live one can have a line that is still being written.
-            transcript.push(b'\n');
-        }
-        let reading = Reading::of_bytes(self.subject(agent, &addition.key), &progress, transcript)?;
-        let since = match addition.since {
-            Some(since) => {
-                let bytes = self.archive.header(since)?.total_bytes();
-                Mark { segment: Some(since.to_string()), bytes, raw: None }
-            }
-            None => progress.recorded.clone(),
-        };
-        if reading.end() == 0 {
-            return Err(Error::new(Kind::Missing, "the transcript is empty"));
-        }
-        let before = self.report.recorded.len();
-        if let Some(mut stretch) = self.stretch(addition.key, reading, since)? {
-            stretch.commit_ids.push(commit_id);
-            self.try_record(&mut stretch, &mut progress)?;
-        }
-        if let Some(live) = &mut live {
-            live.progress = progress;
-            self.state.save(live)?;
-        }
-        Ok(self.report.recorded.len() > before)
-    }
-}
-
-impl Stretch<'_> {
-    /// Returns the first line of a pending file for it, for bytes that follow `from`.
-    fn capture(&self, from: Mark) -> Capture {
-        Capture {
-            shiftlog: 1,
-            agent: self.key.agent.clone(),
-            session: self.key.id.clone(),
-            commits: self.commit_ids.iter().map(ToString::to_string).collect(),
-            from,
-            since: Some(self.since.clone()),
-            transcript: None,
-            record: None,
-        }
-    }
-}
-
-/// Returns how long a hook may take.
-fn hook_timeout(repo: &Repository) -> Duration {
-    let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
-    Duration::from_secs(seconds.unsigned_abs())
-}
-
-pub(super) fn kept_at(error: Error, path: &Path) -> Error {
-    error.hint(format!("the session is kept in '{}'; the next git shiftlog command stores it", path.display()))
 }

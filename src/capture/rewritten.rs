@@ -11,14 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::recorder::Recorder;
 use super::state::write_private;
-use super::{State, carry, pending};
+use super::{State, pending};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Order, Range, Rebase, RebaseStep, Repository};
 use crate::notes;
 use crate::record::{Note, Reader, merge_proven};
 
-/// What the names of our files in the pending directory begin with.
-const PREFIX: &str = "rewritten-";
 /// What the message of a notes commit begins with that Git has made for `notes.rewriteRef`.
 const COPIED_BY_GIT: &str = "Notes added by 'git ";
 /// How many commits of the notes ref are looked at to find the one that Git has made.
@@ -50,11 +48,6 @@ struct Kept {
     pairs: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<(String, String)>,
-}
-
-/// Says whether a file of the pending directory is one of ours.
-pub(super) fn is_ours(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()))
 }
 
 impl Rewritten {
@@ -128,7 +121,7 @@ impl Rewritten {
         };
         let text = serde_json::to_vec(&kept).map_err(|error| Error::other("cannot keep a rewriting").because(error))?;
         let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-        let path = state.pending_dir().join(format!("{PREFIX}{nanos}-{}", std::process::id()));
+        let path = state.pending_dir().join(format!("{}{nanos}-{}", pending::REWRITTEN, std::process::id()));
         write_private(&path, &text)?;
         Ok(path)
     }
@@ -145,170 +138,169 @@ impl Rewritten {
     }
 }
 
-impl Recorder<'_> {
-    /// Carries notes from rewritten commits to what became of them, as our own union.
-    ///
-    /// Git's own copy (`notes.rewriteRef`) may have run before; doing it again changes nothing. `command` is `amend`
-    /// or `rebase`; `notes.rewrite.<command>=false` is honoured.
-    ///
-    /// What cannot be written is a warning; the next command does it.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written, nor kept for the next command.
-    pub fn after_rewrite(&mut self, command: &str, pairs: &[Pair]) -> Result<()> {
-        if self.repo.config_bool(&format!("notes.rewrite.{command}")) == Some(false) {
-            return Ok(());
-        }
-        let rewritten = Rewritten::of(self.repo, command, pairs);
-        // Commits that still wait to be recorded have no note to carry.
-        pending::follow_rewrites(&self.state, &rewritten.pairs)?;
-        if rewritten.pairs.is_empty() && rewritten.skipped.is_empty() {
-            return Ok(());
-        }
-        self.carry_or_keep(&rewritten)
+/// Carries notes from rewritten commits to what became of them, as our own union.
+///
+/// Git's own copy (`notes.rewriteRef`) may have run before; doing it again changes nothing. `command` is `amend`
+/// or `rebase`; `notes.rewrite.<command>=false` is honoured.
+///
+/// What cannot be written is a warning; the next command does it.
+///
+/// # Errors
+///
+/// If it cannot be written, nor kept for the next command.
+pub fn after_rewrite(recorder: &mut Recorder<'_>, command: &str, pairs: &[Pair]) -> Result<()> {
+    if recorder.repo.config_bool(&format!("notes.rewrite.{command}")) == Some(false) {
+        return Ok(());
     }
-
-    /// Carries notes, or keeps the pairs for the next command.
-    pub(super) fn carry_or_keep(&mut self, rewritten: &Rewritten) -> Result<()> {
-        let Err(error) = self.carry_rewritten(rewritten) else { return Ok(()) };
-        self.keep_rewritten(rewritten, error)
+    let rewritten = Rewritten::of(recorder.repo, command, pairs);
+    // Commits that still wait to be recorded have no note to carry.
+    pending::follow_rewrites(&recorder.state, &rewritten.pairs)?;
+    if rewritten.pairs.is_empty() && rewritten.skipped.is_empty() {
+        return Ok(());
     }
+    carry_or_keep(recorder, &rewritten)
+}
 
-    /// Keeps an amended commit for the next command: a lock stops Git before it runs its hook for rewritten commits.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be kept.
-    pub(super) fn keep_amended(&mut self, old: ObjectId, new: ObjectId) -> Result<()> {
-        if self.repo.config_bool("notes.rewrite.amend") == Some(false) {
-            return Ok(());
+/// Carries notes, or keeps the pairs for the next command.
+pub(super) fn carry_or_keep(recorder: &mut Recorder<'_>, rewritten: &Rewritten) -> Result<()> {
+    let Err(error) = carry_rewritten(recorder, rewritten) else { return Ok(()) };
+    keep_rewritten(recorder, rewritten, error)
+}
+
+/// Keeps an amended commit for the next command: a lock stops Git before it runs its hook for rewritten commits.
+///
+/// # Errors
+///
+/// If it cannot be kept.
+pub(super) fn keep_amended(recorder: &mut Recorder<'_>, old: ObjectId, new: ObjectId) -> Result<()> {
+    if recorder.repo.config_bool("notes.rewrite.amend") == Some(false) {
+        return Ok(());
+    }
+    pending::follow_rewrites(&recorder.state, &[(old, new)])?;
+    // Its note may itself wait to be carried to it.
+    let entries = std::fs::read_dir(recorder.state.pending_dir()).into_iter().flatten().flatten();
+    let waits = entries.map(|entry| entry.path()).any(|path| pending::is_rewritten(&path));
+    if !waits && notes::get(recorder.repo, &recorder.notes_ref, old)?.is_none() {
+        return Ok(());
+    }
+    let rewritten = Rewritten { command: "amend".to_owned(), pairs: vec![(old, new)], ..Rewritten::default() };
+    keep_rewritten(recorder, &rewritten, Error::new(Kind::Busy, "cannot carry notes: a notes ref is locked"))
+}
+
+/// Keeps pairs for the next command, and says so.
+fn keep_rewritten(recorder: &mut Recorder<'_>, rewritten: &Rewritten, why: Error) -> Result<()> {
+    let path = rewritten.keep(&recorder.state)?;
+    recorder.warn(why.hint(format!(
+        "the rewritten commits are kept in '{}'; the next git shiftlog command carries their notes",
+        path.display()
+    )));
+    Ok(())
+}
+
+/// Carries the notes of what earlier commands had to leave, oldest first. Stops where it still cannot be done.
+///
+/// # Errors
+///
+/// What stands in the way.
+pub(super) fn carry_pending(recorder: &mut Recorder<'_>) -> Result<()> {
+    let entries = std::fs::read_dir(recorder.state.pending_dir()).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| pending::is_rewritten(path)).collect();
+    paths.sort();
+    for path in paths {
+        let outcome = Rewritten::read(recorder.repo, &path).and_then(|rewritten| carry_rewritten(recorder, &rewritten));
+        match outcome {
+            Ok(()) => std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?,
+            Err(error) if matches!(error.kind(), Kind::Busy | Kind::Storage) => return Err(error),
+            Err(error) => recorder.warn(Error::other(format!("cannot carry '{}'", path.display())).because(error)),
         }
-        pending::follow_rewrites(&self.state, &[(old, new)])?;
-        // Its note may itself wait to be carried to it.
-        let entries = std::fs::read_dir(self.state.pending_dir()).into_iter().flatten().flatten();
-        let waits = entries.map(|entry| entry.path()).any(|path| is_ours(&path));
-        if !waits && notes::get(self.repo, &self.notes_ref, old)?.is_none() {
-            return Ok(());
+    }
+    Ok(())
+}
+
+fn carry_rewritten(recorder: &mut Recorder<'_>, rewritten: &Rewritten) -> Result<()> {
+    let mut undone: BTreeMap<ObjectId, Copied> = BTreeMap::new();
+    for (_, new) in &rewritten.skipped {
+        if let Some(copied) = copied_by_git(recorder, *new, rewritten)? {
+            undone.insert(*new, copied);
         }
-        let rewritten = Rewritten { command: "amend".to_owned(), pairs: vec![(old, new)], ..Rewritten::default() };
-        self.keep_rewritten(&rewritten, Error::new(Kind::Busy, "cannot carry notes: a notes ref is locked"))
     }
-
-    /// Keeps pairs for the next command, and says so.
-    fn keep_rewritten(&mut self, rewritten: &Rewritten, why: Error) -> Result<()> {
-        let path = rewritten.keep(&self.state)?;
-        self.warn(why.hint(format!(
-            "the rewritten commits are kept in '{}'; the next git shiftlog command carries their notes",
-            path.display()
-        )));
-        Ok(())
-    }
-
-    /// Carries the notes of what earlier commands had to leave, oldest first. Stops where it still cannot be done.
-    ///
-    /// # Errors
-    ///
-    /// What stands in the way.
-    pub(super) fn carry_pending(&mut self) -> Result<()> {
-        let entries = std::fs::read_dir(self.state.pending_dir()).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_ours(path)).collect();
-        paths.sort();
-        for path in paths {
-            let outcome = Rewritten::read(self.repo, &path).and_then(|rewritten| self.carry_rewritten(&rewritten));
-            match outcome {
-                Ok(()) => std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?,
-                Err(error) if matches!(error.kind(), Kind::Busy | Kind::Storage) => return Err(error),
-                Err(error) => self.warn(Error::other(format!("cannot carry '{}'", path.display())).because(error)),
+    let own = (recorder.notes_ref != notes::DEFAULT_REF).then_some(recorder.notes_ref.as_str());
+    let reader = rewritten.is_copy.then(|| Reader::new(recorder.repo, own));
+    let message = format!("shiftlog: notes carried over by {}\n", rewritten.command);
+    notes::carry(recorder.repo, &recorder.notes_ref, &message, recorder.deadline, |editor| {
+        let mut merged: BTreeMap<ObjectId, Note> = undone.keys().map(|new| (*new, Note::default())).collect();
+        for (old, new) in &rewritten.pairs {
+            let is_only_one = rewritten.pairs.iter().filter(|(_, other)| other == new).count() == 1;
+            let note = match &reader {
+                Some(reader) => reader.note(*old)?.map(records_of),
+                None => match editor.get(*old) {
+                    // Nothing is to be joined: it goes as it is, whatever is in it.
+                    Ok(Some(note)) if is_only_one && !undone.contains_key(new) && editor.get(*new)?.is_none() => {
+                        editor.replace(*new, &note)?;
+                        continue;
+                    }
+                    Ok(note) => note.map(|note| Note::parse_lines(&note)),
+                    Err(error) if error.kind() == Kind::Corrupt => {
+                        recorder.state.log(&format!("warning: the note of {old} is not carried: {error}"));
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                },
+            };
+            if let Some(note) = note {
+                merge_proven(recorder.repo, merged.entry(*new).or_default(), note);
+            }
+        }
+        for (new, mut note) in merged {
+            let there = editor.get(new)?;
+            let present = there.as_deref().unwrap_or_default();
+            match undone.get(&new) {
+                Some(copied) => merge_proven(recorder.repo, &mut note, copied.taken_back(present)),
+                None => merge_proven(recorder.repo, &mut note, Note::parse_lines(present)),
+            }
+            let bytes = note.to_bytes();
+            if bytes.is_empty() {
+                editor.remove(new)?;
+            } else if there.as_deref() != Some(&bytes[..]) {
+                editor.replace(new, &bytes)?;
             }
         }
         Ok(())
+    })?;
+    let (count, command) = (rewritten.pairs.len(), &rewritten.command);
+    recorder.state.log(&format!("carried notes from {count} commits ({command})"));
+    if !undone.is_empty() {
+        recorder.state.log(&format!("took notes of skipped commits back from {} commits", undone.len()));
     }
+    Ok(())
+}
 
-    fn carry_rewritten(&mut self, rewritten: &Rewritten) -> Result<()> {
-        let mut undone: BTreeMap<ObjectId, Copied> = BTreeMap::new();
-        for (_, new) in &rewritten.skipped {
-            if let Some(copied) = self.copied_by_git(*new, rewritten)? {
-                undone.insert(*new, copied);
-            }
-        }
-        let own = (self.notes_ref != notes::DEFAULT_REF).then_some(self.notes_ref.as_str());
-        let reader = rewritten.is_copy.then(|| Reader::new(self.repo, own));
-        let message = format!("shiftlog: notes carried over by {}\n", rewritten.command);
-        notes::carry(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
-            let mut merged: BTreeMap<ObjectId, Note> = undone.keys().map(|new| (*new, Note::default())).collect();
-            for (old, new) in &rewritten.pairs {
-                let is_only_one = rewritten.pairs.iter().filter(|(_, other)| other == new).count() == 1;
-                let note = match &reader {
-                    Some(reader) => reader.note(*old)?.map(carry::records_of),
-                    None => match editor.get(*old) {
-                        // Nothing is to be joined: it goes as it is, whatever is in it.
-                        Ok(Some(note)) if is_only_one && !undone.contains_key(new) && editor.get(*new)?.is_none() => {
-                            editor.replace(*new, &note)?;
-                            continue;
-                        }
-                        Ok(note) => note.map(|note| Note::parse_lines(&note)),
-                        Err(error) if error.kind() == Kind::Corrupt => {
-                            self.state.log(&format!("warning: the note of {old} is not carried: {error}"));
-                            continue;
-                        }
-                        Err(error) => return Err(error),
-                    },
-                };
-                if let Some(note) = note {
-                    merge_proven(self.repo, merged.entry(*new).or_default(), note);
-                }
-            }
-            for (new, mut note) in merged {
-                let there = editor.get(new)?;
-                let present = there.as_deref().unwrap_or_default();
-                match undone.get(&new) {
-                    Some(copied) => merge_proven(self.repo, &mut note, copied.taken_back(present)),
-                    None => merge_proven(self.repo, &mut note, Note::parse_lines(present)),
-                }
-                let bytes = note.to_bytes();
-                if bytes.is_empty() {
-                    editor.remove(new)?;
-                } else if there.as_deref() != Some(&bytes[..]) {
-                    editor.replace(new, &bytes)?;
-                }
-            }
-            Ok(())
-        })?;
-        let (count, command) = (rewritten.pairs.len(), &rewritten.command);
-        self.state.log(&format!("carried notes from {count} commits ({command})"));
-        if !undone.is_empty() {
-            self.state.log(&format!("took notes of skipped commits back from {} commits", undone.len()));
-        }
-        Ok(())
+/// Returns what Git's own copy did to the note of a commit, if it copied nothing there but what the old commits of
+/// this rewriting have; `None` if it did not touch it.
+fn copied_by_git(recorder: &Recorder<'_>, new: ObjectId, rewritten: &Rewritten) -> Result<Option<Copied>> {
+    let Some(tip) = recorder.repo.tip(&recorder.notes_ref)? else { return Ok(None) };
+    let mut theirs = Vec::new();
+    for (old, _) in rewritten.pairs.iter().chain(&rewritten.skipped).filter(|(_, to)| *to == new) {
+        theirs.extend(notes::get_at(recorder.repo, tip.tree_id, *old)?.unwrap_or_default());
+        theirs.push(b'\n');
     }
-
-    /// Returns what Git's own copy did to the note of a commit, if it copied nothing there but what the old commits of
-    /// this rewriting have; `None` if it did not touch it.
-    fn copied_by_git(&self, new: ObjectId, rewritten: &Rewritten) -> Result<Option<Copied>> {
-        let Some(tip) = self.repo.tip(&self.notes_ref)? else { return Ok(None) };
-        let mut theirs = Vec::new();
-        for (old, _) in rewritten.pairs.iter().chain(&rewritten.skipped).filter(|(_, to)| *to == new) {
-            theirs.extend(notes::get_at(self.repo, tip.tree_id, *old)?.unwrap_or_default());
-            theirs.push(b'\n');
-        }
-        let mut commit_id = tip.commit_id;
-        for _ in 0..MAX_LOOKED_AT {
-            let commit = self.repo.commit(commit_id)?;
-            let Some(parent) = commit.parent_ids.first() else { break };
-            if commit.message.starts_with(COPIED_BY_GIT.as_bytes()) {
-                let parent = self.repo.commit(*parent)?;
-                let before = notes::get_at(self.repo, parent.tree_id, new)?.unwrap_or_default();
-                let after = notes::get_at(self.repo, commit.tree_id, new)?.unwrap_or_default();
-                let copied = Copied { before, after };
-                if copied.is_from(&theirs) {
-                    return Ok(Some(copied));
-                }
+    let mut commit_id = tip.commit_id;
+    for _ in 0..MAX_LOOKED_AT {
+        let commit = recorder.repo.commit(commit_id)?;
+        let Some(parent) = commit.parent_ids.first() else { break };
+        if commit.message.starts_with(COPIED_BY_GIT.as_bytes()) {
+            let parent = recorder.repo.commit(*parent)?;
+            let before = notes::get_at(recorder.repo, parent.tree_id, new)?.unwrap_or_default();
+            let after = notes::get_at(recorder.repo, commit.tree_id, new)?.unwrap_or_default();
+            let copied = Copied { before, after };
+            if copied.is_from(&theirs) {
+                return Ok(Some(copied));
             }
-            commit_id = *parent;
         }
-        Ok(None)
+        commit_id = *parent;
     }
+    Ok(None)
 }
 
 /// The note of a commit before and after Git copied another commit's note to it.
@@ -346,4 +338,10 @@ impl Copied {
 
 fn lines(note: &[u8]) -> BTreeSet<&[u8]> {
     note.lines().map(|line| line.trim()).filter(|line| !line.is_empty()).collect()
+}
+
+/// Returns what of a note is carried to a copy of its commit: what people wrote about one commit is not about the other.
+pub(super) fn records_of(mut note: Note) -> Note {
+    note.retain(|unit| !matches!(unit, crate::record::Unit::Foreign(_)));
+    note
 }

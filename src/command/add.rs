@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::agent::{self, Agent};
-use crate::capture::{Addition, Recorder, State};
+use crate::capture::by_hand::{self, Addition};
+use crate::capture::{self, State};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
@@ -75,9 +76,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return cli::print(&line).map(|()| Outcome::Done);
         }
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
-        let mut recorder = Recorder::new(&repo, &notes_ref);
+        let mut recorder = capture::recorder(&repo, &notes_ref);
         let key = SessionKey::new(agent.name(), session_id);
-        let has_recorded = recorder.add(commit_id, Addition { key: key.clone(), transcript, since })?;
+        let has_recorded = by_hand::add(&mut recorder, commit_id, Addition { key: key.clone(), transcript, since })?;
         cli::tell(&repo, &recorder.finish());
         if !has_recorded {
             cli::warning(&format!("session {key} has nothing that is not recorded yet"));
@@ -149,6 +150,6 @@ pub(super) fn store_pending(repo: &Repository) {
     let is_lost =
         || [archive::REF, &notes_ref].iter().any(|name| repo.lost_tree(name).is_ok_and(|tree| tree.is_some()));
     if std::fs::read_dir(pending).is_ok_and(|mut entries| entries.next().is_some()) || is_lost() {
-        cli::tell(repo, &Recorder::new(repo, &notes_ref).finish());
+        cli::tell(repo, &capture::recorder(repo, &notes_ref).finish());
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::{Value, json};
 
-use crate::capture::{Recorder, State};
+use crate::capture::{self, State};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind};
 use crate::git::Repository;
@@ -56,7 +56,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             crate::command::purge::finish_interrupted(&repo)?;
         }
         if options.repair {
-            let recorder = Recorder::new(&repo, &notes_ref);
+            let recorder = capture::recorder(&repo, &notes_ref);
             cli::tell(&repo, &recorder.finish());
         }
         // Hooks must not store more of a session that is stored anew.

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use crate::agent::{self, Event, Payload};
-use crate::capture::{Leave, Recorder, State, agents, carry, hook};
+use crate::capture::{Leave, State, agents, carry, commit, hook, hook_recorder, rewritten};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, locate};
 use crate::record;
@@ -87,16 +87,16 @@ fn notes_ref(repo: &Repository) -> String {
 fn after_commit(here: &Path) -> Result<()> {
     let Some(location) = locate(here) else { return Ok(()) };
     // Hooks that are installed without this condition run for each commit that a rebase picks.
-    if location.git_dir.join("rebase-merge").is_dir() || hook::is_idle(&location) {
+    if location.git_dir.join("rebase-merge").is_dir() || commit::is_idle(&location) {
         return Ok(());
     }
     // What Git tells of a commit's sources it tells now.
-    if !carry::may_have_sources(&location) && hook::leave_to_agent(&location)? {
+    if !carry::may_have_sources(&location) && commit::leave_to_agent(&location)? {
         return Ok(());
     }
     let repo = open(here)?;
-    let mut recorder = Recorder::for_hook(&repo, &notes_ref(&repo), Leave::Nothing);
-    let outcome = recorder.after_commit();
+    let mut recorder = hook_recorder(&repo, &notes_ref(&repo), Leave::Nothing);
+    let outcome = commit::after_commit(&mut recorder);
     cli::tell(&repo, &recorder.finish());
     outcome
 }
@@ -122,8 +122,8 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
     if repo.tip(&notes_ref)?.is_none() && State::new(&repo.common_dir()).is_idle() {
         return Ok(());
     }
-    let mut recorder = Recorder::for_hook(&repo, &notes_ref, Leave::Commits);
-    let outcome = recorder.after_rewrite(command, &pairs);
+    let mut recorder = hook_recorder(&repo, &notes_ref, Leave::Commits);
+    let outcome = rewritten::after_rewrite(&mut recorder, command, &pairs);
     let report = recorder.finish();
     cli::tell(&repo, &report);
     outcome?;
@@ -144,9 +144,9 @@ fn after_squash(here: &Path) -> Result<()> {
 /// of one that has them.
 fn after_merge(here: &Path) -> Result<()> {
     let repo = open(here)?;
-    if hook::merge_at_head(&repo).is_some() && locate(here).is_some_and(|location| !hook::is_idle(&location)) {
-        let mut recorder = Recorder::for_hook(&repo, &notes_ref(&repo), Leave::Nothing);
-        let outcome = recorder.after_merge();
+    if commit::merge_at_head(&repo).is_some() && locate(here).is_some_and(|location| !commit::is_idle(&location)) {
+        let mut recorder = hook_recorder(&repo, &notes_ref(&repo), Leave::Nothing);
+        let outcome = commit::after_merge(&mut recorder);
         cli::tell(&repo, &recorder.finish());
         outcome?;
     }
@@ -175,7 +175,7 @@ fn before_push(here: &Path, remote: &str) -> Result<Push> {
         return Ok(tell_of_refs(&repo, level, is_allowed));
     }
     if !State::new(&repo.common_dir()).is_idle() {
-        cli::tell(&repo, &Recorder::for_hook(&repo, &notes_ref(&repo), Leave::Nothing).finish());
+        cli::tell(&repo, &hook_recorder(&repo, &notes_ref(&repo), Leave::Nothing).finish());
     }
     // Where the user's push takes our refs along, ours would only be in its way.
     if level == Level::None
@@ -307,8 +307,8 @@ fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
     let is_after_tool = Event::of(payload.event().unwrap_or(event)) == Event::AfterTool;
     let session = payload.session_id().map(|id| SessionKey::new(agent.name(), id));
     let leave = session.as_ref().filter(|_| is_after_tool).map_or(Leave::Nothing, Leave::CommitsOf);
-    let mut recorder = Recorder::for_hook(&repo, &notes_ref(&repo), leave);
-    let outcome = recorder.agent_event(agent, event, &payload);
+    let mut recorder = hook_recorder(&repo, &notes_ref(&repo), leave);
+    let outcome = hook::agent_event(&mut recorder, agent, event, &payload);
     if let Err(error) = &outcome {
         State::new(&repo.common_dir()).log(&format!("warning: {} {event}: {error}", agent.name()));
     }

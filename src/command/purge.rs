@@ -8,7 +8,7 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::archive::{self, Archive};
-use crate::capture::{Lock, Recorder, State};
+use crate::capture::{self, Lock, State};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
@@ -84,7 +84,7 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     let wanted = target(repo, options, &named)?;
     if !options.dry_run {
         // What waits, and what was fetched, may hold it too.
-        cli::tell(repo, &Recorder::new(repo, &notes_ref).finish());
+        cli::tell(repo, &capture::recorder(repo, &notes_ref).finish());
         sync::join_fetched(repo, &notes_ref)?;
     }
     let plan = plan(repo, &notes_ref, wanted)?;

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use gix::refs::transaction::{PreviousValue, RefEdit};
 
-use super::refs::full_name;
+use super::ref_name::full_name;
 use super::{ObjectId, Order, Range, Repository, Tip};
 use crate::error::Result;
 

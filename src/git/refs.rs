@@ -9,6 +9,7 @@ use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use super::kept::{Keep, kept_name};
 use super::lock::Waiting;
+use super::ref_name::full_name;
 use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
 
@@ -70,17 +71,6 @@ pub fn fault_point(name: &str) {
 /// Says whether the environment asks for something to go wrong at this point; never in a release build.
 pub fn has_fault(name: &str) -> bool {
     cfg!(debug_assertions) && std::env::var_os("SHIFTLOG_FAULT").is_some_and(|wanted| wanted == name)
-}
-
-/// Returns text as the full name of a ref, by Git's rules for those.
-pub(super) fn full_name(text: &str) -> Result<gix::refs::FullName> {
-    gix::refs::FullName::try_from(text)
-        .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a valid ref name")))
-}
-
-/// Says whether text can be the full name of a ref.
-pub fn is_ref_name(text: &str) -> bool {
-    full_name(text).is_ok()
 }
 
 impl Repository {

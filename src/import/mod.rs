@@ -19,11 +19,11 @@ use self::candidates::Candidates;
 use self::claims::{Attribution, Claim, Confidence, Evidence, Past, Texts};
 use crate::agent::{Agent, Found};
 use crate::archive::Archive;
-use crate::capture::State;
-use crate::capture::hook::{is_going_on, new_live};
 use crate::capture::reading::{Reading, Redaction, Subject};
 use crate::capture::recorder::{Recorder, Report};
+use crate::capture::sessions::{is_going_on, new_live};
 use crate::capture::state::{Live, Lock, Mark, Progress};
+use crate::capture::{self, State};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository, Worktree};
@@ -483,7 +483,7 @@ fn settle(past: Past, loaded: Loaded, least: Confidence, known: &Known) -> Optio
 /// not done again. `tell` gets how many sessions of how many are done.
 pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan, tell: &mut dyn FnMut(usize, usize)) -> Done {
     let mut done = Done::default();
-    let mut recorder = Recorder::new(repo, notes_ref);
+    let mut recorder = capture::recorder(repo, notes_ref);
     for (number, planned) in plan.sessions.iter().enumerate() {
         tell(number, plan.sessions.len());
         recorder.let_others_in(Instant::now() + TIMEOUT);
@@ -491,7 +491,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan, tell: &mut dyn
             continue;
         }
         let before = recorder.report.recorded.len();
-        match recorder.import(planned) {
+        match import(&mut recorder, planned) {
             Ok(Outcome::More) => drop(done.archived.insert(planned.key.clone())),
             Ok(Outcome::Nothing) => {}
             Ok(Outcome::Changed) => drop(done.changed.insert(planned.key.clone())),
@@ -520,67 +520,70 @@ enum Outcome {
     Changed,
 }
 
-impl Recorder<'_> {
-    /// Stores one session, and brings our own state up to date.
-    fn import(&mut self, planned: &Planned) -> Result<Outcome> {
-        // From the second look on, no hook comes in between.
-        let _lock = self.state.lock(Instant::now() + LOCK_TIMEOUT)?;
-        let before = self.state.session(&planned.key);
-        if before != planned.live || self.has_changed(planned)? {
-            return Ok(Outcome::Changed);
-        }
-        let path = planned.sources.first().map(|source| source.path.clone()).unwrap_or_default();
-        let mut live = before.clone().unwrap_or_else(|| {
-            let mut live = new_live(&planned.key, path);
-            (live.is_over, live.worktree) = (true, Some(planned.worktree.clone()));
-            live
-        });
-        let mut has_more = false;
-        let mut outcome = Ok(());
-        for source in &planned.sources {
-            let progress = match source.key == planned.key {
-                true => &mut live.progress,
-                false => live.sub_agents.entry(source.key.id.clone()).or_default(),
-            };
-            if progress.stored == Mark::default() {
-                *progress = source.progress.clone();
-            }
-            let stored = progress.stored.clone();
-            outcome = outcome.and_then(|()| self.import_source(planned.agent, source, progress));
-            has_more |= progress.stored.segment != stored.segment;
-        }
-        // What was recorded before a failure must be known next time.
-        if self.state.session(&planned.key) == before {
-            if before.is_some() { self.state.update(&live)? } else { self.state.save_imported(&live)? }
-        }
-        outcome.map(|()| if has_more { Outcome::More } else { Outcome::Nothing })
+/// Stores one session, and brings our own state up to date.
+fn import(recorder: &mut Recorder<'_>, planned: &Planned) -> Result<Outcome> {
+    // From the second look on, no hook comes in between.
+    let _lock = recorder.state.lock(Instant::now() + LOCK_TIMEOUT)?;
+    let before = recorder.state.session(&planned.key);
+    if before != planned.live || has_changed(recorder, planned)? {
+        return Ok(Outcome::Changed);
     }
+    let path = planned.sources.first().map(|source| source.path.clone()).unwrap_or_default();
+    let mut live = before.clone().unwrap_or_else(|| {
+        let mut live = new_live(&planned.key, path);
+        (live.is_over, live.worktree) = (true, Some(planned.worktree.clone()));
+        live
+    });
+    let mut has_more = false;
+    let mut outcome = Ok(());
+    for source in &planned.sources {
+        let progress = match source.key == planned.key {
+            true => &mut live.progress,
+            false => live.sub_agents.entry(source.key.id.clone()).or_default(),
+        };
+        if progress.stored == Mark::default() {
+            *progress = source.progress.clone();
+        }
+        let stored = progress.stored.clone();
+        outcome = outcome.and_then(|()| import_source(recorder, planned.agent, source, progress));
+        has_more |= progress.stored.segment != stored.segment;
+    }
+    // What was recorded before a failure must be known next time.
+    if recorder.state.session(&planned.key) == before {
+        if before.is_some() { recorder.state.update(&live)? } else { recorder.state.save_imported(&live)? }
+    }
+    outcome.map(|()| if has_more { Outcome::More } else { Outcome::Nothing })
+}
 
-    /// Says whether the archive has another end of a session than it had, or its commits have records of it by now.
-    fn has_changed(&self, planned: &Planned) -> Result<bool> {
-        for source in &planned.sources {
-            if self.archive.newest(&source.key)? != source.newest {
-                return Ok(true);
-            }
+/// Says whether the archive has another end of a session than it had, or its commits have records of it by now.
+fn has_changed(recorder: &Recorder<'_>, planned: &Planned) -> Result<bool> {
+    for source in &planned.sources {
+        if recorder.archive.newest(&source.key)? != source.newest {
+            return Ok(true);
         }
-        for link in &planned.links {
-            let note = notes::get(self.repo, &self.notes_ref, link.commit_id)?.unwrap_or_default();
-            if Note::parse(&note).records().any(|record| record.key() == planned.key) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
+    for link in &planned.links {
+        let note = notes::get(recorder.repo, &recorder.notes_ref, link.commit_id)?.unwrap_or_default();
+        if Note::parse(&note).records().any(|record| record.key() == planned.key) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
-    fn import_source(&mut self, agent: &dyn Agent, source: &Source, progress: &mut Progress) -> Result<()> {
-        let mut bytes = agent.read(&source.path)?;
-        let is_same = bytes.get(..source.length).is_some_and(|start| XxHash3_64::oneshot(start) == source.check);
-        if !is_same {
-            return Err(Error::other(format!("'{}' has changed meanwhile", source.path.display())));
-        }
-        if source.is_finished && bytes.len() == source.length {
-            end_last_line(&mut bytes);
-        }
-        self.record_parts(&source.key, bytes, &source.ends, progress)
+fn import_source(
+    recorder: &mut Recorder<'_>,
+    agent: &dyn Agent,
+    source: &Source,
+    progress: &mut Progress,
+) -> Result<()> {
+    let mut bytes = agent.read(&source.path)?;
+    let is_same = bytes.get(..source.length).is_some_and(|start| XxHash3_64::oneshot(start) == source.check);
+    if !is_same {
+        return Err(Error::other(format!("'{}' has changed meanwhile", source.path.display())));
     }
+    if source.is_finished && bytes.len() == source.length {
+        end_last_line(&mut bytes);
+    }
+    recorder.record_parts(&source.key, bytes, &source.ends, progress)
 }

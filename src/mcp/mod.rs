@@ -3,6 +3,7 @@
 //! Read `tools` for what is offered, then `conversations` for what it does; `transport` and `handler` put it on the wire.
 //! Everything is read-only. `async` and the protocol's types stay in this room, and out of the tools.
 
+mod answer;
 mod conversations;
 mod handler;
 mod resources;

@@ -5,15 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::answer::Answer;
 use super::{Context, NAME, Refusal, Server, Toolset, conversations, values};
-
-/// What a tool found.
-pub struct Answer {
-    /// The value that the tool promises, for clients that show text.
-    pub text: Value,
-    /// The same with an object at its root, and all that matters beside it.
-    pub structured: Value,
-}
 
 /// The first word of a tool's name, which is also the toolset it belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

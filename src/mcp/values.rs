@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::tools::Answer;
+use super::answer::Answer;
 use super::{Context, Refusal, Server, conversations};
 use crate::git::locate;
 use crate::outside;

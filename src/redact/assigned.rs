@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
-use super::shape::{NAME_BYTES, Piece, pieces_end};
-use super::text::{ALNUM, DOTTED, OPAQUE, Text, VALUE, WORD, is_in};
+use super::class::{ALNUM, DOTTED, OPAQUE, VALUE, WORD, is_in};
+use super::piece::{NAME_BYTES, Piece, pieces_end};
+use super::text::Text;
 use super::value::{self, Place, Sure};
 use super::words;
 

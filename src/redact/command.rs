@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
-use super::text::{ALNUM, DOTTED, Text, URL, VALUE, WORD, is_in};
+use super::class::{ALNUM, DOTTED, URL, VALUE, WORD, is_in};
+use super::text::Text;
 use super::value::{self, Place, Sure};
 
 /// How far behind the name of a command its option is looked for.

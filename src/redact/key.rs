@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
-use super::text::{B64, Text, URL64, is_in};
+use super::class::{B64, URL64, is_in};
+use super::text::Text;
 
 /// The longest key that is looked at.
 const KEY_BYTES: usize = 16 * 1024;

@@ -5,11 +5,13 @@
 //! beginning. Line ends stay where they are, and JSON stays JSON. Nothing here knows Git, agents or files.
 
 mod assigned;
+mod class;
 mod command;
 mod example;
 mod index;
 mod key;
 mod lines;
+mod piece;
 mod rules;
 mod shape;
 mod table;
@@ -31,12 +33,14 @@ use bstr::ByteSlice as _;
 use regex::bytes::{Regex, RegexBuilder};
 use sha2::{Digest as _, Sha256};
 
+use self::class::{URL64, is_in};
 pub use self::example::expand;
 use self::index::Index;
 use self::lines::{Block, line_end, put_placeholders, seems_json, settle};
-pub use self::rules::{RULES, Rule};
+pub use self::rules::Rule;
 use self::shape::Shape;
-use self::text::{Text, URL64, is_in};
+pub use self::table::RULES;
+use self::text::Text;
 use self::view::{View, next_hidden};
 use self::watch::Watch;
 use crate::error::{Error, Kind, Result};

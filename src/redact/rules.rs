@@ -1,10 +1,8 @@
 //! What a rule is. The rules themselves are in [`table`](super::table).
 
-use super::shape::Piece::{Is, Run, Uuid};
+use super::class::is_in;
+use super::piece::Piece::{Is, Run, Uuid};
 use super::shape::Shape;
-use super::text::is_in;
-
-pub use super::table::RULES;
 
 /// One kind of secret.
 #[derive(Debug)]

@@ -4,13 +4,13 @@
 //! public: how a service documents its credentials, or how its tokens begin and how long they are as rule sets of secret
 //! scanners have it. Where a form is not documented, the lengths are a range around those that are seen.
 
-use super::rules::Rule;
-use super::shape::Piece::{Is, Run, Uuid};
-use super::shape::Shape::{self, *};
-use super::text::{
+use super::class::{
     ALNUM, ANYHEX, B64, DIGITS, DOT, DOTTED, ENCODED, EQUALS, HEX, LOWNUM, OPAQUE, PERCENT, PHC, TILDE, UPNUM, URL,
     URL64, WORD,
 };
+use super::piece::Piece::{Is, Run, Uuid};
+use super::rules::Rule;
+use super::shape::Shape::{self, *};
 use super::value::Sure;
 
 const fn rule(

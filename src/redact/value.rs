@@ -1,6 +1,6 @@
 //! Values: whether what is given to a name such as `api_key` is a secret, or a word, a path, a reference, an example.
 
-use super::text::{ALNUM, ANYHEX, B64, DIGITS, DOTTED, OPAQUE, URL64, WORD, is_in};
+use super::class::{ALNUM, ANYHEX, B64, DIGITS, DOTTED, OPAQUE, URL64, WORD, is_in};
 use super::words;
 
 /// What the name of a value says about it.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
-use super::text::{OPAQUE, is_in};
+use super::class::{OPAQUE, is_in};
 use super::value::is_code;
 
 /// The beginning of a control sequence that was written as one character, as a byte that no text has.

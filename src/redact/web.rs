@@ -5,8 +5,9 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use super::shape::opaque;
-use super::text::{B64, DOTTED, ENCODED, OPAQUE, Text, URL, URL64, WORD, is_in};
+use super::class::{B64, DOTTED, ENCODED, OPAQUE, URL, URL64, WORD, is_in};
+use super::piece::opaque;
+use super::text::Text;
 use super::value;
 
 /// The longest value that is looked at.

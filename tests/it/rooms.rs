@@ -1,5 +1,6 @@
 //! Each room uses only the rooms above it, and only a few know about gix and exit codes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -134,7 +135,7 @@ const WAYS: &[(&str, &str, &[&str])] = &[
     ),
     ("'\\\\''", "outside::shell", &["outside.rs"]),
     // Names of refs: `git::is_ref_name`, and `tracking_ref` for those of remotes.
-    ("FullName::try_from", "git::is_ref_name", &["git/refs.rs"]),
+    ("FullName::try_from", "git::is_ref_name", &["git/ref_name.rs"]),
     ("\"refs/shiftlog/remotes/{", "share::sync::tracking_ref", &["share/sync/mod.rs"]),
     // HTML: `pretty::markdown::inert`.
     ("&lt;", "pretty::markdown::inert", &["pretty/markdown.rs"]),
@@ -182,4 +183,100 @@ fn every_program_is_one_line() {
         };
         assert_eq!(body, [expected], "{}", path.display());
     }
+}
+
+/// Returns the module that a source file is, as its path from the crate's root.
+fn module_of(relative: &Path) -> Vec<String> {
+    let mut parts: Vec<String> = relative.with_extension("").iter().map(|part| part.to_str().unwrap().into()).collect();
+    if parts.last().is_some_and(|last| last == "mod") {
+        parts.pop();
+    }
+    parts
+}
+
+/// Returns the paths that a tree of imports names, such as `a::{b, c::D}`.
+fn leaves(tree: &str) -> Vec<String> {
+    let Some((before, rest)) = tree.split_once('{') else {
+        return vec![tree.split(" as ").next().unwrap().trim().to_owned()];
+    };
+    let inner = rest.rsplit_once('}').map_or(rest, |(inner, _)| inner);
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (at, letter) in inner.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&inner[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&inner[start..]);
+    let named = parts.into_iter().filter(|part| !part.trim().is_empty());
+    named.flat_map(|part| leaves(part.trim())).map(|leaf| format!("{}{leaf}", before.trim())).collect()
+}
+
+/// Returns what a module uses of the crate, as paths from its root.
+fn used_by(module: &[String], text: &str) -> Vec<Vec<String>> {
+    let text = text.split("#[cfg(test)]").next().unwrap();
+    let code: String = text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join(" ");
+    let mut paths: Vec<String> = Vec::new();
+    for (at, _) in code.match_indices("use ") {
+        let tree = code[at + 4..].split(';').next().unwrap();
+        if ["crate::", "super::", "self::"].iter().any(|root| tree.starts_with(root)) {
+            paths.extend(leaves(tree));
+        }
+    }
+    for root in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(root) {
+            let is_path = |letter: &char| letter.is_alphanumeric() || matches!(letter, '_' | ':');
+            paths.push(code[at..].chars().take_while(is_path).collect());
+        }
+    }
+    let absolute = |path: String| {
+        let parts: Vec<&str> = path.split("::").collect();
+        let up = parts.iter().take_while(|part| **part == "super").count();
+        let (base, rest): (&[String], _) = match parts[0] {
+            "crate" => (&[], &parts[1..]),
+            "self" => (module, &parts[1..]),
+            _ => (&module[..module.len().saturating_sub(up)], &parts[up..]),
+        };
+        base.iter().map(String::as_str).chain(rest.iter().copied()).map(str::to_owned).collect()
+    };
+    paths.into_iter().map(absolute).collect()
+}
+
+#[test]
+fn files_of_a_room_use_each_other_without_a_circle() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let modules: BTreeMap<Vec<String>, PathBuf> = files
+        .into_iter()
+        .filter(|file| !file.starts_with(src.join("bin")) && !file.ends_with("lib.rs"))
+        .map(|file| (module_of(file.strip_prefix(&src).unwrap()), file))
+        .collect();
+    let home = |path: &[String]| {
+        (1..=path.len()).rev().map(|length| path[..length].to_vec()).find(|path| modules.contains_key(path))
+    };
+    let mut uses: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> = BTreeMap::new();
+    for (module, file) in &modules {
+        let used = used_by(module, &fs::read_to_string(file).unwrap());
+        let used = used.iter().filter_map(|path| home(path));
+        // What a folder has in common stands in its `mod.rs`.
+        let is_family = |other: &Vec<String>| other.starts_with(module) || module.starts_with(other);
+        uses.insert(module.clone(), used.filter(|other| !is_family(other)).collect());
+    }
+    assert!(uses.values().map(BTreeSet::len).sum::<usize>() > 500, "imports are found: {uses:?}");
+    // Whoever uses nothing that is left is in no circle.
+    loop {
+        let left: BTreeSet<Vec<String>> = uses.keys().cloned().collect();
+        let before = uses.len();
+        uses.retain(|_, used| used.iter().any(|other| left.contains(other)));
+        if uses.len() == before {
+            break;
+        }
+    }
+    assert!(uses.is_empty(), "these use each other in a circle, or what does: {uses:#?}");
 }

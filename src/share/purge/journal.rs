@@ -186,7 +186,8 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
         }
     }
     fault_point("purge-unfetched");
-    let agent_files = live::update(repo, &journal)?;
+    let sessions = journal.sessions.iter().map(|(agent, session)| SessionKey::new(agent, session)).collect();
+    let agent_files = live::update(repo, &journal.marks(repo), &sessions, &journal.pending)?;
     for name in [notes_ref.as_str(), EARLIER_REF, archive::REF] {
         repo.forget_reflog(name)?;
     }

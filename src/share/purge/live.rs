@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 
-use super::journal::Journal;
 use crate::agent::{self, Agent};
 use crate::archive::{Archive, hex};
 use crate::capture::State;
 use crate::capture::state::{Mark, Progress};
 use crate::error::{Error, Result};
 use crate::git::Repository;
+use crate::record::tombstone::Tombstones;
 use crate::transcript::{SessionKey, line_ends, without_last_line};
 
 /// Takes what is gone out of our own files. Returns the agents' files that still have it.
@@ -20,7 +20,12 @@ use crate::transcript::{SessionKey, line_ends, without_last_line};
 /// # Errors
 ///
 /// If a file cannot be written or removed.
-pub(super) fn update(repo: &Repository, journal: &Journal) -> Result<Vec<PathBuf>> {
+pub(super) fn update(
+    repo: &Repository,
+    marks: &Tombstones,
+    sessions: &BTreeSet<SessionKey>,
+    pending: &[PathBuf],
+) -> Result<Vec<PathBuf>> {
     let state = State::new(&repo.common_dir());
     // Documents that other agents were started with repeat what was said.
     let handed_over = crate::resume::handed_over(&state);
@@ -30,9 +35,6 @@ pub(super) fn update(repo: &Repository, journal: &Journal) -> Result<Vec<PathBuf
         return Err(Error::io("remove", &handed_over, error));
     }
     let archive = Archive::new(repo);
-    let marks = journal.marks(repo);
-    let sessions: BTreeSet<SessionKey> =
-        journal.sessions.iter().map(|(agent, session)| SessionKey::new(agent, session)).collect();
     let changed = |mark: &Mark| -> Mark {
         let segment_id = mark.segment.as_deref().and_then(|hex| repo.parse_id(hex));
         match segment_id.and_then(|id| marks.final_of(repo, id)) {
@@ -94,7 +96,7 @@ pub(super) fn update(repo: &Repository, journal: &Journal) -> Result<Vec<PathBuf
         }
     }
     let here = repo.worktree().unwrap_or(repo.git_dir()).to_owned();
-    for session in &sessions {
+    for session in sessions {
         state.mark_purged(session)?;
         let found = agent::find(&session.agent).and_then(|agent| agent.transcript(&session.id, &here));
         files.extend(found);
@@ -105,7 +107,7 @@ pub(super) fn update(repo: &Repository, journal: &Journal) -> Result<Vec<PathBuf
             remove(&entry.path())?;
         }
     }
-    journal.pending.iter().try_for_each(|path| remove(path))?;
+    pending.iter().try_for_each(|path| remove(path))?;
     Ok(files.into_iter().collect())
 }
 

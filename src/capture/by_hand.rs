@@ -1,0 +1,58 @@
+//! Attaching a transcript to a commit by hand.
+
+use super::reading::Reading;
+use super::recorder::Recorder;
+use super::state::Mark;
+use crate::agent;
+use crate::error::{Error, Kind, Result};
+use crate::git::ObjectId;
+use crate::transcript::SessionKey;
+
+/// What to attach to a commit by hand.
+#[derive(Debug)]
+pub struct Addition {
+    /// The session.
+    pub key: SessionKey,
+    /// The transcript's bytes.
+    pub transcript: Vec<u8>,
+    /// The segment that the increment begins after; `None` for where the session was last recorded.
+    pub since: Option<ObjectId>,
+}
+
+/// Attaches a transcript to a commit by hand.
+///
+/// # Errors
+///
+/// If the agent is unknown, the transcript has no complete line, or it cannot be stored.
+pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition) -> Result<bool> {
+    let agent = agent::named(&addition.key.agent)?;
+    let mut live = recorder.state.session(&addition.key);
+    let mut progress = live.as_ref().map(|live| live.progress.clone()).unwrap_or_default();
+    recorder.recover_progress(&addition.key, &mut progress);
+    let mut transcript = addition.transcript;
+    if transcript.last().is_some_and(|byte| *byte != b'\n') && live.is_none() {
+        // A file given by hand is finished; only a live one can have a line that is still being written.
+        transcript.push(b'\n');
+    }
+    let reading = Reading::of_bytes(recorder.subject(agent, &addition.key), &progress, transcript)?;
+    let since = match addition.since {
+        Some(since) => {
+            let bytes = recorder.archive.header(since)?.total_bytes();
+            Mark { segment: Some(since.to_string()), bytes, raw: None }
+        }
+        None => progress.recorded.clone(),
+    };
+    if reading.end() == 0 {
+        return Err(Error::new(Kind::Missing, "the transcript is empty"));
+    }
+    let before = recorder.report.recorded.len();
+    if let Some(mut stretch) = recorder.stretch(addition.key, reading, since)? {
+        stretch.commit_ids.push(commit_id);
+        recorder.try_record(&mut stretch, &mut progress)?;
+    }
+    if let Some(live) = &mut live {
+        live.progress = progress;
+        recorder.state.save(live)?;
+    }
+    Ok(recorder.report.recorded.len() > before)
+}
