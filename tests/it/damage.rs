@@ -148,7 +148,7 @@ fn refs_that_name_trees_make_git_neither_fail_nor_talk() {
         &["for-each-ref", "--sort=committerdate"],
         &["log", "--all", "--oneline", "--graph"],
         &["commit-graph", "write", "--reachable", "--no-progress"],
-        &["push", "-q", "--mirror", "../mirror.git"],
+        &["push", "-q", "--mirror", "--no-verify", "../mirror.git"],
         &["clone", "-q", "--mirror", ".", "../clone.git"],
         &["pack-refs", "--all"],
         &["rev-list", "--all", "--objects", "--count"],
