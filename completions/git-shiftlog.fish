@@ -67,7 +67,7 @@ complete -c git-shiftlog-log -l until -l before -d 'List commits made at or befo
 complete -c git-shiftlog-log -l author -d 'List commits whose author matches a pattern' -r
 complete -c git-shiftlog-log -l grep -d 'List commits whose subject matches a pattern' -r
 complete -c git-shiftlog-log -l agent -d 'List commits with a session of this agent' -r
-complete -c git-shiftlog-log -l model -d 'List commits with a session whose model name contains <string>' -r
+complete -c git-shiftlog-log -l model -d 'List commits with a session whose model name contains this' -r
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r
 complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r

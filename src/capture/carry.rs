@@ -1,6 +1,6 @@
 //! Carrying records at once, where Git tells which commits a new one was made of: a cherry-pick, and a squash.
 //!
-//! Read `Recorder::carry_at_once`. Copies that Git says nothing about are found by `remap`.
+//! Read `carry_at_once`. Copies that Git says nothing about are found by `remap`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;

@@ -161,7 +161,7 @@ pub fn after_commit(recorder: &mut Recorder<'_>) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`Recorder::after_commit`].
+/// As [`after_commit`].
 pub fn after_merge(recorder: &mut Recorder<'_>) -> Result<()> {
     match merge_at_head(recorder.repo) {
         Some(commit_id) => link_live(recorder, commit_id, Making::Merge),

@@ -1,6 +1,6 @@
 //! Carrying notes from rewritten commits to what became of them.
 //!
-//! Read [`Recorder::after_rewrite`], which gets what Git tells its `post-rewrite` hook. What cannot be written at once is
+//! Read [`after_rewrite`], which gets what Git tells its `post-rewrite` hook. What cannot be written at once is
 //! kept in a file beside the pending captures, and done by the next command that can.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -42,7 +42,7 @@ pub struct Options {
     /// List commits with a session of this agent
     #[arg(long, value_name = "name")]
     agent: Option<String>,
-    /// List commits with a session whose model name contains <string>
+    /// List commits with a session whose model name contains this
     #[arg(long, value_name = "string")]
     model: Option<String>,
     /// Start from all refs
