@@ -131,7 +131,11 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             }
             Err(error) if error.kind() == Kind::Storage => return Err(error),
             Err(error) if error.kind() == Kind::Busy => {
-                recorder.waiting.extend(pending.sessions());
+                match pending {
+                    // The others are recorded.
+                    Pending::Link(_) if !must_wait && !is_late => pending::keep_sessions(&path, &recorder.waiting)?,
+                    pending => recorder.waiting.extend(pending.sessions()),
+                }
                 unfinished = unfinished.and(Err(error));
             }
             // What cannot be stored must not keep the others waiting.

@@ -195,7 +195,7 @@ fn link_live(recorder: &mut Recorder<'_>, commit_id: ObjectId, making: Making) -
     // What was recorded before a failure must be known next time, or it would be recorded twice.
     save_changed(recorder, &before, &sessions)?;
     match outcome {
-        Err(error) if error.kind() == Kind::Busy => Ok(()),
+        Err(error) if error.kind() == Kind::Busy => pending::keep_sessions(&path, &recorder.waiting),
         outcome => {
             std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
             let has_part = |live: &Live| recorder.report.recorded.contains(&(commit_id, live.key()));
@@ -235,9 +235,16 @@ pub(super) fn link_commit(recorder: &mut Recorder<'_>, made: &Made, sessions: &m
             news.push(None);
             continue;
         }
+        if recorder.waiting.contains(&live.key().to_string()) {
+            // What it said before waits, and would take the time of the others.
+            unfinished = Err(Error::new(Kind::Busy, format!("{} waits for an earlier capture", live.key())));
+            news.push(None);
+            continue;
+        }
         news.push(recorder.catch_up(live, true, true, limit.flatten()).unwrap_or_else(|error| {
             recorder.state.log(&format!("warning: {}: {error}", live.key()));
             if error.kind() == Kind::Busy {
+                recorder.waiting.insert(live.key().to_string());
                 unfinished = Err(error);
             }
             None

@@ -3,7 +3,7 @@
 //! Read [`Pending`]. A file is one line of JSON and then, for words, the transcript's bytes after redaction. Where nothing
 //! could be redacted the file holds no bytes, and says where the agent has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -184,6 +184,21 @@ pub fn read(path: &Path) -> Result<(Pending, Vec<u8>)> {
     let pending = serde_json::from_slice(&contents[..end]).map_err(|error| corrupt().because(error))?;
     contents.drain(..=end);
     Ok((pending, contents))
+}
+
+/// Leaves of a commit that waits only these sessions, as `agent/session`: the others are recorded.
+///
+/// # Errors
+///
+/// [`Kind::Storage`] when the disk is full or read-only.
+pub fn keep_sessions(path: &Path, sessions: &BTreeSet<String>) -> Result<()> {
+    let Pending::Link(mut link) = read_head(path)? else { return Ok(()) };
+    if !link.ends.keys().any(|session| sessions.contains(session)) {
+        // Something else stood in the way, of all of them.
+        return Ok(());
+    }
+    link.ends.retain(|session, _| sessions.contains(session));
+    write(path, &Pending::Link(link), b"")
 }
 
 /// Takes note that commits were rewritten: what waits for an old one is for the new one too.

@@ -252,3 +252,105 @@ fn a_commit_says_so_where_nothing_can_be_kept() {
     assert_eq!(commit.code, 0);
     assert!(commit.stderr.starts_with("warning: "), "{commit:?}");
 }
+
+#[test]
+fn a_session_that_has_ended_gets_no_commit_of_a_terminal_it_once_opened() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("FIRST");
+    session.edits("a", "a");
+    session.commits("one");
+    session.says("TAIL");
+    session.hook("SessionEnd");
+    scratch.write("b", "by hand");
+    // The variable that names the session has stayed behind.
+    let commit = session.runs_commit(&["-m", "by hand"]);
+    assert_eq!(scratch.records(&commit), [] as [serde_json::Value; 0], "{}", scratch.log());
+}
+
+#[test]
+fn what_a_session_said_last_is_kept_although_its_end_left_no_time() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("WORDS");
+    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    session.hook("SessionEnd");
+    scratch.git(["config", "--unset", "shiftlog.hookTimeout"]).ok();
+    scratch.shiftlog("log", [""; 0]);
+    let archive = scratch.git(["ls-tree", "-r", "--name-only", "refs/shiftlog/sessions"]).ok();
+    assert!(archive.contains("claude~s1/000000-"), "{archive}: {}", scratch.log());
+}
+
+#[test]
+fn a_session_that_takes_long_keeps_no_other_waiting() {
+    let scratch = Scratch::set_up();
+    let long = scratch.session("long");
+    long.prompt("LONG");
+    (0..16).for_each(|_| long.says(&"a word and another ".repeat(60_000)));
+    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    long.hook("SessionEnd");
+    scratch.git(["config", "--unset", "shiftlog.hookTimeout"]).ok();
+    let short = scratch.session("short");
+    short.prompt("SHORT");
+    short.edits("a", "a");
+    short.hook("Stop");
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "one"]);
+    let note = scratch.git(["notes", "--ref=shiftlog", "show"]);
+    assert!(note.stdout.contains("\"session\":\"short\""), "{note:?} {}", scratch.log());
+}
+
+#[test]
+fn nothing_is_stored_while_it_cannot_be_read_what_was_removed() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("REMOVED");
+    session.edits("a", "a");
+    session.commits("one");
+    scratch.shiftlog("purge", ["--yes", "--session=s1"]).ok();
+    let tree = scratch.id("refs/shiftlog/purged^{tree}");
+    let object = scratch.top.join(".git/objects").join(&tree[..2]).join(&tree[2..]);
+    let bytes = fs::read(&object).unwrap();
+    fs::remove_file(&object).unwrap();
+    session.prompt("LATER");
+    session.edits("b", "b");
+    session.commits("two");
+    let archive = || scratch.git(["ls-tree", "-r", "--name-only", "refs/shiftlog/sessions"]).stdout;
+    assert!(!archive().contains("claude~s1/"), "{}: {}", archive(), scratch.log());
+    // What waits is looked at when the marks are there again.
+    fs::write(&object, bytes).unwrap();
+    scratch.shiftlog("log", [""; 0]);
+    assert!(!archive().contains("claude~s1/"), "{}: {}", archive(), scratch.log());
+}
+
+#[test]
+fn a_number_that_somebody_gave_to_a_segment_leaves_room_for_ours() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("FIRST");
+    session.edits("a", "a");
+    session.commits("one");
+    let listed = || scratch.git(["ls-tree", "-r", "refs/shiftlog/sessions"]).ok();
+    let entry = listed().lines().next().unwrap().to_owned();
+    let (id, path) = entry.split_once(" blob ").unwrap().1.split_once('\t').unwrap();
+    let directory = path.rsplit_once('/').unwrap().0;
+    let index = scratch.root().join("index");
+    let git = |args: &[&str]| {
+        let mut command = scratch.command("git", &scratch.top);
+        crate::support::Ran::of(command.env("GIT_INDEX_FILE", &index).args(args).output().unwrap()).ok()
+    };
+    git(&["read-tree", "refs/shiftlog/sessions"]);
+    let forged = format!("100644,{id},{directory}/999999999-{}.zst", &id[..12]);
+    git(&["update-index", "--add", "--cacheinfo", &forged]);
+    let tree = git(&["write-tree"]);
+    let commit = git(&["commit-tree", "-m", "x", "-p", "refs/shiftlog/sessions", tree.trim()]);
+    git(&["update-ref", "refs/shiftlog/sessions", commit.trim()]);
+    session.prompt("SECOND");
+    session.edits("b", "b");
+    session.commits("two");
+    scratch.shiftlog("fsck", ["--repair"]);
+    let fsck = scratch.shiftlog("fsck", [""; 0]);
+    assert_eq!(fsck.code, 0, "{fsck:?}\n{}", listed());
+    assert_eq!(said(&scratch, "HEAD", &["FIRST", "SECOND"]), ["SECOND"]);
+    assert!(listed().contains("/000001-"), "{}", listed());
+}
