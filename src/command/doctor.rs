@@ -3,13 +3,16 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 
 use clap::Parser;
 
 use crate::agent;
+use crate::capture::State;
 use crate::cli::{self, Outcome};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
+use crate::outside;
 use crate::record::redaction;
 use crate::setup::{self, Declared, Finding};
 
@@ -30,6 +33,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         let mut findings = setup::check(&repo)?;
+        let state = State::new(&repo.common_dir());
         let problem = match redaction::redactor(&repo) {
             Ok(redactor) if redactor.is_off() => {
                 Some(("it is switched off".to_owned(), "git config --unset shiftlog.redact"))
@@ -39,6 +43,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         };
         let problem = problem.map(|(what, fix)| (what, fix.to_owned()));
         findings.push(Finding { subject: "redaction of secrets".into(), problem });
+        if let Some(error) = unusable_state(&state) {
+            let fix = format!("chown -R \"$(id -u)\" {}", outside::shell(&state.root().to_string_lossy()));
+            let subject = "what is being recorded".to_owned();
+            findings.push(Finding { subject, problem: Some((error.to_string(), fix)) });
+        }
         for server in setup::declared_servers(&repo) {
             let problem =
                 ask(&repo, &server).err().map(|error| (error.to_string(), "git shiftlog init --mcp".to_owned()));
@@ -64,6 +73,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         cli::print(&text)?;
         Ok(outcome)
     })
+}
+
+/// Returns why hooks can keep nothing in our own directory, if that is so: as after one commit by another user.
+fn unusable_state(state: &State) -> Option<Error> {
+    let live = state.root().join("live");
+    let unreadable = std::fs::read_dir(&live).err().filter(|error| error.kind() != std::io::ErrorKind::NotFound);
+    let unreadable = unreadable.map(|error| Error::io("read", &live, error));
+    unreadable.or_else(|| state.lock(Instant::now()).err().filter(|error| error.kind() != Kind::Busy))
 }
 
 /// Starts a server as its client would, and asks for its tools.

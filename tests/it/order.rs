@@ -251,6 +251,8 @@ fn a_commit_says_so_where_nothing_can_be_kept() {
     let commit = scratch.git(["commit", "-q", "-m", "one"]);
     assert_eq!(commit.code, 0);
     assert!(commit.stderr.starts_with("warning: "), "{commit:?}");
+    let doctor = scratch.shiftlog("doctor", ["--no-rehearsal"]);
+    assert!(doctor.code == 1 && doctor.stdout.contains("problem  what is being recorded: "), "{doctor:?}");
 }
 
 #[test]
