@@ -153,12 +153,19 @@ pub fn after_rewrite(recorder: &mut Recorder<'_>, command: &str, pairs: &[Pair])
         return Ok(());
     }
     let rewritten = Rewritten::of(recorder.repo, command, pairs);
-    // Commits that still wait to be recorded have no note to carry.
-    pending::follow_rewrites(&recorder.state, &rewritten.pairs)?;
+    let hindrance = recorder.hindrance();
+    if hindrance.is_none() {
+        // Commits that still wait to be recorded have no note to carry. Whoever has our lock may just be storing one; then
+        // its note is carried afterwards.
+        pending::follow_rewrites(&recorder.state, &rewritten.pairs)?;
+    }
     if rewritten.pairs.is_empty() && rewritten.skipped.is_empty() {
         return Ok(());
     }
-    carry_or_keep(recorder, &rewritten)
+    match hindrance {
+        Some(error) => keep_rewritten(recorder, &rewritten, error),
+        None => carry_or_keep(recorder, &rewritten),
+    }
 }
 
 /// Carries notes, or keeps the pairs for the next command.

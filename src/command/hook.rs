@@ -107,8 +107,7 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
     if command == "amend" && is_in_rebase() {
         return Ok(());
     }
-    let mut input = String::new();
-    let _ = std::io::stdin().take(MAX_PAYLOAD_BYTES).read_to_string(&mut input);
+    let input = String::from_utf8_lossy(&standard_input()).into_owned();
     let repo = open(here)?;
     let pairs: Vec<_> = input
         .lines()
@@ -275,7 +274,7 @@ fn push_now(here: &Path, remote: &str) -> Result<()> {
     Ok(())
 }
 
-/// Reads what an agent hands over. One that keeps the pipe open is not waited for.
+/// Reads what an agent or Git hands over. Who keeps the pipe open is not waited for.
 fn standard_input() -> Vec<u8> {
     let (sender, receiver) = std::sync::mpsc::channel();
     let reader = std::thread::Builder::new().spawn(move || {
