@@ -25,12 +25,19 @@ pub fn is_idle(location: &Location) -> bool {
         && !crate::capture::agents::may_be_defined(location)
 }
 
+/// Returns how the commit was made that HEAD moved to; `None` if that was neither new work nor a merge.
+pub(super) fn making_of(last_move: &ReflogEntry) -> Option<Making> {
+    match last_move {
+        entry if entry.is_new_work() => Some(Making::Plain),
+        entry => entry.is_merge().then_some(Making::Merge),
+    }
+}
+
 /// Returns how the commit at HEAD was made, if it is new work or a merge and not the result of rewriting history.
 fn making_of_head(repo: &Repository, commit: &Commit, last_move: Option<&ReflogEntry>) -> Option<Making> {
     match last_move {
         _ if repo.is_mid_operation() => None,
-        Some(entry) if entry.is_new_work() => Some(Making::Plain),
-        Some(entry) => entry.is_merge().then_some(Making::Merge),
+        Some(last_move) => making_of(last_move),
         None => Some(if commit.parent_ids.len() < 2 { Making::Plain } else { Making::Merge }),
     }
 }
@@ -60,12 +67,7 @@ pub fn leave_to_agent(location: &Location) -> Result<bool> {
     }
     // Without a reflog the repository must be opened to know what HEAD names.
     let Some(last_move) = last_move(location) else { return Ok(false) };
-    let making = match &last_move {
-        _ if location.is_mid_operation() => None,
-        entry if entry.is_new_work() => Some(Making::Plain),
-        entry => entry.is_merge().then_some(Making::Merge),
-    };
-    if let Some(making) = making {
+    if let Some(making) = making_of(&last_move).filter(|_| !location.is_mid_operation()) {
         let (commit_ids, worktree) = (vec![last_move.new_id], location.worktree.clone());
         leave_commit(&state, &Made { commit_ids, making, worktree, ran, call: None, ends: None }, &sessions, &[])?;
     }
@@ -196,6 +198,8 @@ fn link_live(recorder: &mut Recorder<'_>, commit_id: ObjectId, making: Making) -
     save_changed(recorder, &before, &sessions)?;
     match outcome {
         Err(error) if error.kind() == Kind::Busy => pending::keep_sessions(&path, &recorder.waiting),
+        // It stays written down, and is tried again.
+        Err(error) if error.kind() == Kind::Storage => Err(error),
         outcome => {
             std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
             let has_part = |live: &Live| recorder.report.recorded.contains(&(commit_id, live.key()));

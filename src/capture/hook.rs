@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::choose::Making;
-use super::commit::{Made, link_commit};
+use super::commit::{Made, link_commit, making_of};
 use super::pending::{self, Link};
 use super::process;
 use super::recorder::Recorder;
@@ -209,10 +209,8 @@ fn commits_of(moves: &[ReflogEntry], is_mid_operation: bool) -> Vec<(ObjectId, M
     for entry in moves {
         if entry.message.starts_with(b"rebase") {
             is_rebase = !entry.message.starts_with(b"rebase (finish)") && !entry.message.starts_with(b"rebase (abort)");
-        } else if !is_rebase && entry.is_new_work() {
-            commits.push((entry.new_id, Making::Plain));
-        } else if !is_rebase && entry.is_merge() {
-            commits.push((entry.new_id, Making::Merge));
+        } else if !is_rebase {
+            commits.extend(making_of(entry).map(|making| (entry.new_id, making)));
         }
     }
     commits
