@@ -107,7 +107,7 @@ pub fn caller(name: &str, payload: &Payload) -> Option<&'static dyn Agent> {
     writer.or_else(|| find(name))
 }
 
-/// What tells that a payload is an agent's; a later sign counts more than an earlier one.
+/// How a payload shows which agent sent it. Where payloads of several agents fit, the last of these decides.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Sign {
     /// Members that the agent writes, and another could.
@@ -415,7 +415,7 @@ mod tests {
         "\u{2028}",
     ];
 
-    /// What names an agent outside its own file, and why.
+    /// The files that name an agent although they are not its own, each with the reason.
     const NAMED_ELSEWHERE: &[(&str, &str, &str)] = &[
         ("agent/amp.rs", "continue", "a word of a command line"),
         ("agent/antigravity.rs", "gemini", "its files are in a folder of Gemini CLI's"),

@@ -24,7 +24,7 @@ pub struct Keys {
     pub model: &'static [&'static str],
     /// The id of a tool call.
     pub call: &'static [&'static str],
-    /// What a tool was called with.
+    /// The arguments of a tool call.
     pub input: &'static [&'static str],
     /// In such an input: the directory that the tool runs in.
     pub directory: &'static [&'static str],
@@ -59,7 +59,7 @@ const COMMON: Keys = Keys {
     roots: &["workspace_roots", "workspaceRoots"],
     envelopes: &[],
 };
-/// What a tool answered.
+/// The result of a tool call.
 const RESPONSE: &[&str] = &[
     "tool_response",
     "toolResponse",

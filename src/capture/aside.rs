@@ -20,7 +20,7 @@ pub(super) struct Stretch<'a> {
     pub stamp: Option<(u64, u64)>,
     /// The model, where the transcript does not tell it.
     pub model: Option<String>,
-    /// What it holds.
+    /// Its prompts, tool calls, edits and tokens, counted.
     pub survey: Survey,
     /// Where it begins.
     pub since: Mark,

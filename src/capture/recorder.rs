@@ -20,7 +20,7 @@ use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::record::tombstone::Tombstones;
-use crate::record::{Note, Record, add_proven, redaction, short_prompt};
+use crate::record::{Note, Record, add_proven, redaction};
 use crate::transcript::SessionKey;
 
 /// How long a hook may take unless `shiftlog.hookTimeout` says otherwise, in seconds.
@@ -310,24 +310,13 @@ impl<'r> Recorder<'r> {
     pub(super) fn record_of(&self, stretch: &Stretch<'_>, stored: &Mark) -> Result<Record> {
         let tally = &stretch.survey.tally;
         Ok(Record {
-            shiftlog: 1,
-            agent: stretch.key.agent.clone(),
-            session: stretch.key.id.clone(),
             model: tally.model.as_ref().or(stretch.model.as_ref()).cloned(),
             time: Time::now().to_rfc3339(),
-            prompt: tally.prompt.as_deref().and_then(short_prompt),
-            summary: None,
-            summary_time: None,
-            turns: tally.turns,
-            messages: tally.messages,
-            tokens: tally.tokens(),
             since: stretch.since.segment.clone(),
             through: stored.segment.clone().unwrap_or_default(),
             bytes: stored.bytes,
             sha256: stretch.reading.stored_sha256(&self.archive)?,
-            tree: None,
-            earlier: Vec::new(),
-            other: serde_json::Map::new(),
+            ..Record::of(&stretch.key, tally)
         })
     }
 

@@ -1,4 +1,4 @@
-//! What a tool answers.
+//! The answer of a tool, as a value.
 
 use serde_json::Value;
 

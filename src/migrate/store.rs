@@ -13,7 +13,7 @@ use crate::capture::reading::{Reading, Redaction, Subject, Survey};
 use crate::capture::state::{Mark, Progress};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
-use crate::record::{Note, Record, short_prompt};
+use crate::record::{Note, Record};
 use crate::transcript::SessionKey;
 use crate::{agent, notes};
 
@@ -114,27 +114,13 @@ fn read<'a>(
 }
 
 fn record(key: &SessionKey, since: Mark, survey: &Survey, progress: &Progress, sha256: String) -> Record {
-    let tally = &survey.tally;
+    // The earlier tools did not say for which tree it was.
     Record {
-        shiftlog: 1,
-        agent: key.agent.clone(),
-        session: key.id.clone(),
-        model: tally.model.clone(),
-        time: String::new(),
-        prompt: tally.prompt.as_deref().and_then(short_prompt),
-        summary: None,
-        summary_time: None,
-        turns: tally.turns,
-        messages: tally.messages,
-        tokens: tally.tokens(),
         since: since.segment,
         through: progress.stored.segment.clone().unwrap_or_default(),
         bytes: progress.stored.bytes,
         sha256,
-        // The earlier tools did not say for which tree it was.
-        tree: None,
-        earlier: Vec::new(),
-        other: serde_json::Map::new(),
+        ..Record::of(key, &survey.tally)
     }
 }
 

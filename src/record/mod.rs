@@ -30,7 +30,7 @@ pub use self::read::{Conversation, Reader, Summary, Words};
 pub use self::summary::{save_summary, saved_summary};
 pub use self::walk::{Listed, Query};
 use crate::git::Repository;
-use crate::transcript::{SessionKey, Tokens};
+use crate::transcript::{SessionKey, Tally, Tokens};
 
 /// The longest prompt that a record repeats, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
@@ -91,6 +91,31 @@ pub struct Record {
 }
 
 impl Record {
+    /// Returns a record of what was counted of a stretch of a session. When it was made, and where the stretch begins and
+    /// ends, is still to be said.
+    pub(crate) fn of(key: &SessionKey, tally: &Tally) -> Self {
+        Record {
+            shiftlog: 1,
+            agent: key.agent.clone(),
+            session: key.id.clone(),
+            model: tally.model.clone(),
+            time: String::new(),
+            prompt: tally.prompt.as_deref().and_then(short_prompt),
+            summary: None,
+            summary_time: None,
+            turns: tally.turns,
+            messages: tally.messages,
+            tokens: tally.tokens(),
+            since: None,
+            through: String::new(),
+            bytes: 0,
+            sha256: String::new(),
+            tree: None,
+            earlier: Vec::new(),
+            other: Map::new(),
+        }
+    }
+
     /// Returns the name of the session.
     pub fn key(&self) -> SessionKey {
         SessionKey::new(&self.agent, &self.session)
@@ -207,7 +232,7 @@ pub fn configured_notes_ref(repo: &Repository) -> Option<String> {
 }
 
 /// Returns a prompt as a record repeats it: white space folded, cut at 200 characters.
-pub(crate) fn short_prompt(prompt: &str) -> Option<String> {
+fn short_prompt(prompt: &str) -> Option<String> {
     let mut short = String::new();
     for word in prompt.split_whitespace() {
         if !short.is_empty() {

@@ -1,4 +1,4 @@
-//! What `git-shiftlog-<name>` does: it runs `git-shiftlog <name> <args>`, in which all commands are, in its place.
+//! The program `git-shiftlog-<name>` runs `git-shiftlog <name> <args>`, which contains all commands, in place of itself.
 //!
 //! Git, manual pages and people know a command by the name of its program, and the code is installed once. These programs
 //! link the standard library alone: one function of the crate would bring the unwinding tables of all of it along, which
