@@ -3,7 +3,7 @@
 //! Who wrote a record is not who brought it. A commit of the notes ref writes the lines that none of its parents has for
 //! the same commit. Merges, and what carries notes over to rewritten commits, only carry; they are not signed.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::rc::Rc;
 
 use bstr::{BStr, ByteSlice as _};
@@ -11,7 +11,7 @@ use bstr::{BStr, ByteSlice as _};
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::git::sign::{Signature, State};
-use crate::git::{ObjectId, Order, Range, Repository, Tip};
+use crate::git::{Commit, ObjectId, Order, Range, Repository, Tip};
 use crate::notes;
 use crate::record::{Note, Record, Unit};
 use crate::transcript::SessionKey;
@@ -44,8 +44,8 @@ pub struct Verified {
 
 /// Verifies the records of some commits under `notes_ref`, in the order given.
 ///
-/// All of the history of the notes ref is walked, for what it did to the notes of these commits. What it did to others is
-/// read only where a record was carried and its writer is to be found.
+/// The history of the notes ref is read back to where these commits had no note. All of it is walked for the writers of
+/// records without a good signature.
 ///
 /// # Errors
 ///
@@ -149,23 +149,24 @@ struct Origin {
 /// A line that a commit of the notes ref brought.
 struct Brought {
     commit_id: ObjectId,
-    /// Whether the commit says of itself that it records this session.
-    is_record: bool,
     /// Lines of the same session that the commit took away: the new line was made of them.
     instead_of: Rc<Vec<Line>>,
 }
 
-/// A commit of the notes ref.
+/// What a commit of the notes ref wrote.
 struct Writing {
     commit_id: ObjectId,
     tree_id: ObjectId,
     /// The trees of its parents.
     parents: Vec<ObjectId>,
-    /// The session that it records, as its message says.
-    session: Option<String>,
 }
 
 impl Writing {
+    fn of(repo: &Repository, commit: &Commit) -> Result<Self> {
+        let parents = commit.parent_ids.iter().map(|parent| Ok(repo.commit(*parent)?.tree_id));
+        Ok(Writing { commit_id: commit.commit_id, tree_id: commit.tree_id, parents: parents.collect::<Result<_>>()? })
+    }
+
     /// Returns the objects whose notes differ from those of every parent.
     fn changed(&self, repo: &Repository, wanted: Option<&BTreeSet<ObjectId>>) -> Result<BTreeSet<ObjectId>> {
         let mut written: Option<BTreeSet<ObjectId>> = None;
@@ -202,40 +203,45 @@ struct History<'r> {
 }
 
 impl<'r> History<'r> {
-    /// Reads what became of the notes of the wanted commits.
-    ///
-    /// All of the ref's history is walked: a commit can have any date that its maker wants.
+    /// Reads what became of the notes of the wanted commits: first back to where none of them had a note, which is enough
+    /// where the writers' signatures are good. The sessions of all other lines are looked for in the rest of the history.
     fn read(repo: &'r Repository, tip: &Tip, wanted: &BTreeSet<ObjectId>) -> Result<Self> {
         let (brought, bringers, signatures) = Default::default();
         let mut history = History { repo, brought, bringers, signatures };
-        let mut writings = Vec::new();
-        let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
-        for step in repo.walk(&range, Order::NewestFirst)? {
-            let commit = repo.commit(step?.commit_id)?;
-            let parents = commit.parent_ids.iter().map(|parent| Ok(repo.commit(*parent)?.tree_id));
-            writings.push(Writing {
-                commit_id: commit.commit_id,
-                tree_id: commit.tree_id,
-                parents: parents.collect::<Result<_>>()?,
-                session: session_of(commit.message.as_bstr()),
-            });
-        }
-        for writing in &writings {
+        let mut seen = HashSet::new();
+        let mut next = BinaryHeap::from([(i64::MAX, tip.commit_id)]);
+        while let Some((_, commit_id)) = next.pop() {
+            if !seen.insert(commit_id) {
+                continue;
+            }
+            let commit = repo.commit(commit_id)?;
+            let writing = Writing::of(repo, &commit)?;
             for annotated_id in writing.changed(repo, Some(wanted))? {
-                history.add(writing, annotated_id)?;
+                history.add(&writing, annotated_id)?;
+            }
+            for (parent_id, tree_id) in commit.parent_ids.iter().zip(&writing.parents) {
+                if !notes::changed_among(repo, repo.empty_tree_id(), *tree_id, wanted)?.is_empty() {
+                    next.push((repo.commit(*parent_id)?.committer.time.seconds, *parent_id));
+                }
             }
         }
         history.sign()?;
-        let carried = history.carried();
-        if carried.is_empty() {
+        let unsettled = history.unsettled();
+        if unsettled.is_empty() {
             return Ok(history);
         }
-        // These lines were written for other commits. Who recorded other sessions did not write them.
-        let may_have_written = |writing: &&Writing| writing.session.as_ref().is_none_or(|name| carried.contains(name));
-        for writing in writings.iter().filter(may_have_written) {
+        // These lines may have been here before, or were written for other commits. Who recorded other sessions did not
+        // write them. All of the history is walked: a commit can have any date that its maker wants.
+        let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
+        for step in repo.walk(&range, Order::NewestFirst)? {
+            let commit = repo.commit(step?.commit_id)?;
+            if session_of(commit.message.as_bstr()).is_some_and(|session| !unsettled.contains(&session)) {
+                continue;
+            }
+            let writing = Writing::of(repo, &commit)?;
             for annotated_id in writing.changed(repo, None)? {
-                if !wanted.contains(&annotated_id) {
-                    history.add(writing, annotated_id)?;
+                if !seen.contains(&commit.commit_id) || !wanted.contains(&annotated_id) {
+                    history.add(&writing, annotated_id)?;
                 }
             }
         }
@@ -243,16 +249,13 @@ impl<'r> History<'r> {
         Ok(history)
     }
 
-    /// Returns the sessions with a line that has no good signature here, and that came here with a commit which does not
-    /// say that it records the session: it may have one where it was carried from.
-    fn carried(&self) -> HashSet<String> {
+    /// Returns the sessions with a line that has no good signature here: it may have one where it was carried from.
+    fn unsettled(&self) -> HashSet<String> {
         let is_good = |brought: &Brought| {
             self.signatures.get(&brought.commit_id).is_some_and(|signature| signature.state == State::Good)
         };
-        let may_be_carried =
-            |brought: &[Brought]| !brought.iter().any(is_good) && brought.iter().any(|brought| !brought.is_record);
-        let carried = self.brought.iter().filter(|(_, brought)| may_be_carried(brought));
-        carried.map(|((key, _), _)| key.to_string()).collect()
+        let unsettled = self.brought.iter().filter(|(_, brought)| !brought.iter().any(is_good));
+        unsettled.map(|((key, _), _)| key.to_string()).collect()
     }
 
     /// Takes in what a commit of the notes ref did to one note.
@@ -274,8 +277,7 @@ impl<'r> History<'r> {
             gone.into_iter().map(|(key, lines)| (key, Rc::new(lines))).collect();
         for line in now.iter().filter(|line| !before.contains(*line)) {
             let instead_of = gone.get(&line.0).cloned().unwrap_or_default();
-            let is_record = writing.session.as_ref().is_some_and(|session| *session == line.0.to_string());
-            let brought = Brought { commit_id: writing.commit_id, is_record, instead_of };
+            let brought = Brought { commit_id: writing.commit_id, instead_of };
             self.bringers.entry((annotated_id, line.0.clone())).or_default().push(writing.commit_id);
             self.brought.entry(line.clone()).or_default().push(brought);
         }

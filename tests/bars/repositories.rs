@@ -1,5 +1,6 @@
 //! Repositories with many notes and many segments, made by `git fast-import`.
 
+use std::collections::HashMap;
 use std::fs;
 
 use serde_json::json;
@@ -94,12 +95,16 @@ pub fn many_segments() -> (Stage, usize) {
 pub fn one_by_one() -> (Stage, usize) {
     let (stage, count) = many_segments();
     let list = stage.output(stage.git(&["notes", "--ref=shiftlog", "list"]));
+    let notes: HashMap<&str, &str> =
+        list.lines().filter_map(|line| line.split_once(' ')).map(|(note, commit)| (commit, note)).collect();
+    let commits = stage.output(stage.git(&["rev-list", "--reverse", "main"]));
     let mut import = String::from("reset refs/notes/shiftlog\n");
-    for (number, line) in list.lines().enumerate() {
-        let (note, commit) = line.split_once(' ').expect("two ids");
+    for (number, commit) in commits.lines().filter(|commit| notes.contains_key(commit)).enumerate() {
+        let message = format!("shiftlog: claude/s{number:06} on {}\n", &commit[..12]);
         import += "commit refs/notes/shiftlog\n";
-        import += &format!("committer B <b@example.com> {} +0000\ndata 1\nx\n", 1_700_000_000 + number);
-        import += &format!("N {note} {commit}\n");
+        import += &format!("committer B <b@example.com> {} +0000\n", 1_700_000_000 + number);
+        import += &format!("data {}\n{message}\n", message.len());
+        import += &format!("N {} {commit}\n", notes[commit]);
     }
     stage.feed(stage.git(&["fast-import", "--quiet", "--force"]), import.as_bytes());
     stage.run(stage.git(&["repack", "-a", "-d", "-q"]));
