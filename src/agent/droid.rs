@@ -70,7 +70,9 @@ impl Agent for Droid {
             let cwd = json::find_in_file(path, |record| string(record, "cwd").filter(|_| is_begin(record)));
             cwd.is_some_and(|cwd| place::is_below(&cwd, directory))
         };
-        let places = folders(&sessions, directory).into_iter().chain([sessions]);
+        let [folder, older] = folders(&sessions, directory);
+        let older = Some(older).filter(|older| *older != folder);
+        let places = std::iter::once(folder).chain(older).chain([sessions]);
         let found = places.flat_map(|folder| place::recent_sessions(&folder, "jsonl", seconds));
         let mut found: Vec<Found> = found.collect();
         found.retain(|found| is_from_here(&found.transcript));

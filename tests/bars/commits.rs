@@ -16,24 +16,30 @@ pub fn agent_commit() -> bool {
     let stage = Stage::new();
     stage.set_up();
     let empty = format!("core.hooksPath={}", stage.empty_hooks());
-    let path = stage.home().join("s1.jsonl");
     let (mut seed, mut commits, mut shells, mut hooks) = (7, Pairs::default(), Pairs::default(), Pairs::default());
-    fs::write(&path, transcript(2 << 20, &mut seed)).expect("room");
-    stage.event("SessionStart", &path, 1);
-    stage.event("PostToolUse", &path, 1);
-    let commit = |options: &[&str]| {
-        let mut command = stage.git(&[options, &["commit", "-q", "--allow-empty", "-m", "by an agent"]].concat());
-        command.env("CLAUDE_CODE_SESSION_ID", "s1");
-        command
-    };
     for round in 0..ROUNDS {
+        // A session of two megabytes, which has a record of most of them.
+        let session = format!("s{round}");
+        let path = stage.home().join(format!("{session}.jsonl"));
+        let commit = |options: &[&str]| {
+            let mut command = stage.git(&[options, &["commit", "-q", "--allow-empty", "-m", "by an agent"]].concat());
+            command.env("CLAUDE_CODE_SESSION_ID", &session);
+            command
+        };
+        fs::write(&path, transcript(2 << 20, &mut seed)).expect("room");
+        stage.event("SessionStart", &path, round);
+        stage.event("PostToolUse", &path, round);
+        stage.run(commit(&[]));
+        stage.event("PostToolUse", &path, round);
         append(&path, &transcript(100 << 10, &mut seed));
         commits.run(commit(&[]), commit(&NO_HOOKS));
         shells.run(commit(&["-c", &empty]), commit(&NO_HOOKS));
         // The hook finds the commit at HEAD, as it does where an agent makes one.
         stage.run(commit(&[]));
-        hooks.run(stage.event_command("claude", "PostToolUse", Some(&path), "s1"), stage.append_note());
-        assert!(stage.recorded() > round, "each commit was recorded");
+        let recorded = stage.recorded();
+        hooks.run(stage.event_command("claude", "PostToolUse", Some(&path), &session), stage.append_note());
+        assert!(stage.recorded() > recorded, "each commit was recorded");
+        stage.event("SessionEnd", &path, round);
     }
     shells.report("agent's commit, a shell hook that does nothing", "git commit without hooks", Bar::None);
     let is_quick = commits.report("agent's commit", "git commit without hooks", Bar::Extra(2.0));

@@ -77,15 +77,15 @@ impl Agent for Gemini {
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
         let root = root().filter(|_| outside::is_plain_id(session_id))?;
         let is_it = |path: &PathBuf| self.head_of(path).is_some_and(|head| head.session_id == session_id);
-        let in_folder = |folder: PathBuf| chats(&folder, Some(session_id)).into_iter().rfind(is_it);
+        let in_folder = |folder: PathBuf| chats(&folder, session_id).into_iter().rfind(is_it);
         let all = || place::entries(&root.join("tmp")).into_iter().find_map(in_folder);
         folders(&root, directory).into_iter().find_map(in_folder).or_else(all)
     }
 
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
         let Some(root) = root().filter(|root| root.join("tmp").is_dir()) else { return Vec::new() };
-        let paths = folders(&root, directory).into_iter().flat_map(|folder| chats(&folder, None));
-        let paths = paths.filter(|path| place::is_written_since(path, seconds));
+        let written = |folder: &PathBuf| place::recent_entries(&folder.join("chats"), seconds, is_chat);
+        let paths = folders(&root, directory).into_iter().flat_map(|folder| written(&folder));
         // A document of an earlier release that was taken up again is there once more, under the name that comes last.
         let mut found: HashMap<String, PathBuf> = HashMap::new();
         for path in paths {
@@ -131,7 +131,7 @@ impl Agent for Gemini {
         let registry = Registry::read(&root)?;
         let (slug, index) = registry.slug(&place::resolved(directory))?;
         let folder = root.join("tmp").join(&slug);
-        let known = chats(&folder, Some(session_id)).into_iter().rfind(|path| {
+        let known = chats(&folder, session_id).into_iter().rfind(|path| {
             let is_it = self.head_of(path).is_some_and(|head| head.session_id == session_id);
             is_it && path.extension().is_some_and(|found| found == extension)
         });
@@ -226,15 +226,21 @@ fn read_head(record: &Value<'_>) -> Option<Head> {
     })
 }
 
-/// Returns the transcripts in a project's folder, oldest first; only those that can be of one session, if it is given.
-fn chats(folder: &Path, session_id: Option<&str>) -> Vec<PathBuf> {
-    let ending = session_id.map(|id| format!("-{}", id.get(..8).unwrap_or(id)));
-    let is_wanted = |path: &PathBuf| {
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let is_transcript = path.extension().is_some_and(|extension| extension == "jsonl" || extension == "json");
-        is_transcript && stem.starts_with("session-") && ending.as_ref().is_none_or(|ending| stem.ends_with(ending))
-    };
+/// Returns the transcripts in a project's folder that can be of a session, oldest first.
+fn chats(folder: &Path, session_id: &str) -> Vec<PathBuf> {
+    let ending = format!("-{}", session_id.get(..8).unwrap_or(session_id));
+    let is_wanted = |path: &PathBuf| is_chat(path) && stem(path).ends_with(&ending);
     place::entries(&folder.join("chats")).into_iter().filter(is_wanted).collect()
+}
+
+/// Says whether a file is named as a transcript is.
+fn is_chat(path: &Path) -> bool {
+    let is_transcript = path.extension().is_some_and(|extension| extension == "jsonl" || extension == "json");
+    is_transcript && stem(path).starts_with("session-")
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
 }
 
 /// Returns the folders of the projects that are in a directory or below it.
