@@ -270,7 +270,7 @@ impl Known {
         let mut commits: HashMap<SessionKey, Vec<ObjectId>> = HashMap::new();
         for (commit_id, blob_ids) in reader.noted()? {
             let note = reader.note_of_blobs(&blob_ids)?;
-            let keys: HashSet<SessionKey> = Reader::summaries(&note).into_iter().map(|summary| summary.key).collect();
+            let keys: HashSet<SessionKey> = note.summaries().into_iter().map(|summary| summary.key).collect();
             keys.iter().for_each(|key| commits.entry(key.clone()).or_default().push(commit_id));
             if !keys.is_empty() {
                 sessions.insert(commit_id, keys);

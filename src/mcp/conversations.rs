@@ -207,7 +207,7 @@ pub(super) fn read(
     };
     let reader = context.reader(repo);
     let note = reader.note(id).map_err(|error| refusal(&error))?.ok_or_else(nothing)?;
-    let mut sessions: Vec<String> = Reader::summaries(&note).into_iter().map(|summary| summary.key.id).collect();
+    let mut sessions: Vec<String> = note.summaries().into_iter().map(|summary| summary.key.id).collect();
     sessions.dedup();
     let wanted = session.or(sessions.first().map(String::as_str)).ok_or_else(nothing)?.to_owned();
     let mut found = None;

@@ -322,7 +322,7 @@ impl Lister<'_, '_> {
         let mut blobs = window.blobs.iter().flat_map(Pieces::iter);
         for ((commit_id, blob_ids), data) in window.commits.iter().zip(window.data.iter()) {
             let (note, problems) = self.note(*commit_id, blob_ids, blobs.by_ref().take(blob_ids.len()))?;
-            let summaries = Reader::summaries(&note);
+            let summaries = note.summaries();
             drop(note);
             let fits = summaries.iter().any(|summary| self.query.fits_summary(summary));
             if !fits && problems.is_empty() {

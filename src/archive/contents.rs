@@ -1,0 +1,181 @@
+//! A transcript, or a part of one, put together from its segments.
+
+use sha2::{Digest as _, Sha256};
+
+use super::{Archive, Link, MAX_FILE_BYTES, hex, segment};
+use crate::error::{Error, Kind};
+use crate::git::ObjectId;
+
+/// A stretch of a transcript as it was read back.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Piece {
+    /// Bytes that are there.
+    Bytes(Vec<u8>),
+    /// This many bytes belong here, but the segment that held them is missing or damaged.
+    Gap(u64),
+}
+
+/// A transcript, or a part of one, read back from its segments.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// The pieces in order.
+    pub pieces: Vec<Piece>,
+    /// What is wrong with it: missing segments, or a digest that differs.
+    pub problems: Vec<String>,
+    /// The segments that were unpacked, each with the size of its file.
+    pub sources: Vec<(ObjectId, u64)>,
+    /// How many segments were looked at.
+    pub links: usize,
+}
+
+impl Contents {
+    /// Returns the bytes that are there, gaps left out.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for piece in &self.pieces {
+            if let Piece::Bytes(piece) = piece {
+                bytes.extend_from_slice(piece);
+            }
+        }
+        bytes
+    }
+
+    /// Does the same and gives up the pieces one by one, so that a transcript is not in memory twice.
+    pub fn into_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for piece in self.pieces {
+            match piece {
+                Piece::Bytes(piece) if bytes.is_empty() => bytes = piece,
+                Piece::Bytes(piece) => bytes.extend_from_slice(&piece),
+                Piece::Gap(_) => {}
+            }
+        }
+        bytes
+    }
+
+    /// Returns how many bytes were unpacked.
+    pub fn unpacked_bytes(&self) -> u64 {
+        let lengths = self.pieces.iter().map(|piece| match piece {
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::Gap(_) => 0,
+        });
+        lengths.sum()
+    }
+}
+
+impl Archive<'_> {
+    /// Returns the whole transcript after `through`, checked against its SHA-256.
+    ///
+    /// Costs one read and one decompression per segment. What is missing shows as a gap and as a problem; so does a
+    /// digest that differs.
+    pub fn transcript(&self, through: ObjectId) -> Contents {
+        // What a segment does not keep of its parent is not looked for.
+        let (links, error) = self.chain_until(through, |link| link.header.keep == 0);
+        let mut contents = self.assemble(&links, 0, error);
+        let is_whole = !contents.pieces.iter().any(|piece| matches!(piece, Piece::Gap(_)));
+        if let Some(last) = links.first().filter(|_| is_whole) {
+            let mut digest = Sha256::new();
+            for piece in &contents.pieces {
+                if let Piece::Bytes(bytes) = piece {
+                    digest.update(bytes);
+                }
+            }
+            if hex(&digest.finalize()) != last.header.sha256 {
+                contents.problems.push(format!("the transcript does not match the digest in segment {through}"));
+            }
+        }
+        contents
+    }
+
+    /// Returns where the increment from `since` to `through` begins, in bytes of the transcript at `through`.
+    ///
+    /// That is the length at `since`, or the smallest `keep` on the way if the agent rewrote its file in between.
+    pub fn increment_start(&self, since: Option<ObjectId>, through: ObjectId) -> u64 {
+        let Some(since) = since else { return 0 };
+        let (links, _) = self.chain(through, Some(since));
+        increment_start(&links, since)
+    }
+
+    /// Returns the increment from `since` to `through`; only its own segments are unpacked.
+    pub fn increment(&self, since: Option<ObjectId>, through: ObjectId) -> Contents {
+        let Some(since) = since else { return self.transcript(through) };
+        let (links, error) = self.chain(through, Some(since));
+        let start = increment_start(&links, since);
+        // A rewritten file can keep less than `since` has; then older segments are needed after all.
+        let reaches = links.last().is_some_and(|link| link.header.keep <= start);
+        if reaches || error.is_some() {
+            self.assemble(&links, start, error)
+        } else {
+            let (links, error) = self.chain(through, None);
+            self.assemble(&links, start, error)
+        }
+    }
+
+    /// Puts together the bytes from `start` on, from a chain that is newest first.
+    fn assemble(&self, links: &[Link], start: u64, mut error: Option<Error>) -> Contents {
+        let mut contents = Contents::default();
+        let mut limit = u64::MAX;
+        let mut reversed = Vec::new();
+        let (mut stored, mut unpacked) = (0, 0);
+        contents.links = links.len();
+        for link in links {
+            let (from, to) = (link.header.keep.max(start), link.header.total_bytes().min(limit));
+            if limit != u64::MAX && link.header.total_bytes() < limit {
+                reversed.push(Piece::Gap(limit - link.header.total_bytes().max(start)));
+                contents.problems.push(format!("segment {} is shorter than its successor says", link.segment_id));
+            }
+            if from < to && self.barred.is_some_and(|barred| barred.contains(&link.segment_id)) {
+                reversed.push(Piece::Gap(to - from));
+            } else if from < to {
+                let file = self.repo.read_blob(link.segment_id, MAX_FILE_BYTES);
+                let file_bytes = file.as_ref().map_or(0, |file| file.len() as u64);
+                stored += file_bytes;
+                unpacked = link.header.bytes.saturating_add(unpacked);
+                contents.sources.push((link.segment_id, file_bytes));
+                // Each can be within bounds, and all of them a bomb.
+                let is_too_much = unpacked > segment::unpacked_limit(stored);
+                let read = file.and_then(|file| match is_too_much {
+                    true => Err(Error::new(Kind::Corrupt, "the session is too large for what is stored of it")),
+                    false => segment::decode(&file),
+                });
+                match read {
+                    Ok((header, mut body)) => {
+                        body.truncate((to - header.keep) as usize);
+                        body.drain(..((from - header.keep) as usize).min(body.len()));
+                        reversed.push(Piece::Bytes(body));
+                    }
+                    Err(problem) => {
+                        contents.problems.push(format!("segment {} cannot be read: {problem}", link.segment_id));
+                        reversed.push(Piece::Gap(to - from));
+                    }
+                }
+            }
+            limit = link.header.keep.min(limit);
+            if limit <= start {
+                error = None;
+                break;
+            }
+        }
+        if let Some(error) = error {
+            contents.problems.push(error.to_string());
+            if limit > start && limit != u64::MAX {
+                reversed.push(Piece::Gap(limit - start));
+            }
+        }
+        reversed.reverse();
+        contents.pieces = reversed;
+        contents
+    }
+}
+
+fn increment_start(links: &[Link], since: ObjectId) -> u64 {
+    let mut start = u64::MAX;
+    for link in links {
+        if link.segment_id == since {
+            return start.min(link.header.total_bytes());
+        }
+        start = start.min(link.header.keep);
+    }
+    // `since` is not on this chain: what both can share is what the oldest segment read keeps, at most.
+    if start == u64::MAX { 0 } else { start }
+}

@@ -1,0 +1,214 @@
+//! The archive's tree: `<two hex digits>/<agent>~<session>/<number>-<beginning of the blob id>.zst`.
+
+use std::collections::HashMap;
+
+use bstr::ByteSlice as _;
+use sha2::{Digest as _, Sha256};
+
+use super::{Archive, REF, hex};
+use crate::error::Result;
+use crate::git::{ObjectId, Tip};
+use crate::transcript::SessionKey;
+
+impl Archive<'_> {
+    /// Returns the paths and ids of the segments that the archive tree `after` has and `before` has not. Subtrees that
+    /// are the same are not read.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn added(&self, before: ObjectId, after: ObjectId) -> Result<Vec<(String, ObjectId)>> {
+        let mut found = Vec::new();
+        // Each tree is read once: to look an entry up in it would be to unpack it again.
+        let by_name = |tree_id: Option<ObjectId>| -> Result<HashMap<String, ObjectId>> {
+            Ok(tree_id.map_or_else(|| Ok(Vec::new()), |tree_id| self.subtrees(tree_id))?.into_iter().collect())
+        };
+        let directories_before = by_name(Some(before))?;
+        for (directory, after) in self.subtrees(after)? {
+            let before = directories_before.get(&directory).copied();
+            if before == Some(after) {
+                continue;
+            }
+            let sessions_before = by_name(before)?;
+            for (session, after) in self.subtrees(after)? {
+                let before = sessions_before.get(&session).copied();
+                if before == Some(after) {
+                    continue;
+                }
+                let there = before.map_or_else(|| Ok(Vec::new()), |before| self.files(before))?;
+                let new = self.files(after)?.into_iter().filter(|file| !there.contains(file));
+                found.extend(new.map(|(name, id)| (format!("{directory}/{session}/{name}"), id)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns a tree with segments added at their paths and others removed. Segments that a partial clone has not fetched
+    /// may be in it.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn edited(&self, root: ObjectId, segments: Vec<(String, ObjectId)>, gone: &[String]) -> Result<ObjectId> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot edit the archive's tree", &error);
+        // Where the editor of the repository would look whether each entry is there, this one does not.
+        let mut editor = self.repo.gix().edit_tree(root).map_err(fail)?.detach();
+        for (path, segment_id) in segments {
+            let parts = path.split('/');
+            editor.upsert(parts, gix::object::tree::EntryKind::Blob, segment_id).map_err(fail)?;
+        }
+        for path in gone {
+            editor.remove(path.split('/')).map_err(fail)?;
+        }
+        editor.write(|tree| Ok(self.repo.gix().write_object(tree)?.detach())).map_err(fail)
+    }
+
+    /// Returns the names and ids of the trees in a tree: only such names as ours have.
+    fn subtrees(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
+        let is_wanted = |mode: gix::objs::tree::EntryMode, name: &str| {
+            mode.is_tree() && name.len() <= 200 && !name.starts_with('.') && name.bytes().all(is_name_byte)
+        };
+        self.entries_of(tree_id, is_wanted)
+    }
+
+    /// Returns the names and ids of the segments in a session's tree: only names as we give them.
+    fn files(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
+        let files = self.entries_of(tree_id, |mode, name| mode.is_blob() && sequence(name).is_some())?;
+        let is_its_name = |(name, id): &(String, ObjectId)| name.contains(&id.to_hex_with_len(12).to_string());
+        Ok(files.into_iter().filter(is_its_name).collect())
+    }
+
+    fn entries_of(
+        &self,
+        tree_id: ObjectId,
+        is_wanted: impl Fn(gix::objs::tree::EntryMode, &str) -> bool,
+    ) -> Result<Vec<(String, ObjectId)>> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
+        let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
+        let mut entries = Vec::new();
+        for entry in tree.iter() {
+            let entry = entry.map_err(fail)?;
+            if let Ok(name) = entry.filename().to_str()
+                && is_wanted(entry.mode(), name)
+            {
+                entries.push((name.to_owned(), entry.object_id()));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Returns the ids of all segments that the archive's ref reaches, session by session, each session's oldest first.
+    ///
+    /// Reads trees only.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn segments(&self) -> Result<Vec<ObjectId>> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
+        let Some(tip) = self.repo.tip(REF)? else { return Ok(Vec::new()) };
+        let mut segment_ids = Vec::new();
+        let mut trees = vec![(tip.tree_id, 0)];
+        while let Some((tree_id, depth)) = trees.pop() {
+            let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
+            for entry in tree.iter() {
+                let entry = entry.map_err(fail)?;
+                match (entry.mode().is_tree(), depth) {
+                    (true, 0 | 1) => trees.push((entry.object_id(), depth + 1)),
+                    (false, 2) => segment_ids.push(entry.object_id()),
+                    _ => {}
+                }
+            }
+        }
+        Ok(segment_ids)
+    }
+
+    /// Returns all paths and ids in the archive that `ref_name` names, as they are, in the order of paths; nothing if
+    /// there is no such ref.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn listing(&self, ref_name: &str) -> Result<Vec<(String, ObjectId)>> {
+        self.repo.tip(ref_name)?.map_or(Ok(Vec::new()), |tip| self.listing_of(tip.tree_id))
+    }
+
+    /// Does the same for a tree.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn listing_of(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
+        let mut listing = Vec::new();
+        self.list(tree_id, "", 0, &mut listing)?;
+        Ok(listing)
+    }
+
+    fn list(&self, tree_id: ObjectId, prefix: &str, depth: u32, listing: &mut Vec<(String, ObjectId)>) -> Result<()> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
+        let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
+        for entry in tree.iter() {
+            let entry = entry.map_err(fail)?;
+            let path = format!("{prefix}{}", entry.filename().to_str_lossy());
+            match (entry.mode().is_tree(), depth) {
+                (true, 0 | 1) => self.list(entry.object_id(), &format!("{path}/"), depth + 1, listing)?,
+                // A link to a commit of another repository names no object of this one.
+                (false, _) if entry.mode().is_blob() => listing.push((path, entry.object_id())),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the sequence numbers and ids of the segments in a session's directory, oldest first.
+    pub(super) fn entries(&self, tip: Option<Tip>, directory: &str) -> Result<Vec<(u32, ObjectId)>> {
+        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
+        let Some(tip) = tip else { return Ok(Vec::new()) };
+        let root = self.repo.gix().find_tree(tip.tree_id).map_err(fail)?;
+        let Some(entry) = root.lookup_entry_by_path(directory).map_err(fail)? else { return Ok(Vec::new()) };
+        let object = entry.object().map_err(fail)?;
+        let Ok(tree) = object.try_into_tree() else { return Ok(Vec::new()) };
+        let mut entries = Vec::new();
+        for entry in tree.iter() {
+            let entry = entry.map_err(fail)?;
+            let number = entry.filename().to_str().ok().and_then(sequence);
+            entries.extend(number.map(|number| (number, entry.object_id())));
+        }
+        Ok(entries)
+    }
+}
+
+/// Says whether names in our trees may have this byte.
+pub fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.~%".contains(&byte)
+}
+
+/// Says whether a path in the archive is one that a segment of this session has.
+pub fn is_path_of(path: &str, session: &SessionKey, segment_id: ObjectId) -> bool {
+    let name = path.strip_prefix(&session_directory(session)).and_then(|rest| rest.strip_prefix('/'));
+    let suffix = format!("-{}.zst", segment_id.to_hex_with_len(12));
+    name.is_some_and(|name| sequence(name).is_some() && name.ends_with(&suffix))
+}
+
+/// Returns the session whose segments a path in the archive holds, as far as the path tells it: not if its name was too
+/// long to stand there whole.
+pub fn session_of_path(path: &str) -> Option<SessionKey> {
+    let key = SessionKey::of_file_name(path.split('/').nth(1)?)?;
+    path.starts_with(&session_directory(&key)).then_some(key)
+}
+
+/// The highest number that we give to a segment. No session comes near it; numbers beyond are somebody's invention.
+pub(super) const MAX_SEQUENCE: u32 = 9_999_999;
+
+/// Returns the sequence number in a segment's file name.
+fn sequence(name: &str) -> Option<u32> {
+    let (digits, rest) = name.split_once('-')?;
+    let is_ours = (6..=9).contains(&digits.len()) && rest.len() == 16 && rest.ends_with(".zst");
+    if is_ours { digits.parse().ok() } else { None }
+}
+
+/// Returns the directory of a session in the archive's tree.
+pub(super) fn session_directory(session: &SessionKey) -> String {
+    let digest = Sha256::digest(format!("{}/{}", session.agent, session.id));
+    format!("{}/{}", hex(&digest[..1]), session.file_name())
+}

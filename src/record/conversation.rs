@@ -1,0 +1,224 @@
+//! The conversations that the records of a note stand for.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use super::overview::in_order;
+use super::tombstone::Mark;
+use super::{Note, Reader, Record, Summary, Unit, bounds};
+use crate::agent;
+use crate::archive::{Archive, Contents, Piece};
+use crate::error::{Error, Kind, Result};
+use crate::redact::Redactor;
+use crate::transcript::{Message, SessionKey};
+
+/// The problem of a conversation that is not read because of those before it.
+const TOO_MUCH: &str = "it is left out: the note names more words than are stored; '--session=<id>' reads it alone";
+
+/// How much of a large conversation is read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Words {
+    /// All bytes, for those who need them as they are. Messages are bounded in any case.
+    All,
+    /// What is shown.
+    Shown,
+}
+
+/// A conversation read back.
+#[derive(Debug)]
+pub struct Conversation {
+    /// What the record says.
+    pub summary: Summary,
+    /// The transcript's bytes, as far as they are there.
+    pub bytes: Vec<u8>,
+    /// The messages in them.
+    pub messages: Vec<Message>,
+    /// What is missing or damaged.
+    pub problems: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// Reads the conversations of a note: what each record added, or with `is_full` the whole session up to it.
+    ///
+    /// `session` picks one, by its id or a unique beginning of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Missing`] if no session, or more than one, goes by that name.
+    pub fn conversations(&self, note: &Note, session: Option<&str>, is_full: bool) -> Result<Vec<Conversation>> {
+        let mut found: Vec<Conversation> = Vec::new();
+        self.each_conversation(note, session, is_full, Words::All, |conversation| {
+            found.push(conversation);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Visits the conversations of a note one by one, until `visit` breaks off: only one is in memory then.
+    ///
+    /// What a note can make us read is bounded: all its conversations together, and with [`Words::Shown`] each of them.
+    /// What is left out is a problem of the conversation.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::conversations`], and what `visit` returns.
+    pub fn each_conversation(
+        &self,
+        note: &Note,
+        session: Option<&str>,
+        is_full: bool,
+        words: Words,
+        mut visit: impl FnMut(Conversation) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let units: Vec<_> = note.units().iter().filter_map(|unit| Some((Summary::of(unit)?, unit))).collect();
+        let units = in_order(units);
+        let wanted = match session {
+            Some(name) => {
+                let hidden = note.hidden().iter().map(|hidden| &hidden.key);
+                Some(pick(units.iter().map(|(summary, _)| &summary.key).chain(hidden), name)?)
+            }
+            None => None,
+        };
+        let mut seen = HashSet::new();
+        let mut budget = bounds::Budget::default();
+        for (summary, unit) in units {
+            let is_new = seen.insert(summary.key.clone());
+            if wanted.as_ref().is_none_or(|key| *key == summary.key)
+                && (is_new || !is_full)
+                && visit(self.conversation(summary, unit, is_full, words, &mut budget))?.is_break()
+            {
+                return Ok(());
+            }
+        }
+        for hidden in note.hidden() {
+            if wanted.as_ref().is_none_or(|key| *key == hidden.key) {
+                let problems = vec![hidden.removed_by.clone()];
+                let summary = Summary::of_hidden(hidden);
+                let conversation = Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems };
+                if visit(conversation)?.is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the mark of others that names some words of a record, or of its session up to it.
+    fn mark_on(&self, record: &Record, is_full: bool) -> Option<Mark> {
+        let whole = Record { since: record.since.clone().filter(|_| !is_full), ..record.clone() };
+        self.bars.of_stretch(self.repo, &whole)
+    }
+
+    /// Reads the conversation of one unit of a note.
+    fn conversation(
+        &self,
+        summary: Summary,
+        unit: &Unit,
+        is_full: bool,
+        words: Words,
+        budget: &mut bounds::Budget,
+    ) -> Conversation {
+        let (mut bytes, stored_bytes, mut problems) = match unit {
+            _ if budget.is_spent() => (Vec::new(), 0, vec![TOO_MUCH.to_owned()]),
+            Unit::Newer(newer) if newer.record.through.is_empty() => {
+                let problem = "only a newer version of git-shiftlog knows where its words are";
+                (Vec::new(), 0, vec![problem.to_owned()])
+            }
+            Unit::Record(record) => self.recorded_words(record, is_full, budget),
+            Unit::Newer(newer) => self.recorded_words(&newer.record, is_full, budget),
+            Unit::Earlier(earlier, _) => match earlier.transcript() {
+                Ok((bytes, problem)) => {
+                    let stored_bytes = earlier.packed_bytes() as u64;
+                    budget.spend_bytes(bytes.len() as u64, stored_bytes);
+                    (bytes, stored_bytes, problem.into_iter().collect())
+                }
+                Err(error) => (Vec::new(), 0, vec![error.to_string()]),
+            },
+            Unit::Foreign(_) => (Vec::new(), 0, Vec::new()),
+        };
+        let readable = bounds::readable(&bytes, stored_bytes);
+        if readable < bytes.len() {
+            problems.push(format!(
+                "only the first {readable} of {} bytes are shown: it is too large for what is stored of it; 'git \
+                 shiftlog show --raw' prints all of it",
+                bytes.len()
+            ));
+            if words == Words::Shown {
+                bytes.truncate(readable);
+                bytes.shrink_to_fit();
+            }
+        }
+        // A transcript of an agent that this version does not know is still shown raw.
+        let agent = agent::find(&summary.key.agent);
+        let messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes[..readable]));
+        Conversation { summary, bytes, messages, problems }
+    }
+
+    /// Reads the words of a record; returns them, the size of the files they are stored in, and what is missing.
+    fn recorded_words(
+        &self,
+        record: &Record,
+        is_full: bool,
+        budget: &mut bounds::Budget,
+    ) -> (Vec<u8>, u64, Vec<String>) {
+        let contents = self.contents(record, is_full);
+        let stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
+        budget.spend(&contents);
+        let missing = contents.pieces.iter().map(|piece| match piece {
+            Piece::Gap(bytes) => *bytes,
+            Piece::Bytes(_) => 0,
+        });
+        let missing = missing.fold(0, u64::saturating_add);
+        let mut problems = contents.problems.clone();
+        if let Some(mark) = self.mark_on(record, is_full) {
+            problems.push(format!("{missing} bytes: {}", self.bars.removed_by(self.repo, &mark)));
+        } else if missing > 0 {
+            problems.push(format!("{missing} bytes of the transcript are missing"));
+        }
+        (contents.into_bytes(), stored_bytes, problems)
+    }
+
+    /// Reads the words of a record.
+    fn contents(&self, record: &Record, is_full: bool) -> Contents {
+        let parse = |hex: &str| self.repo.parse_id(hex);
+        let archive = Archive::without(self.repo, &self.barred);
+        match parse(&record.through) {
+            Some(through) if is_full => archive.transcript(through),
+            Some(through) => archive.increment(record.since.as_deref().and_then(parse), through),
+            None => {
+                let problems = vec![format!("'{}' is no object id", record.through)];
+                Contents { problems, ..Contents::default() }
+            }
+        }
+    }
+}
+
+impl Conversation {
+    /// Takes out secrets that another tool has stored, and messages in which nothing is said: what is left is counted.
+    pub fn redact(&mut self, redactor: &Redactor) {
+        let (redacted, dealt) = redactor.redact(&self.bytes);
+        // A key that has no end cannot wait here; it is left out.
+        if matches!(redacted, Cow::Owned(_)) || dealt < self.bytes.len() {
+            let bytes = redacted.into_owned();
+            let agent = agent::find(&self.summary.key.agent);
+            self.messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes));
+            self.bytes = bytes;
+        }
+        self.messages.retain(|message| !message.parts.is_empty());
+    }
+}
+
+/// Finds the session that a user calls `name`.
+fn pick<'k>(keys: impl Iterator<Item = &'k SessionKey> + Clone, name: &str) -> Result<SessionKey> {
+    if let Some(exact) = keys.clone().find(|key| key.id == name) {
+        return Ok(exact.clone());
+    }
+    let mut keys: Vec<&SessionKey> = keys.filter(|key| key.id.starts_with(name)).collect();
+    keys.dedup();
+    match keys.as_slice() {
+        [key] => Ok((*key).clone()),
+        [] => Err(Error::new(Kind::Missing, format!("no session '{name}' recorded there"))),
+        _ => Err(Error::new(Kind::Missing, format!("session '{name}' is ambiguous"))),
+    }
+}
