@@ -133,12 +133,17 @@ impl<'r> Reader<'r> {
     /// Returns the note that is merged from these blobs.
     pub(super) fn note_of<'b>(&self, blobs: impl Iterator<Item = &'b [u8]>) -> Note {
         let mut notes = blobs.map(|bytes| {
-            let mut note = self.parsed(bytes).with_joined_records();
+            let mut note = self.parsed(bytes);
             self.purged.apply(self.repo, &mut note);
             note
         });
         let mut merged = notes.next().unwrap_or_default();
-        notes.for_each(|note| merged.merge(&note));
+        notes.for_each(|note| merged.merge_lines(&note));
+        // Only two records of one session can join, and that costs a look into the archive.
+        let mut sessions = HashSet::new();
+        if !merged.records().all(|record| sessions.insert(record.key())) {
+            merged = self.joined(merged);
+        }
         merged.drop_migrated();
         merged
     }

@@ -404,6 +404,8 @@ fn a_longer_record_of_somebody_else_stays_beside_ours_whoever_writes_next() {
         assert!(note.contains("HONEST") && note.contains("FORGED"), "{what}: {note}");
     };
     has_both("synced");
+    let listed = team.shiftlog(&a, "log", &["--json"]).ok();
+    assert!(listed.contains("HONEST"), "the list has ours too: {listed}");
     team.says(&a, "HEAD", "another session");
     has_both("recorded");
     fs::write(a.join("x"), "amended").unwrap();
