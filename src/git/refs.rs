@@ -4,17 +4,22 @@
 
 use std::time::{Duration, Instant};
 
-use bstr::ByteSlice as _;
+use bstr::{BStr, ByteSlice as _};
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use super::kept::{Keep, kept_name};
 use super::lock::Waiting;
 use super::ref_name::full_name;
+use super::sign::ARCHIVE_REF;
 use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
 
 /// So often an object can be missing because 'git gc' runs; then it is missing.
 const MAX_MISSING: u32 = 8;
+
+/// The author of the archive's commits, so that `git shortlog --all` does not count them as somebody's work. Who wrote a
+/// record is told by its note, and who removed words by the mark.
+const ARCHIVIST: (&str, &str) = ("git-shiftlog", "shiftlog@localhost");
 
 /// Where one of our refs points before an edit.
 #[derive(Clone, Copy, Debug)]
@@ -331,7 +336,10 @@ impl Repository {
             self.write_objects()?;
             return self.commit_signed(message, tree_id, parents, deadline);
         }
-        self.carry(message, tree_id, parents)
+        match ref_name {
+            ARCHIVE_REF => self.commit_as((ARCHIVIST.0.into(), ARCHIVIST.1.into()), message, tree_id, parents),
+            _ => self.carry(message, tree_id, parents),
+        }
     }
 
     /// Makes a commit that only carries what others wrote, and writes it with everything it names. It is never signed:
@@ -341,10 +349,20 @@ impl Repository {
     ///
     /// [`Kind::Storage`] when the disk is full or read-only.
     pub fn carry(&self, message: &str, tree_id: ObjectId, parents: &[ObjectId]) -> Result<ObjectId> {
-        let fail = |error: gix::Error| gix_error("cannot write a commit", &error);
         let (name, email) = self.committer();
+        self.commit_as((name.as_bstr(), email.as_bstr()), message, tree_id, parents)
+    }
+
+    fn commit_as(
+        &self,
+        (name, email): (&BStr, &BStr),
+        message: &str,
+        tree_id: ObjectId,
+        parents: &[ObjectId],
+    ) -> Result<ObjectId> {
+        let fail = |error: gix::Error| gix_error("cannot write a commit", &error);
         let time = now();
-        let signature = gix::actor::SignatureRef { name: name.as_bstr(), email: email.as_bstr(), time: &time };
+        let signature = gix::actor::SignatureRef { name, email, time: &time };
         let parents = parents.iter().copied();
         let commit = self.gix().new_commit_as(signature, signature, message, tree_id, parents).map_err(fail)?;
         self.write_objects()?;

@@ -9,7 +9,7 @@ use super::{ObjectId, Repository, git};
 use crate::error::Result;
 
 /// The ref whose commits are never signed.
-const ARCHIVE_REF: &str = "refs/shiftlog/sessions";
+pub(super) const ARCHIVE_REF: &str = "refs/shiftlog/sessions";
 
 /// What Git says of a commit's signature.
 #[derive(Clone, Debug, Eq, PartialEq)]

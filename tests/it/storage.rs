@@ -629,3 +629,20 @@ fn an_entry_of_a_reflog_is_one_line() {
         assert!(log.lines().all(|line| line.contains("\tshiftlog: ")), "{log:?}");
     }
 }
+
+#[test]
+fn the_archive_is_nobodys_work() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("one");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    let authors = |name: &str| {
+        let authors = scratch.git(["log", "--format=%cn", name]).ok();
+        authors.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(authors("refs/shiftlog/sessions"), ["git-shiftlog".to_owned()].into());
+    assert_eq!(authors("refs/notes/shiftlog"), authors("HEAD"), "who wrote a record is told");
+    let excluded = ["--exclude=refs/shiftlog/*", "--exclude=refs/notes/*", "--all", "--format=%s"];
+    assert_eq!(scratch.git([&["log"], &excluded[..]].concat()).ok(), scratch.git(["log", "--format=%s"]).ok());
+}
