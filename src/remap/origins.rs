@@ -103,6 +103,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
             (_, Some(noted)) => noted.keys().copied().collect(),
             (None, None) => self.list_noted()?.keys().copied().collect(),
         };
+        self.learn(&sources)?;
         for commit_id in sources {
             self.check_time()?;
             self.add_source(commit_id);
@@ -186,12 +187,12 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Returns how old a copy of one of these commits can be: none is older than its source.
-    fn oldest(&mut self, sources: &[ObjectId]) -> Result<Option<i64>> {
-        self.learn(sources)?;
+    fn oldest(&self, sources: &[ObjectId]) -> Result<Option<i64>> {
         let mut oldest = None;
         for source in sources {
             self.check_time()?;
-            oldest = self.changes.facts(*source).map(|facts| facts.time).into_iter().chain(oldest).min();
+            let time = self.repo.commit(*source).map(|commit| commit.committer.time.seconds).ok();
+            oldest = time.into_iter().chain(oldest).min();
         }
         Ok(oldest.map(|time| time.saturating_sub(CLOCK_SKEW_SECS)))
     }
