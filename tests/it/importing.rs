@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use crate::fixtures::fixture;
+use crate::harm::tree;
 use crate::resume::place;
 use crate::support::{Scratch, Session};
 
@@ -160,7 +161,7 @@ fn importing_again_changes_nothing_and_adds_what_is_new() {
     let before = refs(&scratch);
     assert_eq!(import(&scratch, &[]), "recorded 0 sessions on 0 commits, archived 0\n");
     assert_eq!(refs(&scratch), before);
-    fs::remove_dir_all(scratch.state()).unwrap();
+    scratch.lose_state();
     assert_eq!(import(&scratch, &[]), "recorded 0 sessions on 0 commits, archived 0\n", "also without our own state");
     assert_eq!(refs(&scratch), before);
     past.at(210, |session| session.edits("a.txt", "b\n"));
@@ -409,14 +410,15 @@ fn a_dry_run_writes_nothing_and_says_the_same() {
     past.at(201, |session| session.edits("a.txt", "a\n"));
     let commit = past.commits(202, "one");
     Past::new(&scratch, "s2").at(200, |session| session.prompt("only talk"));
+    let before = tree(&scratch.root());
     let said = import(&scratch, &["--dry-run"]);
+    assert!(tree(&scratch.root()) == before, "nothing is written");
     let expected = format!(
         "{} would get session claude/s1 (high: git told it the id)\nwould archive session claude/s2\n\
          would record 1 session on 1 commit, archive 1\n",
         &commit[..7]
     );
     assert_eq!(said, expected);
-    assert!(refs(&scratch).is_empty() && !scratch.state().exists());
     assert_eq!(import(&scratch, &["-q"]), "");
     assert!(import(&scratch, &["--dry-run"]).starts_with("would record 0 sessions"));
 }
@@ -471,11 +473,9 @@ fn what_was_purged_does_not_come_back() {
     assert!(!purged.contains("Rumpelstiltskin"));
     import(&scratch, &[]);
     assert_eq!(scratch.raw(&commit, &[]), purged);
-    for name in ["imported", "purged"] {
-        fs::remove_dir_all(scratch.state().join(name)).unwrap();
-        assert!(import(&scratch, &[]).starts_with("left session claude/s1 alone: words of it were purged\n"), "{name}");
-        assert_eq!(scratch.raw(&commit, &[]), purged);
-    }
+    scratch.lose_state();
+    assert!(import(&scratch, &[]).starts_with("left session claude/s1 alone: words of it were purged\n"));
+    assert_eq!(scratch.raw(&commit, &[]), purged);
     scratch.shiftlog("purge", ["--yes", &commit]).ok();
     assert!(import(&scratch, &[]).starts_with("left session claude/s1 alone"), "nothing of it is left to tell");
     assert!(sessions(&scratch, &commit).is_empty());
@@ -494,15 +494,12 @@ fn a_session_that_is_going_on_is_left_to_its_hooks() {
     past.0.edits("a.txt", "a\n");
     let first = past.0.commits("one");
     past.0.prompt("two");
-    // The shell that stands for the agent's process ends with each hook; without a process it is not known to be gone.
-    let file = fs::read_dir(scratch.state().join("live")).unwrap().next().unwrap().unwrap().path();
-    let mut live: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-    live["process"] = Value::Null;
-    fs::write(&file, live.to_string()).unwrap();
+    let agent = past.0.stays();
     let before = refs(&scratch);
     let said = import(&scratch, &["--min-confidence=low"]);
     assert_eq!(said, "left session claude/live alone: it is going on\nrecorded 0 sessions on 0 commits, archived 0\n");
-    assert_eq!((refs(&scratch), fs::read_to_string(&file).unwrap()), (before, live.to_string()));
+    assert_eq!(refs(&scratch), before);
+    drop(agent);
     past.0.edits("a.txt", "b\n");
     let second = past.0.commits("two");
     past.0.says("Done.");

@@ -302,7 +302,7 @@ fn the_first_hook_of_a_session_claims_no_old_commit() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
     session.prompt("look around");
-    fs::remove_dir_all(scratch.state().join("live")).unwrap();
+    scratch.lose_state();
     session.hook_for("PostToolUse", "t1");
     assert_eq!(scratch.records("HEAD").len(), 0);
     // And one that goes to another worktree got the newest commits of that.
@@ -659,7 +659,7 @@ fn lost_state_costs_no_words_and_no_overlap() {
     session.prompt("first");
     session.edits("a.txt", "a\n");
     session.commits("one");
-    fs::remove_dir_all(scratch.state().join("live")).unwrap();
+    scratch.lose_state();
     session.prompt("second");
     session.edits("b.txt", "b\n");
     session.commits("two");
@@ -699,10 +699,6 @@ fn session_with_tool_hooks(scratch: &Scratch) -> Session<'_> {
     session
 }
 
-fn pending(scratch: &Scratch) -> usize {
-    fs::read_dir(scratch.state().join("pending")).map_or(0, |entries| entries.flatten().count())
-}
-
 #[test]
 fn a_commit_of_an_agent_is_recorded_once_with_its_answer() {
     let scratch = Scratch::set_up();
@@ -712,10 +708,10 @@ fn a_commit_of_an_agent_is_recorded_once_with_its_answer() {
     let objects = || scratch.git(["count-objects"]).ok().split(' ').next().unwrap().parse::<usize>().unwrap();
     let commit = session.runs_commit(&["-m", "one"]);
     let before = objects();
-    assert_eq!((pending(&scratch), scratch.git(["notes", "--ref=shiftlog", "list"]).stdout.len()), (1, 0));
+    assert_eq!((scratch.waiting(), scratch.git(["notes", "--ref=shiftlog", "list"]).stdout.len()), (1, 0));
     session.answers("c1", &format!("[main {}] one", &commit[..7]));
     session.hook_for("PostToolUse", "c1");
-    assert_eq!(pending(&scratch), 0);
+    assert_eq!(scratch.waiting(), 0);
     assert!(objects() - before <= 10, "{} objects", objects() - before);
     assert_eq!(scratch.git(["rev-list", "--count", "refs/notes/shiftlog"]).ok(), "1\n", "one update of the notes");
     assert_eq!(scratch.git(["rev-list", "--count", "refs/shiftlog/sessions"]).ok(), "1\n");
@@ -738,7 +734,7 @@ fn a_commit_whose_agent_never_reports_is_recorded_by_whoever_comes_next() {
             "hook" => session.hook("UserPromptSubmit"),
             _ => drop(scratch.git(["push", "-q", "../remote.git", "main"]).ok()),
         }
-        assert_eq!(pending(&scratch), 0, "{next}");
+        assert_eq!(scratch.waiting(), 0, "{next}");
         assert_eq!(scratch.records(&commit).len(), 1, "{next}: {}", scratch.log());
         if next != "hook" {
             assert_eq!(scratch.raw(&commit, &[]), said, "{next}: the commit ends where it was made");
@@ -760,7 +756,7 @@ fn two_commits_of_one_call_get_a_record_each_and_the_last_one_the_answer() {
     session.hook_for("PostToolUse", "c1");
     assert_eq!(scratch.raw(&one, &[]), before_answer);
     assert_eq!(scratch.raw(&two, &[]), session.text()[before_answer.len()..]);
-    assert_eq!(pending(&scratch), 0);
+    assert_eq!(scratch.waiting(), 0);
 }
 
 #[test]
@@ -775,7 +771,7 @@ fn a_commit_that_is_amended_in_the_same_call_takes_its_conversation_along() {
     session.hook_for("PostToolUse", "c1");
     assert_eq!(scratch.raw(&amended, &[]), session.text(), "{}", scratch.log());
     assert!(session.text().starts_with(&scratch.raw(&one, &[])));
-    assert_eq!(pending(&scratch), 0);
+    assert_eq!(scratch.waiting(), 0);
 }
 
 #[test]
@@ -821,7 +817,6 @@ fn an_agents_commit_is_recorded_wherever_head_is_and_however_it_got_there() {
         session.hook_for("PostToolUse", "edit-x");
         session.commits("one");
         assert_eq!(scratch.record("HEAD")["session"], "s1", "{place}, reflog: {has_reflog}");
-        let waiting = fs::read_dir(scratch.state().join("pending")).map_or(0, Iterator::count);
-        assert_eq!(waiting, 0, "{place}, reflog: {has_reflog}");
+        assert_eq!(scratch.waiting(), 0, "{place}, reflog: {has_reflog}");
     }
 }

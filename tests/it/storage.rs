@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
+use bstr::ByteSlice as _;
 use serde_json::json;
 
-use crate::support::{Scratch, feed};
+use crate::support::{Scratch, feed, kept_in};
 
 fn line(text: &str) -> String {
     format!("{}\n", json!({ "type": "user", "message": { "role": "user", "content": text } }))
@@ -102,16 +104,16 @@ fn a_lock_left_behind_puts_the_capture_aside_until_it_is_gone() {
     assert!(ran.stderr.contains("warning: cannot update 'refs/shiftlog/sessions'"), "{}", ran.stderr);
     assert!(ran.stderr.contains("hint: the session is kept in '"), "{}", ran.stderr);
     assert_eq!(scratch.records("HEAD").len(), 0);
-    let pending: Vec<_> = fs::read_dir(scratch.state().join("pending")).unwrap().flatten().collect();
-    assert_eq!(pending.len(), 1);
-    assert_eq!(pending[0].metadata().unwrap().permissions().mode() & 0o777, 0o600, "it repeats what was said");
+    assert_eq!(scratch.waiting(), 1);
+    let mode = kept_in(&ran.stderr).metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "it repeats what was said");
     let text = session.text();
     fs::remove_file(&session.transcript).unwrap();
     for name in ["notes/shiftlog", "shiftlog/sessions"] {
         fs::remove_file(scratch.top.join(".git/refs").join(format!("{name}.lock"))).unwrap();
     }
     assert_eq!(scratch.raw("HEAD", &[]), text, "the next command stores it, though the agent's file is gone");
-    assert_eq!(fs::read_dir(scratch.state().join("pending")).unwrap().count(), 0);
+    assert_eq!(scratch.waiting(), 0);
     scratch.assert_sound();
 }
 
@@ -140,19 +142,48 @@ fn a_sub_agent_that_was_put_aside_does_not_overlap_afterwards() {
     assert_eq!(increments, [line("one"), line("two"), line("three")]);
 }
 
+/// Keeps others from storing anything while it is there.
+struct Locked(Vec<PathBuf>);
+
+impl Locked {
+    fn new(scratch: &Scratch) -> Self {
+        let lock = |name| scratch.top.join(".git/refs").join(name);
+        let locks = Locked(["notes/shiftlog.lock", "shiftlog/sessions.lock"].map(lock).into());
+        for lock in &locks.0 {
+            fs::create_dir_all(lock.parent().unwrap()).unwrap();
+            fs::write(lock, "").unwrap();
+        }
+        locks
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|lock| fs::remove_file(lock).unwrap());
+    }
+}
+
 #[test]
 fn one_bad_pending_file_does_not_keep_the_others_waiting() {
     let scratch = Scratch::set_up();
-    let pending = scratch.state().join("pending");
-    fs::create_dir_all(&pending).unwrap();
-    fs::write(pending.join("0-bad"), "nonsense\n").unwrap();
-    let capture = json!({ "shiftlog": 1, "agent": "nobody", "session": "s", "commits": [], "from": { "segment": null, "bytes": 0 } });
-    fs::write(pending.join("1-unknown"), format!("{capture}\nx\n")).unwrap();
-    let head = scratch.id("HEAD");
-    let capture = json!({ "shiftlog": 1, "agent": "claude", "session": "s", "commits": [head], "from": { "segment": null, "bytes": 0 } });
-    fs::write(pending.join("2-good"), format!("{capture}\n{}", line("kept"))).unwrap();
-    assert_eq!(scratch.raw("HEAD", &[]), line("kept"));
-    assert!(!pending.join("2-good").exists() && pending.join("0-bad.told").exists());
+    scratch.git(["config", "shiftlog.hookTimeout", "1"]).ok();
+    let locked = Locked::new(&scratch);
+    let words = ["one", "two", "three"];
+    let sessions = words.map(|word| scratch.session(word));
+    let kept = sessions.each_ref().map(|session| {
+        session.prompt(&session.id);
+        session.edits(&session.id, "x");
+        kept_in(&session.tries_to_commit(&["-m", "next"]).stderr)
+    });
+    fs::write(&kept[0], "nonsense\n").unwrap();
+    let unknown = fs::read_to_string(&kept[1]).unwrap().replace("claude", "nobody");
+    fs::write(&kept[1], unknown).unwrap();
+    drop(locked);
+    let shown = scratch.shiftlog("show", ["--raw"]);
+    assert_eq!(shown.stdout, sessions[2].text(), "{shown:?}");
+    for path in &kept[..2] {
+        assert!(shown.stderr.contains(path.to_str().unwrap()), "{} is told of: {shown:?}", path.display());
+    }
     let again = scratch.shiftlog("show", ["--raw"]);
     assert!(again.stderr.is_empty(), "what cannot be stored is told of once: {again:?}");
 }
@@ -168,8 +199,11 @@ fn only_the_notes_locked_puts_only_the_note_aside() {
     fs::create_dir_all(lock.parent().unwrap()).unwrap();
     fs::write(&lock, "").unwrap();
     session.runs_commit(&["-m", "locked"]);
-    let pending = fs::read_dir(scratch.state().join("pending")).unwrap().flatten().next().unwrap();
-    assert!(pending.metadata().unwrap().len() < 1000, "the archive has the words already");
+    assert_eq!(scratch.waiting(), 1);
+    let stored = scratch.git(["ls-tree", "-r", "--format=%(objectname)", "refs/shiftlog/sessions"]).ok();
+    let segment = scratch.git(["cat-file", "blob", stored.trim()]).bytes;
+    let (_, words) = shiftlog::archive::segment::decode(&segment).unwrap();
+    assert_eq!(words.as_bstr(), session.text().as_str(), "the archive has the words already");
     fs::remove_file(&lock).unwrap();
     assert_eq!(scratch.raw("HEAD", &[]), session.text());
 }
@@ -555,10 +589,10 @@ fn a_transcript_that_is_not_what_its_digest_says_is_told() {
 #[test]
 fn a_hook_with_nothing_to_do_does_nothing() {
     let scratch = Scratch::set_up();
-    let before = fs::read_dir(scratch.state()).unwrap().count();
+    let before = scratch.state_files();
     let ran = scratch.run_in(&scratch.top, "sh", [".git/hooks/post-commit"]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
-    assert_eq!(fs::read_dir(scratch.state()).unwrap().count(), before, "it has not even taken its lock");
+    assert_eq!(scratch.state_files(), before, "it has not even taken its lock");
 }
 
 #[test]
@@ -585,30 +619,32 @@ fn a_note_that_was_put_aside_keeps_its_own_end_and_follows_an_amended_commit() {
     assert_eq!(scratch.raw(&amended, &[]), said);
     assert!(said.starts_with(&scratch.raw(&one, &[])), "the commit before it was amended has them, too");
     assert_eq!(scratch.raw(&two, &[]), session.text()[said.len()..]);
-    assert_eq!(fs::read_dir(scratch.state().join("pending")).unwrap().count(), 0);
+    assert_eq!(scratch.waiting(), 0);
     scratch.assert_sound();
 }
 
 #[test]
 fn a_capture_that_was_overtaken_still_ends_where_it_ended() {
     let scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.hookTimeout", "1"]).ok();
     let session = scratch.session("s1");
-    let said = line("one");
-    let capture = |commit: &str, words: &str| {
-        let capture = json!({ "shiftlog": 1, "agent": "claude", "session": "s1", "commits": [commit],
-            "from": { "segment": null, "bytes": 0 } });
-        format!("{capture}\n{words}")
-    };
-    fs::write(&session.transcript, said.clone() + &line("two")).unwrap();
-    let two = scratch.id("HEAD");
-    let pending = scratch.state().join("pending");
-    fs::create_dir_all(&pending).unwrap();
-    fs::write(pending.join("1"), capture(&two, &session.text())).unwrap();
+    session.prompt("one");
+    session.edits("a.txt", "a");
+    let locked = Locked::new(&scratch);
+    let kept = kept_in(&session.tries_to_commit(&["-m", "one"]).stderr);
+    let (one, said) = (scratch.id("HEAD"), session.text());
+    drop(locked);
+    // It comes back after all of the session was recorded on a later commit.
+    let elsewhere = scratch.root().join("elsewhere");
+    fs::rename(&kept, &elsewhere).unwrap();
+    scratch.lose_state();
+    session.prompt("two");
+    session.edits("b.txt", "b");
+    let two = session.runs_commit(&["-m", "two"]);
     assert_eq!(scratch.raw(&two, &[]), session.text());
-    // The earlier one comes later.
-    scratch.git(["commit", "-q", "--allow-empty", "-m", "other"]).ok();
-    fs::write(pending.join("0"), capture(&scratch.id("HEAD"), &said)).unwrap();
-    assert_eq!(scratch.raw("HEAD", &[]), said);
+    fs::create_dir_all(kept.parent().unwrap()).unwrap();
+    fs::rename(&elsewhere, &kept).unwrap();
+    assert_eq!(scratch.raw(&one, &[]), said);
     assert_eq!(scratch.raw(&two, &[]), session.text(), "what was recorded later stays as it was");
     scratch.assert_sound();
 }
