@@ -1,7 +1,7 @@
 //! The agents: where each one lives, what its hooks say, how its transcripts read.
 //!
-//! Read [`Agent`], then `codex`. A new agent is one file here, named in [`ALL`]. The file has all that is the agent's own,
-//! also how its events, tools and the members of its payloads are called. An agent knows its own files and the
+//! Read [`Agent`], then `codex`. A new agent is one file here, named below as a module and in [`ALL`]. The file has all
+//! that is the agent's own, also how its events, tools and the members of its payloads are called. An agent knows its own files and the
 //! `transcript` room; it knows nothing of commits and notes.
 
 mod amp;
