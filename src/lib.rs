@@ -7,6 +7,7 @@
 //! | [`error`], [`outside`], [`path`] | kind, message, hints, source; text of others made harmless; a way to name a value in JSON |
 //! | [`git`], [`transcript`], [`redact`] | the repository as Git hands it to us; a conversation as a value; text without secrets |
 //! | [`notes`], [`archive`], [`agent`] | bytes on objects; segments; each agent's files, hooks and transcripts |
+//! | [`managed`] | files of other programs that have a part of ours, and putting them back |
 //! | [`record`] | a session recorded on a commit, and reading it |
 //! | [`capture`] | what hooks do: sessions that run, choosing, reading, recording, what waits |
 //! | [`import`], [`remap`], [`migrate`], [`resume`], [`setup`] | past sessions; rewritten history; records of earlier tools; taking up again; what `init` puts in place |
@@ -33,6 +34,8 @@ pub mod transcript;
 pub mod agent;
 pub mod archive;
 pub mod notes;
+
+pub mod managed;
 
 pub mod record;
 

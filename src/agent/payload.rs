@@ -22,12 +22,16 @@ pub struct Keys {
     pub event: &'static [&'static str],
     /// The model that answers.
     pub model: &'static [&'static str],
+    /// The directory that the session works in.
+    pub cwd: &'static [&'static str],
     /// The id of a tool call.
     pub call: &'static [&'static str],
     /// The arguments of a tool call.
     pub input: &'static [&'static str],
     /// In such an input: the directory that the tool runs in.
     pub directory: &'static [&'static str],
+    /// What a tool answered.
+    pub response: &'static [&'static str],
     /// Lists of directories that are open; the first one counts.
     pub roots: &'static [&'static str],
     /// Objects that have everything about a tool call in them.
@@ -40,9 +44,11 @@ pub const NONE: Keys = Keys {
     transcript: &[],
     event: &[],
     model: &[],
+    cwd: &[],
     call: &[],
     input: &[],
     directory: &[],
+    response: &[],
     roots: &[],
     envelopes: &[],
 };
@@ -53,24 +59,24 @@ const COMMON: Keys = Keys {
     transcript: &["transcript_path", "transcriptPath", "agent_transcript_path", "session_path"],
     event: &["hook_event_name", "hookEventName"],
     model: &["model"],
+    cwd: &["cwd"],
     call: &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "callID"],
     input: &["tool_input", "toolInput"],
     directory: &["cwd", "workdir", "dir_path", "directory"],
+    response: &[
+        "tool_response",
+        "toolResponse",
+        "tool_result",
+        "toolResult",
+        "tool_output",
+        "output",
+        "result",
+        "error",
+        "error_message",
+    ],
     roots: &["workspace_roots", "workspaceRoots"],
     envelopes: &[],
 };
-/// The result of a tool call.
-const RESPONSE: &[&str] = &[
-    "tool_response",
-    "toolResponse",
-    "tool_result",
-    "toolResult",
-    "tool_output",
-    "output",
-    "result",
-    "error",
-    "error_message",
-];
 
 /// Returns keys of all agents, the common ones first: an agent may run hooks that were declared for another, so that
 /// nobody knows beforehand whose payload it is.
@@ -129,7 +135,7 @@ impl Payload {
     pub fn directory(&self) -> Option<PathBuf> {
         let first_root = || all(|keys| keys.roots).find_map(|key| self.value.get(key)?.get(0)?.as_str());
         let of_tool = || all(|keys| keys.directory).find_map(|key| self.input()?.get(key)?.as_str());
-        let of_session = self.get("cwd").and_then(Value::as_str);
+        let of_session = self.string(|keys| keys.cwd);
         let found = [of_session, of_tool(), first_root()];
         found.into_iter().flatten().find(|path| !path.is_empty()).map(without_slash).map(expand_home)
     }
@@ -182,7 +188,7 @@ impl Payload {
 
     /// Says whether what the tool answered mentions `word`.
     pub fn response_mentions(&self, word: &str) -> bool {
-        RESPONSE.iter().filter_map(|key| self.get(key)).any(|response| mentions(response, word, 16))
+        all(|keys| keys.response).filter_map(|key| self.get(key)).any(|response| mentions(response, word, 16))
     }
 }
 

@@ -10,8 +10,8 @@ use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome, Progress};
 use crate::error::Result;
 use crate::git::{Repository, has_fault};
-use crate::import::claims::{Confidence, Evidence};
-use crate::import::{Done, Fate, Link, Plan, Planned, Request, carry_out, lock, plan};
+use crate::import::claims::{Confidence, Reason};
+use crate::import::{self, Fate, Link, Planned, Request, carry_out, lock, plan};
 use crate::{outside, pretty};
 
 /// Record what agents did before
@@ -106,7 +106,7 @@ fn agents(names: &[String]) -> Result<Vec<&'static dyn Agent>> {
 }
 
 /// Returns what became of a session, or would; `None` if it could not be stored.
-fn outcome<'p>(planned: &'p Planned, done: Option<&Done>) -> Option<(Fate, Vec<&'p Link>)> {
+fn outcome<'p>(planned: &'p Planned, done: Option<&import::Done>) -> Option<(Fate, Vec<&'p Link>)> {
     let Some(done) = done.filter(|_| matches!(planned.fate, Fate::Recorded | Fate::Archived)) else {
         return Some((planned.fate, planned.links.iter().collect()));
     };
@@ -122,7 +122,7 @@ fn outcome<'p>(planned: &'p Planned, done: Option<&Done>) -> Option<(Fate, Vec<&
     done.archived.contains(&planned.key).then_some((Fate::Archived, Vec::new()))
 }
 
-fn report(repo: &Repository, options: &Options, plan: &Plan, done: Option<&Done>) -> Result<()> {
+fn report(repo: &Repository, options: &Options, plan: &import::Plan, done: Option<&import::Done>) -> Result<()> {
     let outcomes = plan.sessions.iter().filter_map(|planned| Some((planned, outcome(planned, done)?)));
     let outcomes: Vec<(&Planned, (Fate, Vec<&Link>))> = outcomes.collect();
     let mut text = String::new();
@@ -135,7 +135,7 @@ fn report(repo: &Repository, options: &Options, plan: &Plan, done: Option<&Done>
         for (planned, (fate, links)) in &outcomes {
             for link in links {
                 let verb = if done.is_some() { "has" } else { "would get" };
-                let (confidence, why) = (confidence(link.evidence), reason(link.evidence));
+                let (confidence, why) = (confidence(link.reason), reason(link.reason));
                 let name = names.shorten(link.commit_id);
                 text += &format!("{name} {verb} session {} ({confidence}: {why})\n", planned.key);
             }
@@ -177,39 +177,39 @@ fn objects(planned: &Planned, fate: Fate, links: &[&Link]) -> String {
         return outside::json(&object) + "\n";
     }
     let object = |link: &&Link| {
-        let (commit, confidence) = (link.commit_id.to_string(), confidence(link.evidence));
+        let (commit, confidence) = (link.commit_id.to_string(), confidence(link.reason));
         let object = json!({"version": 1, "agent": agent, "session": session, "fate": fate, "commit": commit,
-            "confidence": confidence, "evidence": evidence(link.evidence)});
+            "confidence": confidence, "evidence": evidence(link.reason)});
         outside::json(&object) + "\n"
     };
     links.iter().map(object).collect()
 }
 
-fn confidence(evidence: Evidence) -> &'static str {
-    match evidence.confidence() {
+fn confidence(reason: Reason) -> &'static str {
+    match reason.confidence() {
         Confidence::High => "high",
         Confidence::Medium => "medium",
         Confidence::Low => "low",
     }
 }
 
-fn evidence(evidence: Evidence) -> &'static str {
-    match evidence {
-        Evidence::Id => "id",
-        Evidence::Content | Evidence::Foreign => "content",
-        Evidence::Subject => "subject",
-        Evidence::Paths => "paths",
-        Evidence::Time => "time",
+fn evidence(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Id => "id",
+        Reason::Content | Reason::Foreign => "content",
+        Reason::Subject => "subject",
+        Reason::Paths => "paths",
+        Reason::Time => "time",
     }
 }
 
-fn reason(evidence: Evidence) -> &'static str {
-    match evidence {
-        Evidence::Id => "git told it the id",
-        Evidence::Foreign => "it wrote what is there, but somebody else committed it",
-        Evidence::Content => "it wrote what is there",
-        Evidence::Subject => "it ran 'git commit' with that subject",
-        Evidence::Paths => "it had edited what changes",
-        Evidence::Time => "no other was going on",
+fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Id => "git told it the id",
+        Reason::Foreign => "it wrote what is there, but somebody else committed it",
+        Reason::Content => "it wrote what is there",
+        Reason::Subject => "it ran 'git commit' with that subject",
+        Reason::Paths => "it had edited what changes",
+        Reason::Time => "no other was going on",
     }
 }

@@ -8,7 +8,7 @@ use clap::Parser;
 use crate::cli::{self, Outcome};
 use crate::error::Result;
 use crate::git::Repository;
-use crate::migrate::{self, Plan};
+use crate::migrate;
 use crate::setup::{self, Directory};
 use crate::{outside, pretty};
 
@@ -67,7 +67,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 /// Returns what a plan does with the notes, a line each.
-fn describe(plan: &Plan, notes_ref: &str) -> Vec<String> {
+fn describe(plan: &migrate::Plan, notes_ref: &str) -> Vec<String> {
     let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
     let mut lines = Vec::new();
     for backup in &plan.backups {

@@ -13,7 +13,7 @@ use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::record::redaction;
-use crate::share::purge::{Plan, Purged, Target, carry_out, is_unfinished, plan};
+use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
 use crate::share::sync;
 use crate::{notes, outside, pretty};
 
@@ -128,7 +128,7 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
 
 /// Says whether a selection leaves nothing of what is recorded. One commit or one session that is named is what the user
 /// means, even if there is no other.
-fn is_everything(repo: &Repository, notes_ref: &str, options: &Options, plan: &Plan) -> Result<bool> {
+fn is_everything(repo: &Repository, notes_ref: &str, options: &Options, plan: &purge::Plan) -> Result<bool> {
     if let Some(pattern) = &options.pattern {
         return Ok(matches_all_words(pattern));
     }
@@ -209,7 +209,7 @@ fn only_signed(repo: &Repository) -> Result<bool> {
 }
 
 /// Lists what others have removed, by who did.
-fn list(options: &Options, plan: &Plan) -> Result<()> {
+fn list(options: &Options, plan: &purge::Plan) -> Result<()> {
     if options.json {
         let object = json!({"version": 1, "received": received(plan)});
         return cli::print(&(outside::json(&object) + "\n"));
@@ -227,7 +227,7 @@ fn list(options: &Options, plan: &Plan) -> Result<()> {
     cli::print(&text)
 }
 
-fn received(plan: &Plan) -> Vec<serde_json::Value> {
+fn received(plan: &purge::Plan) -> Vec<serde_json::Value> {
     let object = |(by, from): (&String, &crate::share::purge::Received)| {
         json!({"by": by, "segments": from.segments, "sessions": from.sessions, "elsewhere": from.elsewhere,
             "taken": from.is_taken})
@@ -239,7 +239,7 @@ fn count(number: usize, noun: &str) -> String {
     pretty::count(number as u64, noun)
 }
 
-fn tell(plan: &Plan, is_dry_run: bool) -> Result<()> {
+fn tell(plan: &purge::Plan, is_dry_run: bool) -> Result<()> {
     let (remove, change) = if is_dry_run { ("would remove", "change") } else { ("removing", "changing") };
     let mut text = format!(
         "{remove} {} and {change} {} and {}\n",
@@ -259,7 +259,7 @@ fn is_confirmed() -> Result<bool> {
     answer.ok_or_else(|| Error::other("refusing to purge without a terminal; use --yes"))
 }
 
-fn report(repo: &Repository, options: &Options, plan: &Plan, purged: &Purged) -> Result<()> {
+fn report(repo: &Repository, options: &Options, plan: &purge::Plan, purged: &Purged) -> Result<()> {
     if options.json {
         let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
         let object = json!({"version": 1, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,

@@ -10,7 +10,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Repository};
 use crate::remap::Scope;
 use crate::share::purge;
-use crate::share::sync::{Level, Plan, Synced, Syncer};
+use crate::share::sync::{self, Level, Synced, Syncer};
 use crate::{outside, pretty};
 
 /// Exchange conversations with a remote
@@ -111,7 +111,7 @@ fn require_remote(repo: &Repository, remote: &str) -> Result<()> {
     })
 }
 
-fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<Plan> {
+fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<sync::Plan> {
     let configured = Level::of(repo, remote)?;
     let asked = match (options.notes_only, options.all) {
         (true, _) => Some(Level::Notes),
@@ -131,10 +131,10 @@ fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<
             .hint("'git shiftlog init --share' lets notes, '--share=all' transcripts too")
             .hint("'git shiftlog sync push --notes-only' or '--all' pushes once"));
     }
-    Ok(Plan { pull: if way == Way::Push { Level::None } else { pull }, push, is_dry_run: options.dry_run })
+    Ok(sync::Plan { pull: if way == Way::Push { Level::None } else { pull }, push, is_dry_run: options.dry_run })
 }
 
-fn report(options: &Options, remote: &str, plan: Plan, synced: &Synced) -> Result<()> {
+fn report(options: &Options, remote: &str, plan: sync::Plan, synced: &Synced) -> Result<()> {
     let (received, sent) = (synced.received, synced.sent);
     let text = if options.json {
         let amount = |amount: crate::share::sync::Amount| serde_json::json!({"notes": amount.notes, "segments": amount.segments});

@@ -110,6 +110,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(|error| Error::io("write", path, error))?;
     share(file.as_file(), is_shared(directory));
     file.write_all(bytes).map_err(|error| Error::io("write", path, error))?;
+    super::fault_point("file-written");
     file.persist(path).map_err(|error| Error::io("write", path, error.error))?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::shell::{Made, Named, commits_in, named_in};
+use super::shell::{CommitCommand, Named, commits_in, named_in};
 use crate::transcript::{Message, Part};
 
 /// A tool call that ran `git commit`.
@@ -11,7 +11,7 @@ pub struct Call {
     /// The id of the call.
     pub call_id: String,
     /// The commits that its command makes.
-    pub made: Vec<Made>,
+    pub made: Vec<CommitCommand>,
     /// The commits that its answer names.
     pub named: Vec<Named>,
     /// When it was called.

@@ -5,30 +5,18 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
-use std::rc::Rc;
 
 use bstr::{BString, ByteSlice as _};
 
 use super::activity::{Call, Change, Trace};
 use super::candidates::{Candidate, Candidates};
+use super::texts::Texts;
 use crate::capture::choose;
 use crate::git::{ObjectId, Repository};
 use crate::transcript::SessionKey;
 
 /// How far a commit may lie outside of what is said about it.
 const GRACE_SECS: i64 = 3 * 60;
-/// How far the clocks of an agent and of Git may differ on one machine, beside the fractions that both leave out.
-const CLOCK_SECS: i64 = 2;
-/// The largest file whose edits are done again to compare the outcome.
-const MAX_FILE_BYTES: u64 = 256 << 10;
-/// The most edits of one file that are done again.
-const MAX_EDITS: usize = 200;
-/// The most commits of one file that they are done again for.
-const MAX_REPLAYS: usize = 200;
-/// How long after a session what it wrote may be committed.
-const LATE_SECS: i64 = 24 * 60 * 60;
-/// How many bytes of files are kept in memory.
-const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// How sure it is that a session belongs to a commit.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -41,9 +29,9 @@ pub enum Confidence {
     High,
 }
 
-/// What ties a session to a commit, the weakest first.
+/// Why a session belongs to a commit, the weakest reason first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Evidence {
+pub enum Reason {
     /// It was the only one at that time.
     Time,
     /// It had edited paths that the commit changes.
@@ -58,13 +46,13 @@ pub enum Evidence {
     Id,
 }
 
-impl Evidence {
+impl Reason {
     /// Returns how much it is worth.
     pub fn confidence(self) -> Confidence {
         match self {
-            Evidence::Time => Confidence::Low,
-            Evidence::Paths | Evidence::Subject | Evidence::Foreign => Confidence::Medium,
-            Evidence::Content | Evidence::Id => Confidence::High,
+            Reason::Time => Confidence::Low,
+            Reason::Paths | Reason::Subject | Reason::Foreign => Confidence::Medium,
+            Reason::Content | Reason::Id => Confidence::High,
         }
     }
 }
@@ -77,7 +65,7 @@ pub struct Claim {
     /// When it was committed.
     pub time: i64,
     /// Why it seems so.
-    pub evidence: Evidence,
+    pub reason: Reason,
     /// The transcript with the tool call that made it, by its number, and where the answer ends in it.
     pub answer: Option<(usize, u64)>,
 }
@@ -97,7 +85,7 @@ pub struct Past {
     /// When the commits were made that it is recorded on already.
     pub recorded: Vec<i64>,
     /// What it edited, and when.
-    touched: Vec<(Place, i64)>,
+    touched: Vec<(WorktreeFile, i64)>,
     /// Answers that named a commit which is there, so that their subjects say nothing of another.
     spent: HashSet<(usize, usize, String)>,
 }
@@ -114,7 +102,7 @@ impl Past {
         self.traces.iter().filter_map(|trace| trace.start).min()
     }
 
-    fn end(&self) -> Option<i64> {
+    pub(super) fn end(&self) -> Option<i64> {
         self.traces.iter().filter_map(|trace| trace.end).max()
     }
 
@@ -125,7 +113,7 @@ impl Past {
 
     /// Says whether nothing speaks against it: a commit from before the session, or one whose author made it earlier and
     /// that nobody is known to have amended, which is what a rebase leaves behind.
-    fn may_have_made(&self, candidate: &Candidate) -> bool {
+    pub(super) fn may_have_made(&self, candidate: &Candidate) -> bool {
         let is_fresh = candidate.time.saturating_sub(candidate.author_time) <= GRACE_SECS;
         self.is_after_start(candidate) && (is_fresh || candidate.made_in.is_some() || self.has_amended(candidate.time))
     }
@@ -139,7 +127,7 @@ impl Past {
         calls.any(|call| call.made.iter().any(|made| made.is_amend) && is_around(call, time))
     }
 
-    fn has_claimed(&self, commit_id: ObjectId) -> bool {
+    pub(super) fn has_claimed(&self, commit_id: ObjectId) -> bool {
         self.claims.iter().any(|claim| claim.commit_id == commit_id)
     }
 
@@ -152,16 +140,16 @@ impl Past {
 
 /// A file of a worktree.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-struct Place {
+pub(super) struct WorktreeFile {
     /// The path from the top.
-    path: BString,
+    pub path: BString,
     /// The top of the worktree.
-    top: PathBuf,
+    pub top: PathBuf,
 }
 
-impl Place {
+impl WorktreeFile {
     /// Says whether a commit can have it from here: one that is known to be made in another worktree cannot.
-    fn may_be_in(&self, candidate: &Candidate) -> bool {
+    pub fn may_be_in(&self, candidate: &Candidate) -> bool {
         candidate.made_in.as_ref().is_none_or(|top| *top == self.top)
     }
 }
@@ -182,34 +170,9 @@ pub struct Attribution<'a, 'r> {
     /// The tops of all worktrees, the deepest first.
     pub tops: &'a [PathBuf],
     /// The sessions that are recorded on commits already.
-    pub known: &'a HashMap<ObjectId, HashSet<SessionKey>>,
+    pub noted: &'a HashMap<ObjectId, HashSet<SessionKey>>,
     /// The files that were read last.
     pub texts: Texts,
-}
-
-/// The texts of files, kept for the next session that edited them.
-#[derive(Default)]
-pub struct Texts {
-    by_id: HashMap<ObjectId, Option<Rc<str>>>,
-    bytes: usize,
-}
-
-impl Texts {
-    /// Returns a file; `None` if it is too large, no text, or not here.
-    fn get(&mut self, repo: &Repository, blob_id: ObjectId) -> Option<Rc<str>> {
-        if let Some(text) = self.by_id.get(&blob_id) {
-            return text.clone();
-        }
-        if self.bytes > MAX_KEPT_BYTES {
-            *self = Texts::default();
-        }
-        let bytes = repo.read_blob(blob_id, MAX_FILE_BYTES).ok();
-        let text: Option<Rc<str>> = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).map(Rc::from);
-        // An entry costs something too.
-        self.bytes += 100 + text.as_ref().map_or(0, |text| text.len());
-        self.by_id.insert(blob_id, text.clone());
-        text
-    }
 }
 
 impl Attribution<'_, '_> {
@@ -236,16 +199,16 @@ impl Attribution<'_, '_> {
                     past.spent.insert((number, at, named.subject.clone()));
                     if !past.claims.iter().any(|claim| claim.commit_id == found.commit_id) {
                         let answer = Some((number, call.end));
-                        past.claims.push(claim(found, Evidence::Id, answer));
+                        past.claims.push(claim(found, Reason::Id, answer));
                     }
                 }
             }
         }
     }
 
-    fn changes_by_path(&self, past: &Past) -> BTreeMap<Place, Vec<Change>> {
-        let mut by_path: BTreeMap<Place, Vec<Change>> = BTreeMap::new();
-        let mut known: HashMap<&str, Option<Place>> = HashMap::new();
+    fn changes_by_path(&self, past: &Past) -> BTreeMap<WorktreeFile, Vec<Change>> {
+        let mut by_path: BTreeMap<WorktreeFile, Vec<Change>> = BTreeMap::new();
+        let mut known: HashMap<&str, Option<WorktreeFile>> = HashMap::new();
         for change in past.traces.iter().flat_map(|trace| &trace.changes) {
             let place = known.entry(&change.path).or_insert_with(|| self.place_of(past, &change.path));
             if let Some(place) = place {
@@ -258,7 +221,7 @@ impl Attribution<'_, '_> {
     }
 
     /// Returns a path of a transcript from the top of the worktree that it is in, with that top.
-    fn place_of(&self, past: &Past, path: &str) -> Option<Place> {
+    fn place_of(&self, past: &Past, path: &str) -> Option<WorktreeFile> {
         let path = past.directory.join(path);
         if path.components().any(|part| part == Component::ParentDir) {
             return None;
@@ -266,82 +229,7 @@ impl Attribution<'_, '_> {
         let (top, inside) = self.tops.iter().find_map(|top| Some((top, choose::below(top, &path)?)))?;
         let inside: PathBuf = inside.components().collect();
         let path: BString = <[u8]>::from_path(&inside)?.into();
-        (!path.is_empty()).then(|| Place { path, top: top.clone() })
-    }
-
-    /// Claims the first commit that has at `place` what the session wrote there.
-    fn claim_by_content(&mut self, past: &mut Past, place: &Place, changes: &[Change]) {
-        let written = self.written(changes);
-        let mut seen = HashSet::new();
-        let replays = std::cell::Cell::new(0);
-        let from = i64::MIN;
-        let until = past.end().map_or(i64::MAX, |end| end.saturating_add(LATE_SECS));
-        for commit_id in self.candidates.changing(&place.path, from, until) {
-            let Some(found) = self.candidates.get(commit_id).cloned() else { continue };
-            if !past.may_have_made(&found) || !place.may_be_in(&found) {
-                continue;
-            }
-            let change = self.candidates.changes(commit_id).iter().find(|change| change.path == place.path).cloned();
-            let Some((before, after)) = change.and_then(|change| Some((change.before, change.after?.1))) else {
-                continue;
-            };
-            let is_by_then = |time: Option<i64>| time.is_none_or(|time| time <= found.time.saturating_add(CLOCK_SECS));
-            let is_written = written.iter().any(|(blob_id, time)| *blob_id == after && is_by_then(*time));
-            let is_known = is_written || past.has_claimed(commit_id);
-            let mut is_edited = || {
-                let edits: Vec<&Change> = changes.iter().filter(|change| is_by_then(change.time)).collect();
-                replays.set(replays.get() + 1);
-                before.is_some_and(|(_, before)| self.leads_to(before, after, &edits))
-            };
-            // A later commit with the same content took it from elsewhere, as a revert does.
-            if (is_known || (replays.get() < MAX_REPLAYS && is_edited()))
-                && seen.insert(after)
-                && !past.has_claimed(commit_id)
-            {
-                let is_foreign = found.is_own == Some(false) && found.made_in.is_none();
-                let evidence = if is_foreign { Evidence::Foreign } else { Evidence::Content };
-                past.claims.push(claim(&found, evidence, None));
-            }
-        }
-    }
-
-    /// Returns what a file was after each change, as far as that is known, as blob ids.
-    fn written(&self, changes: &[Change]) -> Vec<(ObjectId, Option<i64>)> {
-        let mut content: Option<String> = None;
-        let mut written = Vec::new();
-        for change in changes {
-            content = match (&change.old, &change.new, content) {
-                (None, Some(new), _) => Some(new.clone()),
-                (Some(old), Some(new), Some(content)) => edited(&content, old, new),
-                _ => None,
-            };
-            let known = content.as_ref().filter(|content| !content.trim().is_empty());
-            let blob_id = known.and_then(|content| self.repo.blob_id(content.as_bytes()));
-            written.extend(blob_id.map(|blob_id| (blob_id, change.time)));
-        }
-        written
-    }
-
-    /// Says whether edits turn one blob into another. Those that are in it already find nothing to replace.
-    fn leads_to(&mut self, before: ObjectId, after: ObjectId, edits: &[&Change]) -> bool {
-        let edits = || edits.iter().filter_map(|change| Some((change.old.as_deref()?, change.new.as_deref()?)));
-        if !(1..=MAX_EDITS).contains(&edits().count()) {
-            return false;
-        }
-        let Some(wanted) = self.texts.get(self.repo, after) else { return false };
-        // The last that is done has left its text; most commits are told apart by that.
-        if !edits().any(|(_, new)| wanted.contains(new)) {
-            return false;
-        }
-        let Some(before) = self.texts.get(self.repo, before) else { return false };
-        let mut content = before.to_string();
-        for (old, new) in edits() {
-            content = edited(&content, old, new).unwrap_or(content);
-            if content == *wanted {
-                return true;
-            }
-        }
-        false
+        (!path.is_empty()).then(|| WorktreeFile { path, top: top.clone() })
     }
 
     /// Claims commits for calls of `git commit` at that time with that subject. One call makes one commit of a subject,
@@ -354,7 +242,7 @@ impl Attribution<'_, '_> {
         let mut taken: HashSet<ObjectId> = HashSet::new();
         let mut offers = Vec::new();
         for (number, past) in pasts.iter().enumerate() {
-            let of_id = past.claims.iter().filter(|claim| claim.evidence == Evidence::Id);
+            let of_id = past.claims.iter().filter(|claim| claim.reason == Reason::Id);
             taken.extend(of_id.map(|claim| claim.commit_id));
             for (trace, call, subject) in self.subjects(past) {
                 let found = &past.traces[trace].calls[call];
@@ -382,7 +270,7 @@ impl Attribution<'_, '_> {
             // What it wrote is better evidence; where the answer stands is only known from here.
             match past.claims.iter_mut().find(|claim| claim.commit_id == candidate.commit_id) {
                 Some(claim) => claim.answer = answer,
-                None => past.claims.push(claim(&candidate, Evidence::Subject, answer)),
+                None => past.claims.push(claim(&candidate, Reason::Subject, answer)),
             }
         }
     }
@@ -457,9 +345,9 @@ impl Attribution<'_, '_> {
                 let past = &mut pasts[number];
                 let since = past.last_before(candidate.time);
                 let is_since = |time: i64| since < time && time <= candidate.time;
-                let fits = |place: &Place| paths.contains(&place.path) && place.may_be_in(&candidate);
+                let fits = |place: &WorktreeFile| paths.contains(&place.path) && place.may_be_in(&candidate);
                 if past.touched.iter().any(|(place, time)| is_since(*time) && fits(place)) {
-                    past.claims.push(claim(&candidate, Evidence::Paths, None));
+                    past.claims.push(claim(&candidate, Reason::Paths, None));
                 }
             }
         }
@@ -484,7 +372,7 @@ impl Attribution<'_, '_> {
             let mut prompts = past.traces.iter().flat_map(|trace| &trace.prompts);
             let mut edits = past.traces.iter().flat_map(|trace| &trace.changes).filter_map(|change| change.time);
             if past.may_have_made(&candidate) && prompts.any(|time| is_since(*time)) && !edits.any(is_since) {
-                past.claims.push(claim(&candidate, Evidence::Time, None));
+                past.claims.push(claim(&candidate, Reason::Time, None));
             }
         }
     }
@@ -494,16 +382,12 @@ impl Attribution<'_, '_> {
         let claimed: HashSet<ObjectId> =
             pasts.iter().flat_map(|past| &past.claims).map(|claim| claim.commit_id).collect();
         let is_free = |candidate: &&Candidate| {
-            !claimed.contains(&candidate.commit_id) && !self.known.contains_key(&candidate.commit_id)
+            !claimed.contains(&candidate.commit_id) && !self.noted.contains_key(&candidate.commit_id)
         };
         self.candidates.oldest_first().into_iter().filter(is_free).cloned().collect()
     }
 }
 
-fn claim(candidate: &Candidate, evidence: Evidence, answer: Option<(usize, u64)>) -> Claim {
-    Claim { commit_id: candidate.commit_id, time: candidate.time, evidence, answer }
-}
-
-fn edited(content: &str, old: &str, new: &str) -> Option<String> {
-    (!old.is_empty() && content.contains(old)).then(|| content.replacen(old, new, 1))
+pub(super) fn claim(candidate: &Candidate, reason: Reason, answer: Option<(usize, u64)>) -> Claim {
+    Claim { commit_id: candidate.commit_id, time: candidate.time, reason, answer }
 }

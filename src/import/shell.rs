@@ -14,7 +14,7 @@ const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh"];
 
 /// A `git commit` in a shell line.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Made {
+pub struct CommitCommand {
     /// The subject that the line gives it, if it does.
     pub subject: Option<String>,
     /// Whether it replaces the commit before.
@@ -40,7 +40,7 @@ struct Simple {
 }
 
 /// Returns the commits that a shell line makes, in order.
-pub fn commits_in(command: &str) -> Vec<Made> {
+pub fn commits_in(command: &str) -> Vec<CommitCommand> {
     let mut end = command.len().min(MAX_COMMAND_BYTES);
     while !command.is_char_boundary(end) {
         end -= 1;
@@ -50,7 +50,7 @@ pub fn commits_in(command: &str) -> Vec<Made> {
     found
 }
 
-fn collect(text: &str, directory: Option<&str>, depth: u32, found: &mut Vec<Made>) {
+fn collect(text: &str, directory: Option<&str>, depth: u32, found: &mut Vec<CommitCommand>) {
     // Most command lines have nothing to do with it.
     if depth > MAX_DEPTH || !text.contains("commit") {
         return;
@@ -78,8 +78,8 @@ fn collect(text: &str, directory: Option<&str>, depth: u32, found: &mut Vec<Made
 }
 
 /// Reads the arguments of `git`; `None` unless they make a commit.
-fn commit_of(args: &[String], directory: Option<&str>, input: Option<&str>) -> Option<Made> {
-    let mut made = Made { directory: directory.map(str::to_owned), ..Made::default() };
+fn commit_of(args: &[String], directory: Option<&str>, input: Option<&str>) -> Option<CommitCommand> {
+    let mut made = CommitCommand { directory: directory.map(str::to_owned), ..CommitCommand::default() };
     let mut args = args.iter();
     loop {
         let arg = args.next()?;
@@ -367,8 +367,8 @@ mod tests {
     #[test]
     fn amending_and_the_place_are_told() {
         let made = commits_in("cd /a; git commit -m x; git -C /b commit --amend --no-edit");
-        assert_eq!(made[0], Made { subject: Some("x".into()), is_amend: false, directory: Some("/a".into()) });
-        assert_eq!(made[1], Made { subject: None, is_amend: true, directory: Some("/b".into()) });
+        assert_eq!(made[0], CommitCommand { subject: Some("x".into()), is_amend: false, directory: Some("/a".into()) });
+        assert_eq!(made[1], CommitCommand { subject: None, is_amend: true, directory: Some("/b".into()) });
     }
 
     #[test]

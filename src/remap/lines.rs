@@ -15,7 +15,7 @@ const MAX_MERGES: usize = 256;
 
 /// Where a commit is: its line, and how many commits are in front of it there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Place {
+struct LinePosition {
     line: usize,
     position: usize,
 }
@@ -27,7 +27,7 @@ struct Line {
     /// The positions of merges among them.
     merges: Vec<usize>,
     /// The first parent of the last commit, if there is one.
-    base: Option<Place>,
+    base: Option<LinePosition>,
     /// The commits of this line that are other parents of merges, and those merges, by position.
     merged: Vec<(usize, ObjectId)>,
 }
@@ -38,7 +38,7 @@ pub struct Lines {
     /// Commits before this second (epoch) are not followed.
     since: i64,
     parents: HashMap<ObjectId, Vec<ObjectId>>,
-    places: HashMap<ObjectId, Place>,
+    places: HashMap<ObjectId, LinePosition>,
     lines: Vec<Line>,
 }
 
@@ -82,7 +82,7 @@ impl Lines {
             below.sort_unstable();
             let mut met = None;
             for position in below {
-                if self.reaches(one, Place { position, ..at }, 0)? {
+                if self.reaches(one, LinePosition { position, ..at }, 0)? {
                     met = Some(position);
                     break;
                 }
@@ -100,7 +100,7 @@ impl Lines {
     }
 
     /// Says whether `to` is an ancestor of `from`, or the same; `None` if that takes too long.
-    fn reaches(&self, from: Place, to: Place, depth: usize) -> Option<bool> {
+    fn reaches(&self, from: LinePosition, to: LinePosition, depth: usize) -> Option<bool> {
         if self.first_parent_on(from, to.line).is_some_and(|position| position <= to.position) {
             return Some(true);
         }
@@ -120,7 +120,7 @@ impl Lines {
     }
 
     /// Returns where the first parents of a commit come to a line.
-    fn first_parent_on(&self, from: Place, line: usize) -> Option<usize> {
+    fn first_parent_on(&self, from: LinePosition, line: usize) -> Option<usize> {
         let mut at = from;
         while at.line != line {
             at = self.lines[at.line].base?;
@@ -145,7 +145,7 @@ impl Lines {
                     break;
                 }
                 let position = line.commits.len();
-                self.places.insert(commit_id, Place { line: self.lines.len(), position });
+                self.places.insert(commit_id, LinePosition { line: self.lines.len(), position });
                 line.commits.push(commit_id);
                 let known = self.parents.remove(&commit_id);
                 let parents = known.unwrap_or_else(|| match repo.commit(commit_id) {
@@ -162,7 +162,7 @@ impl Lines {
             self.lines.push(line);
         }
         for (commit_id, merge) in merged {
-            if let Some(Place { line, position }) = self.places.get(&commit_id).copied() {
+            if let Some(LinePosition { line, position }) = self.places.get(&commit_id).copied() {
                 let merged = &mut self.lines[line].merged;
                 merged.insert(merged.partition_point(|(known, _)| *known <= position), (position, merge));
             }

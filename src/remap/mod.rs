@@ -1,40 +1,28 @@
 //! Carrying records to what became of their commits: where history was rewritten and Git did not say so.
 //!
-//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets those of the commits whose change it makes. What
-//! fits several, and they say different things, is told and not guessed.
+//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets those of the commits whose change it
+//! makes. What fits several, and they say different things, is told and not guessed.
 
+pub(crate) mod candidates;
 pub(crate) mod changes;
 pub(crate) mod lines;
 pub(crate) mod origins;
+mod scope;
 pub(crate) mod sources;
 pub(crate) mod squash;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
-use self::origins::{Found, Mapper};
+use self::origins::{Mapper, Origin};
+pub use self::scope::Scope;
+use self::scope::{SeenRefs, new_notes};
 use crate::capture::State;
 use crate::capture::state::write_private;
 use crate::error::Result;
-use crate::git::{ObjectId, Range, Repository};
+use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::record::{Note, Reader, merge_proven};
-
-/// Which commits get records.
-#[derive(Clone, Debug)]
-pub enum Scope {
-    /// Those that came since the last time, and not too many: for hooks.
-    New,
-    /// Those for which a note is new that has come since the last time: after a sync. What is new on branches is left for
-    /// the next time that [`Scope::New`] is asked for.
-    Notes,
-    /// All that a branch reaches, unless nothing has changed since the last time.
-    All,
-    /// Those of a range.
-    Range(Range),
-}
 
 /// Records that were carried.
 #[derive(Clone, Debug)]
@@ -56,35 +44,6 @@ pub struct Remapped {
     pub unplaced: Vec<ObjectId>,
 }
 
-/// What was looked at last time.
-#[derive(Default, Deserialize, Eq, PartialEq, Serialize)]
-struct Done {
-    /// The heads of all branches.
-    heads: BTreeSet<String>,
-    /// The commits of all notes refs.
-    notes: BTreeSet<String>,
-}
-
-impl Done {
-    /// Returns where the refs of a repository are now.
-    fn now(repo: &Repository, notes_ref: &str) -> Result<Self> {
-        let hex = |refs: Vec<(String, ObjectId)>| refs.into_iter().map(|(_, id)| id.to_string()).collect::<Vec<_>>();
-        let mut heads: BTreeSet<String> = hex(repo.ref_targets("refs/heads/")).into_iter().collect();
-        heads.extend(hex(repo.ref_targets("refs/remotes/")));
-        heads.extend(repo.head()?.commit_id.map(|id| id.to_string()));
-        let mut notes: BTreeSet<String> = hex(repo.ref_targets(notes_ref)).into_iter().collect();
-        let fetched =
-            repo.ref_targets("refs/shiftlog/remotes/").into_iter().filter(|(name, _)| name.ends_with("/notes"));
-        notes.extend(hex(fetched.collect()));
-        Ok(Done { heads, notes })
-    }
-
-    fn head_ids(&self, repo: &Repository) -> Vec<ObjectId> {
-        // A head may have gone with its branch, and a ref can name something that is no commit.
-        self.heads.iter().filter_map(|hex| repo.parse_id(hex)).filter(|id| repo.commit(*id).is_ok()).collect()
-    }
-}
-
 /// Carries records to the commits of a scope, and writes them under `notes_ref`.
 ///
 /// With nothing new since the last time it reads refs alone. Otherwise history is walked back to the oldest commit with
@@ -101,8 +60,9 @@ pub fn remap(
     deadline: Instant,
 ) -> Result<Remapped> {
     let file = State::new(&repo.common_dir()).root().join("remapped");
-    let last: Done = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-    let now = Done::now(repo, notes_ref)?;
+    let last: SeenRefs =
+        std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let now = SeenRefs::now(repo, notes_ref)?;
     let is_range = matches!(scope, Scope::Range(_));
     let is_after_sync = matches!(scope, Scope::Notes) && !last.notes.is_empty();
     let is_known = now == last || (is_after_sync && now.notes == last.notes);
@@ -125,12 +85,12 @@ pub fn remap(
     for commit_id in candidates {
         mapper.check_time()?;
         match mapper.find(commit_id)? {
-            Found::Nothing => {}
-            Found::Records(from) => {
+            Origin::Nothing => {}
+            Origin::Records(from) => {
                 mapper.take(commit_id, &from)?;
                 remapped.carried.push(Carried { to: commit_id, from });
             }
-            Found::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+            Origin::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
         }
     }
     mapper.changes.save();
@@ -145,9 +105,9 @@ pub fn remap(
     }
     if !is_range {
         // Our own writing is not news; what others did meanwhile is.
-        let notes = if mapper.taken.is_empty() { now.notes } else { Done::now(repo, notes_ref)?.notes };
+        let notes = if mapper.taken.is_empty() { now.notes } else { SeenRefs::now(repo, notes_ref)?.notes };
         let heads = if is_after_sync { last.heads } else { now.heads };
-        let text = serde_json::to_vec(&Done { heads, notes }).unwrap_or_default();
+        let text = serde_json::to_vec(&SeenRefs { heads, notes }).unwrap_or_default();
         write_private(&file, &text)?;
     }
     Ok(remapped)
@@ -163,7 +123,7 @@ pub fn remap(
 /// As [`remap`]; [`Kind::Busy`](crate::error::Kind::Busy) at the deadline.
 pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadline: Instant) -> Result<Remapped> {
     let mut remapped = Remapped::default();
-    let now = Done::now(repo, notes_ref)?;
+    let now = SeenRefs::now(repo, notes_ref)?;
     if now.notes.is_empty() {
         return Ok(remapped);
     }
@@ -172,9 +132,9 @@ pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadli
     let mut mapper = Mapper::new(&reader, now.head_ids(repo), None, deadline);
     mapper.add_sources()?;
     match mapper.find(commit_id)? {
-        Found::Nothing => {}
-        Found::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
-        Found::Records(from) => {
+        Origin::Nothing => {}
+        Origin::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+        Origin::Records(from) => {
             mapper.take(commit_id, &from)?;
             carry(repo, notes_ref, &mapper.taken, deadline)?;
             remapped.carried.push(Carried { to: commit_id, from });
@@ -182,28 +142,6 @@ pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadli
     }
     mapper.changes.save();
     Ok(remapped)
-}
-
-/// Returns the commits whose notes are not what they were; `None` if that cannot be told from the refs.
-fn new_notes(repo: &Repository, last: &Done, now: &Done) -> Result<Option<BTreeSet<ObjectId>>> {
-    let tree = |hex: &String| Some(repo.commit(repo.parse_id(hex)?).ok()?.tree_id);
-    let old: Option<Vec<ObjectId>> = last.notes.iter().map(tree).collect();
-    let Some(old) = old.filter(|old| !old.is_empty()) else { return Ok(None) };
-    let mut new = BTreeSet::new();
-    for hex in now.notes.difference(&last.notes) {
-        let Some(after) = tree(hex) else { return Ok(None) };
-        // What any of the refs had before is not new.
-        let mut changed: Option<BTreeSet<ObjectId>> = None;
-        for before in &old {
-            let differing: BTreeSet<ObjectId> = notes::changed(repo, *before, after)?.into_iter().collect();
-            changed = Some(match changed {
-                None => differing,
-                Some(changed) => changed.intersection(&differing).copied().collect(),
-            });
-        }
-        new.extend(changed.unwrap_or_default());
-    }
-    Ok(Some(new))
 }
 
 fn carry(repo: &Repository, notes_ref: &str, taken: &BTreeMap<ObjectId, Note>, deadline: Instant) -> Result<()> {

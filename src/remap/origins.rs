@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use bstr::ByteSlice as _;
 
-use super::Scope;
 use super::changes::{Changes, Facts};
 use super::lines::Lines;
 use super::sources::Sources;
@@ -20,13 +19,9 @@ use crate::record::{Note, Reader, Unit, merge_proven};
 pub(super) const CLOCK_SKEW_SECS: i64 = 300;
 /// How many ends of a squashed range are tried for one commit.
 pub(super) const MAX_TIPS: usize = 64;
-/// So many commits are looked at together; fewer, one by one.
-const MANY: usize = 500;
-/// How many commits are looked at when nobody asked for it.
-const MAX_UNASKED: usize = 2000;
 
 /// Where the records of a commit are.
-pub enum Found {
+pub enum Origin {
     /// Nowhere.
     Nothing,
     /// On these commits, the oldest first.
@@ -45,9 +40,9 @@ pub struct Mapper<'a, 'r> {
     /// The trees of the notes refs.
     trees: Vec<ObjectId>,
     /// All commits with a note; only listed where they are needed.
-    noted: Option<HashMap<ObjectId, Vec<ObjectId>>>,
+    pub(super) noted: Option<HashMap<ObjectId, Vec<ObjectId>>>,
     /// The commits whose notes are new, if that is known and nothing else can be a source.
-    new_notes: Option<BTreeSet<ObjectId>>,
+    pub(super) new_notes: Option<BTreeSet<ObjectId>>,
     /// Commits with records.
     pub(super) sources: Sources,
     /// The heads of branches, which may be ends of what was squashed.
@@ -57,7 +52,7 @@ pub struct Mapper<'a, 'r> {
     /// The paths that differ between two commits, by their ids.
     pub(super) between: HashMap<[ObjectId; 2], Vec<u32>>,
     /// What `git filter-repo` says became of commits: the new one, and the old ones.
-    map: HashMap<ObjectId, Vec<ObjectId>>,
+    pub(super) map: HashMap<ObjectId, Vec<ObjectId>>,
     /// Whether `git filter-branch` has left the heads that it rewrote.
     is_filtered: bool,
     /// The heads of branches, which may be ends of what was squashed.
@@ -117,7 +112,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
         Ok(())
     }
 
-    fn list_noted(&mut self) -> Result<&HashMap<ObjectId, Vec<ObjectId>>> {
+    pub(super) fn list_noted(&mut self) -> Result<&HashMap<ObjectId, Vec<ObjectId>>> {
         if self.noted.is_none() {
             self.noted = Some(self.reader.noted()?);
             self.changes.load();
@@ -141,80 +136,8 @@ impl<'a, 'r> Mapper<'a, 'r> {
         }
     }
 
-    /// Returns the commits of a scope that have no record, the newest first.
-    ///
-    /// Commits that none of `old_heads` reaches are new, and can have any source. Those that were looked at before can only have one with a new note.
-    pub fn candidates(&mut self, scope: &Scope, old_heads: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
-        let everything = Range { tips: self.heads.clone(), hidden: Vec::new() };
-        let (range, limit) = match scope {
-            Scope::Range(range) => (range.clone(), usize::MAX),
-            Scope::All => (everything, usize::MAX),
-            Scope::New | Scope::Notes if self.new_notes.is_none() => (everything, MAX_UNASKED),
-            Scope::New | Scope::Notes => {
-                let new = Range { tips: self.heads.clone(), hidden: old_heads };
-                let mut candidates = match scope {
-                    Scope::Notes => Vec::new(),
-                    _ => self.without_records(&new, MAX_UNASKED, i64::MIN)?,
-                };
-                let fresh: Vec<ObjectId> = self.new_notes.iter().flatten().copied().collect();
-                if !candidates.is_empty() {
-                    self.list_noted()?;
-                }
-                if let Some(oldest) = self.oldest(&fresh)? {
-                    candidates.extend(self.without_records(&everything, MAX_UNASKED, oldest)?);
-                }
-                let mut seen = HashSet::new();
-                candidates.retain(|id| seen.insert(*id));
-                let time = |id: &ObjectId| self.repo.commit(*id).map(|commit| commit.committer.time.seconds).ok();
-                candidates.sort_by_cached_key(|id| std::cmp::Reverse(time(id)));
-                return Ok(candidates);
-            }
-        };
-        let noted: Vec<ObjectId> = self.list_noted()?.keys().copied().collect();
-        let oldest = if self.map.is_empty() { self.oldest(&noted)?.unwrap_or(i64::MAX) } else { i64::MIN };
-        self.without_records(&range, limit, oldest)
-    }
-
-    /// Finds out what commits change, where that is not known of many.
-    pub fn learn(&mut self, commit_ids: &[ObjectId]) -> Result<()> {
-        let mut unknown: Vec<_> = commit_ids.iter().copied().filter(|id| self.changes.is_unknown(*id)).collect();
-        self.repo.sort_as_packed(&mut unknown);
-        for some in unknown.chunks_exact(MANY) {
-            self.check_time()?;
-            self.changes.learn(some);
-        }
-        Ok(())
-    }
-
-    /// Returns how old a copy of one of these commits can be: none is older than its source.
-    fn oldest(&self, sources: &[ObjectId]) -> Result<Option<i64>> {
-        let mut oldest = None;
-        for source in sources {
-            self.check_time()?;
-            let time = self.repo.commit(*source).map(|commit| commit.committer.time.seconds).ok();
-            oldest = time.into_iter().chain(oldest).min();
-        }
-        Ok(oldest.map(|time| time.saturating_sub(CLOCK_SKEW_SECS)))
-    }
-
-    /// Returns the commits of a range that have no record and were made since `oldest`, the newest first.
-    fn without_records(&self, range: &Range, limit: usize, oldest: i64) -> Result<Vec<ObjectId>> {
-        let mut candidates = Vec::new();
-        for step in self.repo.walk(range, Order::NewestFirst)?.take(limit) {
-            self.check_time()?;
-            let step = step?;
-            if step.time.is_some_and(|time| time < oldest) {
-                break;
-            }
-            if step.parent_ids.len() < 2 && self.note(step.commit_id)?.is_none_or(|note| !note.has_conversation()) {
-                candidates.push(step.commit_id);
-            }
-        }
-        Ok(candidates)
-    }
-
     /// Returns the note of a commit, with what was carried to it in this run.
-    fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
+    pub(super) fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
         match self.taken.get(&commit_id) {
             Some(note) => Ok(Some(note.clone())),
             None if self.noted.as_ref().is_some_and(|noted| !noted.contains_key(&commit_id)) => Ok(None),
@@ -264,15 +187,15 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Finds the commits whose records belong to a commit that has none.
-    pub fn find(&mut self, commit_id: ObjectId) -> Result<Found> {
-        let Ok(commit) = self.repo.commit(commit_id) else { return Ok(Found::Nothing) };
+    pub fn find(&mut self, commit_id: ObjectId) -> Result<Origin> {
+        let Ok(commit) = self.repo.commit(commit_id) else { return Ok(Origin::Nothing) };
         let told = self.told(&commit)?;
         if !told.is_empty() {
-            return Ok(Found::Records(told));
+            return Ok(Origin::Records(told));
         }
-        let Some(facts) = self.changes.facts_of(&commit).cloned() else { return Ok(Found::Nothing) };
+        let Some(facts) = self.changes.facts_of(&commit).cloned() else { return Ok(Origin::Nothing) };
         if facts.paths.is_empty() {
-            return Ok(Found::Nothing);
+            return Ok(Origin::Nothing);
         }
         let copied = self.copied(&commit, &facts)?;
         if !copied.is_empty() {
@@ -405,7 +328,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Decides between sources: those that say the same are one, and one that has all of the others' records stands.
-    fn choose(&mut self, facts: &Facts, ranges: Vec<Vec<ObjectId>>) -> Result<Found> {
+    fn choose(&mut self, facts: &Facts, ranges: Vec<Vec<ObjectId>>) -> Result<Origin> {
         let mut distinct: Vec<(Vec<ObjectId>, BTreeSet<Vec<u8>>)> = Vec::new();
         for range in ranges {
             let records = self.records(&range)?;
@@ -424,13 +347,13 @@ impl<'a, 'r> Mapper<'a, 'r> {
                 }
             }
             if let [one] = by_author.as_slice() {
-                return Ok(Found::Records(one.clone()));
+                return Ok(Origin::Records(one.clone()));
             }
         }
         Ok(match distinct.len() {
-            0 => Found::Nothing,
-            1 => Found::Records(distinct.remove(0).0),
-            _ => Found::Several(distinct.into_iter().flat_map(|(range, _)| range).collect()),
+            0 => Origin::Nothing,
+            1 => Origin::Records(distinct.remove(0).0),
+            _ => Origin::Several(distinct.into_iter().flat_map(|(range, _)| range).collect()),
         })
     }
 

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::place::Places;
-use super::{GIT_HOOKS, HOOK_PROGRAM, hook, hooks_dir, uses_config_hooks, wants_git_hooks};
+use super::git_hooks;
 use crate::agent::{self, HookFile, Shape};
 use crate::archive;
 use crate::error::Result;
 use crate::git::Repository;
+use crate::managed::place::Places;
+use crate::managed::{HOOK_PROGRAM, hook};
 use crate::notes;
 
 /// One thing that was looked at.
@@ -38,15 +39,15 @@ const STALE_LOCK: Duration = Duration::from_secs(60);
 pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
     let init = "git shiftlog init";
     let mut findings = Vec::new();
-    let hooks = hooks_dir(repo)?;
-    let has_git_hooks = wants_git_hooks(repo);
+    let hooks = git_hooks::directory(repo)?;
+    let has_git_hooks = git_hooks::are_wanted(repo);
     if !has_git_hooks {
         findings.push(Finding::new("Git hooks are left alone: shiftlog.gitHooks is false", None));
     }
     let places = Places::of(repo);
-    for event in GIT_HOOKS.iter().filter(|_| has_git_hooks) {
+    for event in git_hooks::EVENTS.iter().filter(|_| has_git_hooks) {
         let text = std::fs::read(hooks.join(event)).unwrap_or_default();
-        let problem = if uses_config_hooks() {
+        let problem = if git_hooks::are_in_config() {
             let key = format!("hook.shiftlog-{event}.command");
             repo.config_string(&key).is_none().then_some(("not declared", init))
         } else if !hook::has_block(&text) && places.is_outside(&hooks.join(event)) {

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use bstr::ByteSlice as _;
 
-use super::plan::{FileKind, Plan};
-use super::{file, hook, hooks_dir};
+use super::git_hooks;
 use crate::agent;
 use crate::error::{Error, Result};
 use crate::git::{self, Repository};
+use crate::managed::{FileKind, Plan, file, hook};
 use crate::notes;
 
 /// The names that the tools had.
@@ -46,7 +46,7 @@ pub struct Directory {
 /// If a file cannot be read.
 pub fn remove_earlier(repo: &Repository) -> Result<Plan> {
     let mut plan = Plan::new(repo, false, false)?;
-    let used = hooks_dir(repo)?;
+    let used = git_hooks::directory(repo)?;
     // They wrote into the git directory, wherever Git looks for hooks.
     let mut directories = vec![repo.common_dir().join("hooks"), repo.git_dir().join("hooks"), used.clone()];
     directories.sort();
@@ -253,7 +253,7 @@ mod tests {
             }
         }
         let both = added(&added("", "claudit", "claudit remap"), "shiftlog", "shiftlog remap");
-        assert!(super::super::hook::is_bare(&without_blocks(both.as_bytes())), "both tools, one after the other");
+        assert!(hook::is_bare(&without_blocks(both.as_bytes())), "both tools, one after the other");
     }
 
     #[test]

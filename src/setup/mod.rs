@@ -1,42 +1,28 @@
 //! What `init` puts in place and `deinit` takes away: Git hooks, config values, agents' settings.
 //!
-//! Read [`install`] and [`remove`]: both make a [`Plan`], which can be shown or carried out. What was done is written
-//! down in `$GIT_COMMON_DIR/shiftlog/installed`, so that every byte can be put back.
+//! Read [`install`] and [`remove`]: both make a [`Plan`], which can be shown or carried out. How files of other programs
+//! are edited and put back is the business of `managed`.
 
+mod agents;
 mod check;
-mod client;
 mod earlier;
-mod file;
-mod hook;
-mod installed;
-mod place;
-mod plan;
-mod toml;
+mod git_hooks;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 
+pub use self::agents::is_set_up;
 pub use self::check::{Finding, check, is_complete};
-pub use self::client::Declared;
-use self::client::{CLIENTS, Client};
 pub use self::earlier::{Directory, earlier_directories, remove_earlier};
-pub use self::hook::STOP as STOP_PUSH;
-pub use self::plan::Plan;
-use self::plan::{FileKind, Step};
-use crate::agent::{self, Agent, Commands, HookFile, Shape};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
+use crate::managed::client::{CLIENTS, Client, declared};
+pub use crate::managed::hook::STOP as STOP_PUSH;
+pub use crate::managed::{Declared, Plan};
+use crate::managed::{FileKind, HOOK_PROGRAM, Step};
 use crate::outside;
-
-/// The program that every hook runs.
-const HOOK_PROGRAM: &str = "git-shiftlog--hook";
-/// The hooks of Git that are installed.
-const GIT_HOOKS: &[&str] = &["post-commit", "post-rewrite", "post-merge", "pre-push"];
-
-/// Whether Git's hooks are set up.
-const GIT_HOOKS_KEY: &str = "shiftlog.gitHooks";
 
 /// Our notes ref as `notes.rewriteRef` gets it. A pattern, because Git warns at each amend about a plain name whose ref
 /// does not exist yet.
@@ -83,18 +69,18 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
         return Err(Error::other("cannot set up a repository whose path is not UTF-8"));
     }
     match wanted.git_hooks {
-        Some(true) => plan.remove_config(GIT_HOOKS_KEY, |_| true),
-        Some(false) => plan.set_config(repo, GIT_HOOKS_KEY, "false", true),
+        Some(true) => plan.remove_config(git_hooks::KEY, |_| true),
+        Some(false) => plan.set_config(repo, git_hooks::KEY, "false", true),
         None => {}
     }
-    if wanted.git_hooks.unwrap_or_else(|| wants_git_hooks(repo)) {
-        plan_git_hooks(repo, &mut plan, &program)?;
+    if wanted.git_hooks.unwrap_or_else(|| git_hooks::are_wanted(repo)) {
+        git_hooks::plan(repo, &mut plan, &program)?;
     } else {
-        take_back_git_hooks(repo, &mut plan)?;
+        git_hooks::take_back(repo, &mut plan)?;
     }
     plan_config(repo, &mut plan);
-    for agent in chosen_agents(&wanted.agents)? {
-        plan_agent(repo, &mut plan, agent, wanted.is_shared, &program)?;
+    for agent in agents::chosen(&wanted.agents)? {
+        agents::plan(repo, &mut plan, agent, wanted.is_shared, &program)?;
     }
     if let Some(share) = wanted.share {
         plan_sharing(repo, &mut plan, share);
@@ -124,9 +110,11 @@ pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let kind = match name.as_str() {
             "exclude" => FileKind::Exclude,
-            name if GIT_HOOKS.contains(&name) => FileKind::Hook,
+            name if git_hooks::EVENTS.contains(&name) => FileKind::Hook,
             _ if CLIENTS.iter().any(|client| path.ends_with(client.file)) => FileKind::Client,
-            _ => hook_files().find(|file| path.ends_with(file.path)).map_or(FileKind::Settings, |file| kind_of(&file)),
+            _ => agents::hook_files()
+                .find(|file| path.ends_with(file.path))
+                .map_or(FileKind::Settings, |file| agents::kind_of(&file)),
         };
         if !files.iter().any(|(known, _)| *known == path) {
             files.push((path, kind));
@@ -141,43 +129,15 @@ pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
 
 /// Returns the files that can hold a part of ours, whether or not they do.
 fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
-    let hooks = hooks_dir(repo)?;
-    let mut files: Vec<(PathBuf, FileKind)> = GIT_HOOKS.iter().map(|name| (hooks.join(name), FileKind::Hook)).collect();
+    let hooks = git_hooks::directory(repo)?;
+    let mut files: Vec<(PathBuf, FileKind)> =
+        git_hooks::EVENTS.iter().map(|name| (hooks.join(name), FileKind::Hook)).collect();
     if let Some(worktree) = repo.worktree() {
-        files.extend(hook_files().map(|file| (worktree.join(file.path), kind_of(&file))));
+        files.extend(agents::hook_files().map(|file| (worktree.join(file.path), agents::kind_of(&file))));
         files.extend(CLIENTS.iter().map(|client| (worktree.join(client.file), FileKind::Client)));
     }
     files.push((repo.common_dir().join("info/exclude"), FileKind::Exclude));
     Ok(files)
-}
-
-/// Says whether somebody wants sessions of an agent recorded in a repository: it was set up, or its working tree has the
-/// agent's hooks of ours. An agent that walks into another repository takes its hooks with it.
-pub fn is_set_up(repo: &Repository, agent: &dyn Agent) -> bool {
-    let declares = |file: HookFile| {
-        let text = repo.worktree().map(|worktree| std::fs::read(worktree.join(file.path)).unwrap_or_default());
-        text.is_some_and(|text| text.contains_str(HOOK_PROGRAM))
-    };
-    repo.common_dir().join("shiftlog/installed").is_file()
-        || [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)).any(declares)
-}
-
-/// Returns the files in which the agents' hooks are declared, each once.
-fn hook_files() -> impl Iterator<Item = HookFile> {
-    let files = || {
-        agent::ALL.iter().flat_map(|agent| [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)))
-    };
-    files()
-        .enumerate()
-        .filter(move |(at, file)| !files().take(*at).any(|other| other.path == file.path))
-        .map(|(_, file)| file)
-}
-
-fn kind_of(file: &HookFile) -> FileKind {
-    match file.shape {
-        Shape::Json(_) => FileKind::Settings,
-        Shape::Own(_, is_executable) => FileKind::Own { is_executable },
-    }
 }
 
 /// Returns the absolute path of our hook program, which is beside the program that runs now.
@@ -203,210 +163,12 @@ fn guard(program: &Path, is_bare_name: bool) -> (String, String) {
     (format!("test -x {program}"), program)
 }
 
-/// Returns the directory that Git takes hooks from, absolute.
-fn hooks_dir(repo: &Repository) -> Result<PathBuf> {
-    let output = git(["rev-parse", "--git-path", "hooks"]).repository(repo).capture()?;
-    let dir = output.trim_end().to_path_lossy().into_owned();
-    Ok(repo.worktree().unwrap_or(repo.git_dir()).join(dir))
-}
-
-/// Says whether hooks are declared in config rather than in files: Git can since 2.54.
-fn uses_config_hooks() -> bool {
-    crate::git::version() >= (2, 54)
-}
-
-/// Says whether Git's hooks are to be set up, as far as the config says.
-fn wants_git_hooks(repo: &Repository) -> bool {
-    repo.config_bool(GIT_HOOKS_KEY) != Some(false)
-}
-
-/// Plans that our part of Git's hooks goes.
-fn take_back_git_hooks(repo: &Repository, plan: &mut Plan) -> Result<()> {
-    let hooks = hooks_dir(repo)?;
-    for event in GIT_HOOKS {
-        plan.remove_config(&format!("hook.shiftlog-{event}.command"), |_| true);
-        plan.remove_config(&format!("hook.shiftlog-{event}.event"), |_| true);
-        plan.take_back(&hooks.join(event), FileKind::Hook)?;
-    }
-    Ok(())
-}
-
-fn plan_git_hooks(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
-    if uses_config_hooks() {
-        for event in GIT_HOOKS {
-            let name = format!("hook.shiftlog-{event}");
-            let command = hook::command(event, &guard(program, false));
-            plan.set_config(repo, &format!("{name}.command"), &command, false);
-            plan.add_config(repo, &format!("{name}.event"), event);
-        }
-        return Ok(());
-    }
-    let hooks = hooks_dir(repo)?;
-    if hooks.exists() && !hooks.is_dir() {
-        plan.remark(format!("hooks are turned off: '{}' is no directory", hooks.display()));
-        return Ok(());
-    }
-    // A directory in the working tree is one that a team commits; there a path of this machine has no business.
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let below_top = repo.worktree().and_then(|top| real(&hooks).strip_prefix(real(top)).ok().map(Path::to_owned));
-    let below_top = below_top.filter(|_| !real(&hooks).starts_with(real(&repo.common_dir())));
-    let is_committed = below_top.is_some();
-    let steps_before = plan.steps().len();
-    for event in GIT_HOOKS {
-        let path = hooks.join(event);
-        if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
-            plan.remark(format!(
-                "'{}' leads to '{}', which is tracked, and is left alone; have it run: {}",
-                path.display(),
-                tracked.display(),
-                guarded(program, true, &format!("git {event}"))
-            ));
-            continue;
-        }
-        match plan.current(&path)? {
-            Some(text) if !hook::is_shell_script(&text) => plan.remark(format!(
-                "'{}' is no shell script and is left alone; have it run: {}",
-                path.display(),
-                guarded(program, is_committed, &format!("git {event}"))
-            )),
-            _ if plan.is_disabled(&path) => {
-                plan.remark(format!("'{}' is not executable and is left alone", path.display()));
-            }
-            text => {
-                let after = hook::add_block(text.as_deref(), event, &guard(program, is_committed));
-                plan.edit(path, FileKind::Hook, after)?;
-            }
-        }
-    }
-    if let Some(below_top) = below_top.filter(|_| plan.steps().len() > steps_before) {
-        remark_on_tracked_hooks(repo, plan, &below_top);
-    }
-    Ok(())
-}
-
-/// Tells what it means that hooks are in the working tree.
-fn remark_on_tracked_hooks(repo: &Repository, plan: &mut Plan, below_top: &Path) {
-    let shown = below_top.display();
-    let spec = format!(":(top,literal){shown}");
-    let is_tracked = git(["ls-files", "--", &spec]).repository(repo).capture().is_ok_and(|files| !files.is_empty());
-    if is_tracked {
-        plan.remark(format!("the hooks in '{shown}' are tracked: our lines in them go to everybody once committed"));
-    } else if below_top.ends_with(".husky/_") {
-        plan.remark(format!("Husky writes '{shown}' anew when it is installed; run 'git shiftlog init' after that"));
-    } else {
-        return;
-    }
-    plan.hint("'git shiftlog init --no-git-hooks' leaves them alone; then what agents commit is recorded");
-}
-
-/// Returns the tracked file that a hook leads to through symbolic links: others would get what is private to this clone.
-fn tracked_target(repo: &Repository, path: &Path) -> Option<PathBuf> {
-    let target = path.canonicalize().ok()?;
-    let below_top = target.strip_prefix(repo.worktree()?.canonicalize().ok()?).ok()?.to_owned();
-    if target.starts_with(repo.common_dir().canonicalize().ok()?) {
-        return None;
-    }
-    let spec = format!(":(top,literal){}", below_top.display());
-    git(["ls-files", "--error-unmatch", "--", &spec]).repository(repo).capture().ok().map(|_| below_top)
-}
-
 fn plan_config(repo: &Repository, plan: &mut Plan) {
     plan.add_config(repo, "notes.rewriteRef", REWRITE_REF);
     plan.set_config(repo, "notes.shiftlog.mergeStrategy", "cat_sort_uniq", false);
     if repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
         plan.remark("notes.rewriteMode is 'overwrite': an amend loses notes until our own hook has run".into());
     }
-}
-
-fn chosen_agents(names: &[String]) -> Result<Vec<&'static dyn Agent>> {
-    if names.is_empty() {
-        return Ok(agent::ALL.iter().copied().filter(|agent| agent.is_installed()).collect());
-    }
-    names.iter().map(|name| agent::named(name)).collect()
-}
-
-fn plan_agent(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: bool, program: &Path) -> Result<()> {
-    let Some(worktree) = repo.worktree() else {
-        plan.remark(format!("a bare repository has no place for the settings of {}", agent.title()));
-        return Ok(());
-    };
-    let files = agent.hook_files(is_shared);
-    if files.is_empty() {
-        plan.remark(format!("{} has no hooks; its sessions are looked for when a commit is made", agent.title()));
-    }
-    files.iter().try_for_each(|file| plan_hook_file(repo, plan, agent, worktree, file, is_shared, program))
-}
-
-fn plan_hook_file(
-    repo: &Repository,
-    plan: &mut Plan,
-    agent: &dyn Agent,
-    worktree: &Path,
-    file: &HookFile,
-    is_shared: bool,
-    program: &Path,
-) -> Result<()> {
-    let path = worktree.join(file.path);
-    if let Some(above) = path.ancestors().skip(1).find(|above| above.is_file()) {
-        plan.remark(format!("'{}' is a file: there is no place for hooks of {}", above.display(), agent.title()));
-        return Ok(());
-    }
-    // What is committed must name no path of this machine.
-    let is_committed = is_shared || is_tracked(repo, file.path);
-    let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", owner(agent, file, is_shared)));
-    let there = plan.planned(&path)?;
-    let after = match file.shape {
-        Shape::Json(layout) => {
-            let cannot =
-                |error: Error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error);
-            let text = std::str::from_utf8(there.as_deref().unwrap_or_default())
-                .map_err(|_| cannot(Error::other("it is not UTF-8")))?;
-            agent::add_hooks(text, &layout, file.handlers, shell).map_err(cannot)?
-        }
-        Shape::Own(..) if there.as_ref().is_some_and(|there| !there.contains_str(HOOK_PROGRAM)) => {
-            plan.remark(format!("'{}' is not ours and is left alone", path.display()));
-            return Ok(());
-        }
-        Shape::Own(..) if there.as_ref().is_some_and(|there| plan.is_changed(&path, there)) => {
-            plan.remark(format!("'{}' was changed since it was made, and is left alone", path.display()));
-            return Ok(());
-        }
-        Shape::Own(text, _) => {
-            let program = program.to_string_lossy();
-            text(&Commands { program: if is_committed { HOOK_PROGRAM } else { &program }, shell: &shell })
-        }
-    };
-    if let Some(remark) = file.remark.filter(|_| there.as_deref() != Some(after.as_bytes())) {
-        plan.remark(remark.to_owned());
-    }
-    if let Some(obstacle) = agent.obstacle(&after) {
-        plan.remark(obstacle);
-    }
-    plan.edit(path, kind_of(file), after.into_bytes())?;
-    if is_committed { Ok(()) } else { plan_exclude(repo, plan, file.path) }
-}
-
-/// Returns the agent that a hook file is written for: the first of those that run it, so that there is one text. Which of
-/// them runs a hook is told by the payload.
-fn owner(agent: &dyn Agent, file: &HookFile, is_shared: bool) -> &'static str {
-    let is_in = |other: &&&dyn Agent| other.hook_files(is_shared).iter().any(|other| other.path == file.path);
-    agent::ALL.iter().find(is_in).map_or(agent.name(), |other| other.name())
-}
-
-fn is_tracked(repo: &Repository, file: &str) -> bool {
-    git(["ls-files", "--error-unmatch", "--", file]).repository(repo).capture().is_ok()
-}
-
-/// Keeps a file that names a path of this machine out of what is committed, unless it is tracked or hidden already.
-fn plan_exclude(repo: &Repository, plan: &mut Plan, file: &str) -> Result<()> {
-    let is_hidden = || git(["check-ignore", "--quiet", "--no-index", file]).repository(repo).capture().is_ok();
-    if is_hidden() || is_tracked(repo, file) {
-        return Ok(());
-    }
-    let exclude = repo.common_dir().join("info/exclude");
-    // What an earlier step plans for the file is in its text already.
-    let text = plan.planned(&exclude)?.unwrap_or_default();
-    plan.edit(exclude, FileKind::Exclude, file::add_exclude(&text, file))
 }
 
 fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portable: bool) -> Result<()> {
@@ -437,7 +199,7 @@ fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portabl
                 let is_new = !path.exists();
                 plan.edit(path, FileKind::Client, after.into_bytes())?;
                 if is_new && !is_portable {
-                    plan_exclude(repo, plan, client.file)?;
+                    agents::plan_exclude(repo, plan, client.file)?;
                 }
             }
             None => plan.remark(format!(
@@ -476,7 +238,7 @@ fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
 /// Returns our MCP server as the clients' files in the working tree declare it.
 pub fn declared_servers(repo: &Repository) -> Vec<Declared> {
     let program = program().map(|program| program.with_file_name("git-shiftlog")).unwrap_or_default();
-    repo.worktree().map(|worktree| client::declared(worktree, &program)).unwrap_or_default()
+    repo.worktree().map(|worktree| declared(worktree, &program)).unwrap_or_default()
 }
 
 /// Returns what a plan would do, a line each, in words that `--dry-run` prints.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use sha2::{Digest as _, Sha256};
 
 use super::damage;
+use super::lost::lost_records;
 use crate::archive::{self, Archive, hex};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, Range, Repository};
@@ -449,56 +450,4 @@ impl Checker<'_> {
 /// Says whether a line was meant as a record of ours.
 fn looks_like_a_record(line: &[u8]) -> bool {
     line.starts_with(b"{\"shiftlog\":1,")
-}
-
-/// Returns, by commit, records that a notes ref has lost to a race and that it does not have now.
-///
-/// # Errors
-///
-/// If the history of the ref cannot be read.
-pub(super) fn lost_records(repo: &Repository, notes_ref: &str) -> Result<BTreeMap<ObjectId, Vec<Record>>> {
-    let mut lost: BTreeMap<ObjectId, Vec<Record>> = BTreeMap::new();
-    let Some(tip) = repo.tip(notes_ref)? else { return Ok(lost) };
-    let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
-    let records = |tree_id, id| -> Result<Vec<Record>> {
-        let note = notes::get_at(repo, tree_id, id)?.unwrap_or_default();
-        Ok(Note::read(&note).records().cloned().collect())
-    };
-    // What was removed by name later on was there again by then, and is meant to be gone.
-    let mut removed: HashMap<ObjectId, Vec<Record>> = HashMap::new();
-    for step in repo.walk(&range, Order::NewestFirst)? {
-        let step = step?;
-        let [parent] = step.parent_ids.as_slice() else { continue };
-        let commit = repo.commit(step.commit_id)?;
-        let is_removal = commit.message.starts_with(b"Notes removed by");
-        // Ours are compare-and-swap.
-        if !is_removal && !commit.message.starts_with(b"Notes added by") {
-            continue;
-        }
-        let before = repo.commit(*parent)?.tree_id;
-        let changed = notes::changed(repo, before, commit.tree_id)?;
-        if is_removal {
-            for annotated_id in changed {
-                removed.entry(annotated_id).or_default().extend(records(before, annotated_id)?);
-            }
-            continue;
-        }
-        if changed.len() < 2 {
-            continue;
-        }
-        for annotated_id in changed {
-            let kept = records(commit.tree_id, annotated_id)?;
-            let mut now = records(tip.tree_id, annotated_id)?;
-            now.extend(removed.get(&annotated_id).into_iter().flatten().cloned());
-            let is_there = |list: &[Record], record: &Record| list.iter().any(|known| known.covers(record));
-            let gone = records(before, annotated_id)?
-                .into_iter()
-                .filter(|record| !is_there(&kept, record) && !is_there(&now, record));
-            let gone: Vec<Record> = gone.collect();
-            if !gone.is_empty() {
-                lost.entry(annotated_id).or_default().extend(gone);
-            }
-        }
-    }
-    Ok(lost)
 }

@@ -2,5 +2,6 @@
 
 pub(crate) mod damage;
 pub mod fsck;
+mod lost;
 pub mod repair;
 pub mod verify;

@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 use sha2::{Digest as _, Sha256};
 
 use super::damage;
-use super::fsck::{Checked, Flaw, check, lost_records};
+use super::fsck::{Checked, Flaw, check};
+use super::lost::lost_records;
 use crate::archive::{Archive, Header, hex};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Asking, ObjectId, Repository};
 use crate::record::tombstone::Tombstones;
 use crate::record::{Note, Reader, Record, add_proven, redaction};
-use crate::share::sync::{Level, Plan, Syncer};
+use crate::share::sync::{self, Level, Syncer};
 use crate::transcript::{SessionKey, complete_lines};
 use crate::{agent, notes};
 
@@ -120,7 +121,7 @@ fn deadline() -> Instant {
 
 /// Fetches the words of all remotes, and joins them to ours.
 fn ask_remotes(repo: &Repository, notes_ref: &str) -> Vec<String> {
-    let plan = Plan { pull: Level::All, push: Level::None, is_dry_run: false };
+    let plan = sync::Plan { pull: Level::All, push: Level::None, is_dry_run: false };
     let syncer = Syncer::new(repo, notes_ref, Asking::Allowed);
     let ask = |remote: String| match syncer.fetch_again(&remote).and_then(|()| syncer.sync(&remote, plan)) {
         Ok(_) => format!("fetched again what {remote} has"),

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use crate::support::{Scratch, feed, skip};
 
 const ARCHIVE: &str = "refs/shiftlog/sessions";
@@ -32,10 +34,6 @@ fn collect_garbage(scratch: &Scratch) {
 
 fn listed(scratch: &Scratch, ref_name: &str) -> String {
     scratch.git(["ls-tree", "-r", ref_name]).ok()
-}
-
-fn pending(scratch: &Scratch) -> Vec<PathBuf> {
-    fs::read_dir(scratch.state().join("pending")).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 /// Commits everything in the environment of session `s1`.
@@ -301,10 +299,10 @@ fn a_lock_that_stays_holds_no_commit_up_and_is_named() {
         let told = ran.stderr;
         assert!(told.contains(&format!("the lock '{}' is there", lock.display())), "{name}: {told}");
         assert!(told.contains(&format!("rm '{}'", lock.display())), "{name}: {told}");
-        assert_eq!(pending(&scratch).len(), 1, "{name}");
+        assert_eq!(scratch.waiting(), 1, "{name}");
         fs::remove_file(&lock).unwrap();
         assert_eq!(scratch.raw("HEAD", &["--full"]), session.text(), "{name}");
-        assert_eq!(pending(&scratch).len(), 0, "{name}");
+        assert_eq!(scratch.waiting(), 0, "{name}");
     }
 }
 
@@ -333,15 +331,14 @@ fn whoever_does_not_get_our_lock_changes_nothing() {
     session.edits("a.txt", "a");
     session.hook("UserPromptSubmit");
     let refs = || scratch.git(["for-each-ref", "refs/notes", "refs/shiftlog"]).ok();
-    let live = || fs::read(scratch.state().join("live/claude~s2.json")).unwrap();
-    let before = (refs(), live());
+    let before = refs();
     let path = scratch.state().join("lock");
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.lock().unwrap();
     let told = commit_of(&scratch, "s2");
     assert!(told.contains(&format!("another process holds the lock '{}'", path.display())), "{told}");
-    assert_eq!(pending(&scratch).len(), 1);
-    assert_eq!((refs(), live()), before, "neither refs nor state have changed");
+    assert_eq!(scratch.waiting(), 1);
+    assert_eq!(refs(), before);
     scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
     for (command, args) in
         [("add", &["--transcript", "../s1.jsonl", "--session=other"][..]), ("add", &["--session=s1"])]
@@ -349,10 +346,10 @@ fn whoever_does_not_get_our_lock_changes_nothing() {
         let ran = scratch.shiftlog(command, args);
         assert_eq!(ran.code, 128, "{ran:?}");
     }
-    assert_eq!((refs(), live()), before);
+    assert_eq!(refs(), before);
     drop(file);
     assert_eq!(scratch.raw("HEAD", &[]), session.text());
-    assert_eq!(pending(&scratch).len(), 0);
+    assert_eq!(scratch.waiting(), 0);
 }
 
 #[test]
@@ -360,19 +357,21 @@ fn what_a_killed_hook_was_writing_is_no_session() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
     session.prompt("the only one");
-    let live = scratch.state().join("live");
-    let text = fs::read_to_string(live.join("claude~s1.json")).unwrap();
+    let before = scratch.state_files();
     let ghost = scratch.root().join("ghost.jsonl");
     fs::copy(&session.transcript, &ghost).unwrap();
-    let unfinished = live.join(".tmp-abcdef");
-    fs::write(&unfinished, text.replace("s1.jsonl", "ghost.jsonl").replace("\"s1\"", "\"ghost\"")).unwrap();
+    let payload = json!({ "session_id": "ghost", "transcript_path": ghost, "cwd": scratch.top });
+    let mut hook = scratch.command("git-shiftlog--hook", &scratch.top);
+    hook.env("SHIFTLOG_FAULT", "file-written").args(["claude", "SessionStart"]);
+    assert_ne!(feed(&mut hook, payload.to_string().as_bytes()).code, 0, "it is killed");
+    let left: Vec<PathBuf> = scratch.state_files().into_iter().filter(|path| !before.contains(path)).collect();
+    let [unfinished] = &left[..] else { panic!("{left:?}") };
     let commit = scratch.commit("a.txt", "a", "by hand");
-    assert_eq!(scratch.records(&commit).len(), 1, "{}", scratch.log());
+    assert_eq!(scratch.record(&commit)["session"], "s1", "{}", scratch.log());
     assert!(unfinished.exists(), "somebody may be writing it now");
     scratch.run_in(&scratch.top, "touch", ["-d", "2 hours ago", unfinished.to_str().unwrap()]).ok();
     scratch.session("s2");
     assert!(!unfinished.exists(), "swept when a session starts");
-    // Nor does it keep the hook from seeing at once that nothing is going on.
 }
 
 #[test]
@@ -404,7 +403,7 @@ fn a_damaged_ref_is_named_and_goes_back_to_what_is_whole() {
                 ran.stderr,
                 scratch.log()
             );
-            assert_eq!(pending(&scratch).len(), 1, "{case}");
+            assert_eq!(scratch.waiting(), 1, "{case}");
             let checked = scratch.shiftlog("fsck", [""; 0]);
             assert_eq!(checked.code, 1, "{case}: {checked:?}");
             assert!(checked.stdout.contains(&format!("damaged-ref {ref_name}: ")), "{case}: {checked:?}");
@@ -424,25 +423,29 @@ fn a_damaged_ref_is_named_and_goes_back_to_what_is_whole() {
 
 #[test]
 fn what_we_keep_is_for_its_owner_or_for_the_group_that_shares_the_repository() {
-    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
     session.prompt("mine");
     session.edits("a.txt", "a");
     session.commits("mine");
-    let state = scratch.state();
-    assert_eq!((mode(state.clone()), mode(state.join("live")), mode(state.join("log"))), (0o700, 0o700, 0o600));
+    let is_for = |scratch: &Scratch, directory: u32, file: u32| {
+        let mut paths = scratch.state_files();
+        assert!(paths.len() > 5, "{paths:?}");
+        paths.push(scratch.state());
+        for path in paths {
+            let expected = if path.is_dir() { directory } else { file };
+            assert_eq!(mode(&path), expected, "{}", path.display());
+        }
+    };
+    is_for(&scratch, 0o700, 0o600);
     let scratch = Scratch::with(&["--shared=group"]);
     scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
     let session = scratch.session("s1");
     session.prompt("ours");
     session.edits("a.txt", "a");
     session.commits("ours");
-    let state = scratch.state();
-    assert_eq!((mode(state.clone()), mode(state.join("live")), mode(state.join("log"))), (0o2770, 0o2770, 0o660));
-    for name in ["lock", "live/claude~s1.json"] {
-        assert_eq!(mode(state.join(name)), 0o660, "{name}");
-    }
+    is_for(&scratch, 0o2770, 0o660);
 }
 
 #[test]

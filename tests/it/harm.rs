@@ -1,15 +1,17 @@
 //! What a command could do to a user who did not mean it: to another repository, to all of them, or in public.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use crate::setup::files;
 use crate::sharing::Team;
 use crate::support::{Ran, Scratch};
 
 /// Every file below a directory with its bytes, our own state apart.
-fn tree(top: &Path) -> Vec<(String, Vec<u8>)> {
+pub fn tree(top: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut directories = vec![top.to_owned()];
     while let Some(directory) = directories.pop() {
@@ -194,16 +196,28 @@ fn a_terminal_is_asked_before_the_hooks_of_all_repositories_change() {
     }
     let before = tree(&hooks);
     let answer = |word: &str, command: &str| {
-        let line = format!("(sleep 0.3; echo {word}) | script -qec '{command}' /dev/null");
-        scratch.run_in(&scratch.top, "sh", ["-c", &line])
+        let mut script = scratch.command("script", &scratch.top);
+        script.args(["-qec", command, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut script = script.spawn().unwrap();
+        let (mut stdin, mut stdout) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
+        let (mut said, mut byte) = (Vec::new(), [0]);
+        while !said.ends_with(b"[y/N] ") && stdout.read(&mut byte).unwrap() > 0 {
+            said.extend(byte);
+        }
+        // It is gone already if it has not asked.
+        let _ = writeln!(stdin, "{word}");
+        drop(stdin);
+        stdout.read_to_end(&mut said).unwrap();
+        script.wait().unwrap();
+        String::from_utf8(said).unwrap()
     };
     let ran = answer("n", "git shiftlog init --agent=claude");
-    assert!(ran.stdout.contains("run in other repositories too. Add ours to them? [y/N]"), "{ran:?}");
+    assert!(ran.contains("run in other repositories too. Add ours to them? [y/N]"), "{ran:?}");
     assert_eq!(tree(&hooks), before, "{ran:?}");
     let ran = answer("y", "git shiftlog init --agent=claude");
     assert_ne!(tree(&hooks), before, "{ran:?}");
     let ran = answer("y", "git shiftlog deinit");
-    assert!(ran.stdout.contains("run in other repositories too. Take ours out of them? [y/N]"), "{ran:?}");
+    assert!(ran.contains("run in other repositories too. Take ours out of them? [y/N]"), "{ran:?}");
     assert_eq!(tree(&hooks), before, "{ran:?}");
 }
 

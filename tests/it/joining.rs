@@ -1,9 +1,10 @@
 //! What is fetched is checked before it is joined to ours, and pushes by themselves are in nobody's way.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
 use serde_json::json;
 
@@ -138,26 +139,20 @@ fn syncs_at_the_same_moment_in_one_clone_all_succeed() {
     team.assert_sound(&a);
 }
 
-/// Makes what serves a push to the server wait until a file is there, and count how often it ran.
+/// Makes what serves a push to the server count how often it ran. As long as there is no file `go`, it says so on
+/// descriptor 3 and waits for a line on the pipe `waiting`.
 fn slow(team: &Team, clone: &Path) {
-    let program = team.scratch.root().join("bin/slow-receive-pack");
     let dir = team.scratch.root();
+    let program = dir.join("bin/slow-receive-pack");
+    team.scratch.run_in(&dir, "mkfifo", ["waiting"]).ok();
     let script = format!(
-        "#!/bin/sh\necho run >>'{0}/runs'\nn=0\nwhile [ ! -e '{0}/go' ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done\n\
+        "#!/bin/sh\necho run >>'{0}/runs'\ntest -e '{0}/go' || {{ echo waits >&3; read -r go <'{0}/waiting'; }}\n\
          exec git receive-pack \"$@\"\n",
         dir.display()
     );
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     team.git(clone, &["config", "remote.origin.receivepack", program.to_str().unwrap()]).ok();
-}
-
-fn wait_for(is_there: impl Fn() -> bool) -> bool {
-    let end = Instant::now() + Duration::from_secs(60);
-    while Instant::now() < end && !is_there() {
-        std::thread::sleep(Duration::from_millis(30));
-    }
-    is_there()
 }
 
 #[test]
@@ -167,26 +162,28 @@ fn pushes_by_themselves_do_not_pile_up() {
     slow(&team, &a);
     let runs = || fs::read_to_string(team.scratch.root().join("runs")).unwrap_or_default().lines().count();
     let log = || fs::read_to_string(a.join(".git/shiftlog/log")).unwrap_or_default();
-    team.says(&a, "HEAD", "first");
-    let push = |words: &str| {
-        team.says(&a, "HEAD", words);
-        team.scratch.run_in(&a, "git-shiftlog--hook", ["git", "pre-push", "origin", "url"]).ok();
-    };
-    push("one");
-    assert!(wait_for(|| runs() == 1), "{}", log());
+    let push = ["git-shiftlog--hook", "git", "pre-push", "origin", "url"];
+    team.says(&a, "HEAD", "one");
+    // All that it starts has the pipe: it is at its end when nothing runs any more.
+    let mut first = team.scratch.command("sh", &a);
+    first.args(["-c", "exec \"$@\" 3>&1", "sh"]).args(push).stdout(Stdio::piped());
+    let mut told = BufReader::new(first.spawn().unwrap().stdout.unwrap());
+    let mut line = String::new();
+    told.read_line(&mut line).unwrap();
+    assert_eq!((line.as_str(), runs()), ("waits\n", 1), "{}", log());
     for words in ["two", "three", "four"] {
-        push(words);
+        team.says(&a, "HEAD", words);
+        team.scratch.run_until_nothing_runs(&a, &push).ok();
     }
-    assert!(
-        wait_for(|| log().matches("left the push to origin to the one that is under way").count() == 3),
-        "{}",
-        log()
-    );
-    assert_eq!(runs(), 1, "the others did not even begin");
+    let left = log().matches("left the push to origin to the one that is under way").count();
+    assert_eq!((left, runs()), (3, 1), "the others did not even begin: {}", log());
     fs::write(team.scratch.root().join("go"), "").unwrap();
+    fs::write(team.scratch.root().join("waiting"), "go\n").unwrap();
+    told.read_to_string(&mut line).unwrap();
     // What they were to send goes with the one that was under way.
-    let notes = || team.git(&team.server, &["notes", "--ref=shiftlog", "show", "main"]).stdout;
-    assert!(wait_for(|| ["one", "two", "three", "four"].iter().all(|words| notes().contains(words))), "{}", log());
+    let of = |clone: &Path| team.git(clone, &["notes", "--ref=shiftlog", "show", "main"]).ok();
+    assert_eq!(of(&team.server), of(&a), "{}", log());
+    assert_eq!(of(&a).lines().count(), 4);
 }
 
 #[test]
@@ -203,17 +200,16 @@ fn a_push_of_ours_stays_away_where_the_users_own_takes_our_refs_along() {
         &["push", "-q", "origin", "+refs/shiftlog/*:refs/shiftlog/*"],
     ] {
         team.says(&a, "HEAD", &format!("words {expected}"));
-        team.git(&a, args).ok();
+        team.scratch.run_until_nothing_runs(&a, &[&["git"], args].concat()).ok();
         expected += 1;
-        std::thread::sleep(Duration::from_millis(700));
         assert_eq!(runs(), expected, "{args:?}: nothing but the user's own push ran");
         // The remote is as if it had never seen ours.
         for name in [NOTES, SESSIONS] {
             team.git(&team.server, &["update-ref", "-d", name]).ok();
         }
     }
-    team.git(&a, &["push", "-q", "origin", "HEAD:refs/heads/other"]).ok();
-    assert!(wait_for(|| runs() == expected + 2), "a push of a branch takes ours along");
+    team.scratch.run_until_nothing_runs(&a, &["git", "push", "-q", "origin", "HEAD:refs/heads/other"]).ok();
+    assert_eq!(runs(), expected + 2, "a push of a branch takes ours along");
 }
 
 #[test]

@@ -211,7 +211,8 @@ fn a_killed_purge_is_finished_by_the_next_and_takes_nothing_else() {
         // It is done already, or done now.
         assert!(again.code <= 1, "{again:?}, killed after {killed:?}");
         let case = format!("killed after {killed:?}, {locks} locks left, then {again:?}\n{}", scratch.log());
-        assert!(!scratch.state().join("purging").exists(), "nothing is left to be done: {case}");
+        let checked = scratch.shiftlog("fsck", [""; 0]);
+        assert_eq!((checked.code, checked.stderr.as_str()), (0, ""), "nothing is left to be done: {case}");
         for id in &words {
             assert_ne!(scratch.git(["cat-file", "-e", id]).code, 0, "{id} is still there: {case}");
         }

@@ -3,13 +3,18 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod agents;
+mod amended;
+mod answers;
+mod attributing;
 mod belonging;
 mod carrying;
+mod clients;
 mod commands;
 mod corpus;
 mod damage;
 mod documents;
 mod earlier;
+mod earlier_setup;
 mod elsewhere;
 mod fixtures;
 mod format;
@@ -32,6 +37,7 @@ mod purging;
 mod pushed;
 mod recording;
 mod redaction;
+mod repositories;
 mod resume;
 mod rewriting;
 mod rooms;
@@ -42,3 +48,6 @@ mod signing;
 mod storage;
 mod summarising;
 mod support;
+mod taking_over;
+mod transcripts;
+mod waiting;

@@ -226,11 +226,9 @@ fn what_was_removed_stays_away_however_long_its_session_rests() {
     session.commits("one");
     scratch.shiftlog("purge", ["--yes", "HEAD"]).ok();
     session.hook("SessionEnd");
-    for directory in ["live", "settled"] {
-        for entry in fs::read_dir(scratch.state().join(directory)).into_iter().flatten().flatten() {
-            let file = fs::File::options().write(true).open(entry.path()).unwrap();
-            file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-        }
+    for path in scratch.state_files().iter().filter(|path| path.is_file()) {
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     }
     // Who begins another session sweeps what is old.
     scratch.session("s2").hook("SessionEnd");
@@ -243,7 +241,7 @@ fn what_was_removed_stays_away_however_long_its_session_rests() {
 #[test]
 fn a_commit_says_so_where_nothing_can_be_kept() {
     let scratch = Scratch::set_up();
-    fs::remove_dir_all(scratch.state()).unwrap();
+    scratch.lose_state();
     // Whoever runs the tests may be allowed to write anywhere; into a file that is no directory nobody can.
     fs::write(scratch.state(), "").unwrap();
     scratch.write("a", "a");

@@ -22,16 +22,15 @@ impl Daemon {
         // A process group of its own: 'git daemon' starts others.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().unwrap();
-        let daemon = Daemon { child, port };
-        for _ in 0..200 {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some(daemon);
+        let mut daemon = Daemon { child: command.spawn().unwrap(), port };
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if daemon.child.try_wait().unwrap().is_some() {
+                skip("there is no git daemon here");
+                return None;
             }
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        skip("there is no git daemon here");
-        None
+        Some(daemon)
     }
 
     /// Opens a way to the daemon that is cut after `limit` bytes from either side, and returns its port.

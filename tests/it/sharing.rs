@@ -185,8 +185,7 @@ fn nothing_is_pushed_before_somebody_says_so() {
         (both.code, both.stdout.as_str()),
         (0, "origin: received 0 notes, 0 segments; sent 0 notes, 0 segments\n")
     );
-    team.git(&a, &["push", "-q"]).ok();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    team.scratch.run_until_nothing_runs(&a, &["git", "push", "-q"]).ok();
     assert_eq!(team.git(&team.server, &["for-each-ref", "--format=%(refname)"]).ok(), "refs/heads/main\n");
     let dry = team.shiftlog(&a, "sync", &["push", "--all", "--dry-run"]).ok();
     assert_eq!(dry, "would push refs/shiftlog/sessions to origin\nwould push refs/notes/shiftlog to origin\n");
@@ -200,19 +199,12 @@ fn a_push_of_a_branch_takes_the_conversations_along_and_never_fails_with_them() 
     let team = Team::new();
     let a = team.clone_of("a", &[]);
     team.commit(&a, "x", "1\n", "along");
-    team.git(&a, &["push", "-q"]).ok();
-    let has_notes = || team.git(&team.server, &["notes", "--ref=shiftlog", "show", "main"]).code == 0;
-    for _ in 0..200 {
-        if has_notes() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    assert!(has_notes(), "{}", fs::read_to_string(a.join(".git/shiftlog/log")).unwrap());
+    team.scratch.run_until_nothing_runs(&a, &["git", "push", "-q"]).ok();
+    let of = |clone: &Path| team.git(clone, &["notes", "--ref=shiftlog", "show", "main"]).ok();
+    assert_eq!(of(&team.server), of(&a));
     let before = team.id(&team.server, "refs/notes/shiftlog");
     team.commit(&a, "x", "3\n", "dry");
-    team.git(&a, &["push", "-q", "--dry-run"]).ok();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    team.scratch.run_until_nothing_runs(&a, &["git", "push", "-q", "--dry-run"]).ok();
     assert_eq!(team.id(&team.server, "refs/notes/shiftlog"), before, "a push that is only tried takes nothing along");
     team.refuse("test \"$1\" != refs/heads/main");
     team.commit(&a, "x", "2\n", "refused");

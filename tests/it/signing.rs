@@ -160,7 +160,7 @@ fn a_signature_that_cannot_be_made_leaves_the_words_pending_and_the_commit_alone
     session.edits("x", "1\n");
     session.commits("one");
     assert_eq!(scratch.records("HEAD").len(), 0);
-    assert_ne!(fs::read_dir(scratch.state().join("pending")).unwrap().count(), 0);
+    assert_ne!(scratch.waiting(), 0);
     // A program that asks and is not answered.
     let (program, answered) = (scratch.root().join("bin/asks"), scratch.root().join("answered"));
     fs::write(&program, format!("#!/bin/sh\nsleep 60\ntouch '{}'\n", answered.display())).unwrap();

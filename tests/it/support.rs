@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -204,6 +204,52 @@ impl Scratch {
         self.shiftlog("show", [&["--raw"], options, &[revision]].concat()).ok()
     }
 
+    /// Returns how many captures could not be stored yet, as `git shiftlog doctor` tells.
+    #[track_caller]
+    pub fn waiting(&self) -> usize {
+        let told = self.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+        let count = |line: &str| line.split_once(" pending captures")?.0.split_whitespace().last()?.parse().ok();
+        told.lines().find_map(count).unwrap_or_else(|| panic!("doctor does not say how many captures wait: {told}"))
+    }
+
+    /// Returns every file and directory of our state. A test does not need to know what each of them is.
+    pub fn state_files(&self) -> Vec<PathBuf> {
+        let (mut found, mut directories) = (Vec::new(), vec![self.state()]);
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+                found.push(entry.path());
+                directories.extend(entry.path().is_dir().then(|| entry.path()));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Removes our state, as the manual page allows.
+    pub fn lose_state(&self) {
+        fs::remove_dir_all(self.state()).unwrap();
+    }
+
+    /// Copies our state, as a backup does.
+    pub fn back_up_state(&self) -> PathBuf {
+        let copy = self.root().join("backup");
+        let _ = fs::remove_dir_all(&copy);
+        self.run_in(&self.top, "cp", [Path::new("-a"), &self.state(), &copy]).ok();
+        copy
+    }
+
+    /// Puts such a copy in the place of our state.
+    pub fn restore_state(&self, copy: &Path) {
+        self.lose_state();
+        self.run_in(&self.top, "cp", [Path::new("-a"), copy, &self.state()]).ok();
+    }
+
+    /// Runs a program, and returns when it and all that it has started have ended.
+    pub fn run_until_nothing_runs(&self, dir: &Path, words: &[&str]) -> Ran {
+        // Whoever has the third descriptor keeps the pipe of standard error open.
+        self.run_in(dir, "sh", [&["-c", "exec \"$@\" 3>&2", "sh"], words].concat())
+    }
+
     /// Returns our log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.state().join("log")).unwrap_or_default()
@@ -234,10 +280,27 @@ impl Scratch {
     }
 }
 
+/// Returns the file that a message names as keeping what could not be stored.
+#[track_caller]
+pub fn kept_in(told: &str) -> PathBuf {
+    let path = told.split_once(" kept in '").and_then(|(_, rest)| rest.split_once('\''));
+    path.unwrap_or_else(|| panic!("no file is named: {told}")).0.into()
+}
+
 pub fn feed(command: &mut Command, input: &[u8]) -> Ran {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let _ = child.stdin.take().unwrap().write_all(input);
     Ran::of(child.wait_with_output().unwrap())
+}
+
+/// The process of an agent, which ends when this is dropped.
+pub struct Staying(std::process::Child);
+
+impl Drop for Staying {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
 }
 
 /// A session of an agent that writes Claude Code's transcripts and runs its hooks.
@@ -319,13 +382,34 @@ impl Session<'_> {
 
     /// The agent runs `git commit` with these arguments, in its own environment.
     pub fn runs_commit(&self, args: &[&str]) -> String {
-        let mut command = self.scratch.command("git", &self.dir);
-        command.env("CLAUDE_CODE_SESSION_ID", &self.id).args(["add", "-A"]);
-        Ran::of(command.output().unwrap()).ok();
-        let mut command = self.scratch.command("git", &self.dir);
-        command.env("CLAUDE_CODE_SESSION_ID", &self.id).args(["commit", "-q"]).args(args);
-        Ran::of(command.output().unwrap()).ok();
+        self.tries_to_commit(args).ok();
         self.scratch.git_in(&self.dir, ["rev-parse", "HEAD"]).ok().trim().to_owned()
+    }
+
+    /// Does the same, and returns how it went.
+    pub fn tries_to_commit(&self, args: &[&str]) -> Ran {
+        let git = || {
+            let mut command = self.scratch.command("git", &self.dir);
+            command.env("CLAUDE_CODE_SESSION_ID", &self.id);
+            command
+        };
+        Ran::of(git().args(["add", "-A"]).output().unwrap()).ok();
+        Ran::of(git().args(["commit", "-q"]).args(args).output().unwrap())
+    }
+
+    /// The agent runs a hook, and its process stays until what is returned is dropped.
+    pub fn stays(&self) -> Staying {
+        let payload = json!({ "session_id": self.id, "transcript_path": self.transcript, "cwd": self.dir });
+        let file = self.scratch.root().join("payload");
+        fs::write(&file, payload.to_string()).unwrap();
+        let script = "git-shiftlog--hook claude UserPromptSubmit <\"$1\"; echo; read -r word";
+        let mut command = self.scratch.command(self.scratch.root().join("bin/claude"), &self.dir);
+        command.args(["-c", script, "claude"]).arg(file).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut agent = command.spawn().unwrap();
+        // The line comes after the hook.
+        let mut line = [0];
+        agent.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+        Staying(agent)
     }
 
     /// Runs the hook that is set up for an event.

@@ -62,11 +62,6 @@ impl<'s> Document<'s> {
         self.scratch.commit("a", &message, &message);
         assert_eq!(self.scratch.raw("HEAD", &["--full"]), text, "{}", self.scratch.log());
     }
-
-    /// Returns the file with what is known of it.
-    fn state(&self) -> PathBuf {
-        fs::read_dir(self.scratch.state().join("live")).unwrap().next().unwrap().unwrap().path()
-    }
 }
 
 #[test]
@@ -103,15 +98,23 @@ fn a_document_is_recorded_as_it_is_whatever_becomes_of_its_beginning() {
         thread.says("in that form again");
         thread.commits();
         assert_eq!(scratch.record("HEAD")["messages"], 1);
-        // Our own state is damaged.
-        let live = thread.state();
-        let mut damaged: Value = serde_json::from_slice(&fs::read(&live).unwrap()).unwrap();
-        damaged["progress"]["digest"] = "00".into();
-        damaged["progress"]["heads"] = json!([]);
-        fs::write(&live, damaged.to_string()).unwrap();
+        // Our own state is older than what is stored.
+        let copy = scratch.back_up_state();
+        thread.says("not in the copy");
+        thread.commits();
+        scratch.restore_state(&copy);
+        thread.says("after a step back");
+        thread.commits();
+        // It is damaged.
+        for file in scratch.state_files().iter().filter(|file| file.is_file()) {
+            let bytes = fs::read(file).unwrap();
+            fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
+        }
+        thread.hook("PostToolUse");
         thread.says("after some damage");
         thread.commits();
-        fs::remove_file(&live).unwrap();
+        // It is lost.
+        scratch.lose_state();
         thread.hook("PostToolUse");
         thread.says("after a loss");
         thread.commits();
@@ -176,27 +179,42 @@ fn a_long_document_that_changes_in_place_is_recorded_as_it_is() {
 }
 
 #[test]
-fn what_another_hook_stores_meanwhile_is_not_stored_again() {
+fn what_a_hook_stored_that_was_killed_before_it_wrote_that_down_is_not_stored_again() {
+    for point in ["archived", "recorded"] {
+        let scratch = Scratch::new();
+        let mut thread = long(&scratch);
+        thread.says("two");
+        let text = thread.write();
+        scratch.write("b", "2");
+        scratch.git(["add", "b"]).ok();
+        let mut commit = scratch.command("git", &scratch.top);
+        commit.env("SHIFTLOG_FAULT", point).args(["commit", "-q", "-m", "two"]);
+        assert!(commit.output().unwrap().status.success());
+        thread.hook("Stop");
+        thread.says("three");
+        thread.commits();
+        assert_eq!(scratch.raw("HEAD~1", &["--full"]), text, "{point}");
+        for revision in ["HEAD~1", "HEAD"] {
+            assert_eq!(scratch.record(revision)["messages"], 1, "{point}: {}", scratch.log());
+        }
+    }
+}
+
+#[test]
+fn hooks_at_the_same_moment_store_a_document_once() {
     let scratch = Scratch::new();
     let mut thread = long(&scratch);
-    let before = fs::read(thread.state()).unwrap();
     thread.says("two");
-    thread.commits();
-    let after = fs::read(thread.state()).unwrap();
-    // The next hook begins to look before that one has written down what it stored.
-    fs::write(thread.state(), before).unwrap();
-    let lock = fs::File::create(scratch.state().join("lock")).unwrap();
-    lock.lock().unwrap();
-    thread.says("three");
     let text = thread.write();
     std::thread::scope(|scope| {
-        let commit = scope.spawn(|| scratch.commit("b", "3", "three"));
-        std::thread::sleep(std::time::Duration::from_millis(500));
-        fs::write(thread.state(), after).unwrap();
-        drop(lock);
-        commit.join().unwrap();
+        let thread = &thread;
+        (0..4).for_each(|_| drop(scope.spawn(|| thread.hook("Stop"))));
+        scratch.commit("b", "2", "two");
     });
     assert_eq!(scratch.raw("HEAD", &["--full"]), text);
+    assert_eq!(scratch.record("HEAD")["messages"], 1);
+    thread.says("three");
+    thread.commits();
     assert_eq!(scratch.record("HEAD")["messages"], 1);
 }
 

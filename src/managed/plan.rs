@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::installed::{EditedFile, Installed, Original};
 use super::place::Places;
-use super::{client, file, hook, toml};
+use super::{HOOK_PROGRAM, client, file, hook, toml};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, fault_point, private};
@@ -77,7 +77,13 @@ impl Step {
 }
 
 impl Plan {
-    pub(super) fn new(repo: &Repository, is_removal: bool, is_for_all: bool) -> Result<Self> {
+    /// Begins a plan without steps, with what was installed before. `is_removal` says that all of that goes, `is_for_all`
+    /// that hooks may change which serve other repositories too.
+    ///
+    /// # Errors
+    ///
+    /// If the file in which that is written down is none of ours.
+    pub fn new(repo: &Repository, is_removal: bool, is_for_all: bool) -> Result<Self> {
         let common_dir = repo.common_dir();
         let places = Places::of(repo);
         Ok(Plan {
@@ -114,20 +120,22 @@ impl Plan {
     }
 
     /// Returns the files that are written down and belong to another repository: this one is a copy of it.
-    pub(super) fn foreign_files(&self) -> Vec<PathBuf> {
+    pub fn foreign_files(&self) -> Vec<PathBuf> {
         self.installed.foreign.clone()
     }
 
     /// Returns the files that were edited or made.
-    pub(super) fn installed_files(&self) -> Vec<PathBuf> {
+    pub fn installed_files(&self) -> Vec<PathBuf> {
         self.installed.files.iter().map(|file| file.path.clone()).collect()
     }
 
-    pub(super) fn remark(&mut self, remark: String) {
+    /// Adds something that the user should know.
+    pub fn remark(&mut self, remark: String) {
         self.remarks.push(remark);
     }
 
-    pub(super) fn hint(&mut self, hint: &str) {
+    /// Adds what the user can type about that.
+    pub fn hint(&mut self, hint: &str) {
         self.hints.push(hint.to_owned());
     }
 
@@ -139,7 +147,7 @@ impl Plan {
     }
 
     /// Returns what a file would have without our part; `None` if there is no file.
-    pub(super) fn current(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+    pub fn current(&self, path: &Path) -> Result<Option<Vec<u8>>> {
         let planned = self.steps.iter().rev().find_map(|step| match step {
             Step::Write { path: planned, after, .. } if planned == path => Some(after.clone()),
             _ => None,
@@ -153,7 +161,7 @@ impl Plan {
     }
 
     /// Returns what a file has once the steps so far are taken, our part included; `None` if there is no file then.
-    pub(super) fn planned(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+    pub fn planned(&self, path: &Path) -> Result<Option<Vec<u8>>> {
         let planned = self.steps.iter().rev().find_map(|step| match step {
             Step::Write { path: planned, after, .. } if planned == path => Some(after.clone()),
             _ => None,
@@ -162,13 +170,13 @@ impl Plan {
     }
 
     /// Does the same for a file that must be text.
-    pub(super) fn planned_text(&self, path: &Path) -> Result<String> {
+    pub fn planned_text(&self, path: &Path) -> Result<String> {
         let bytes = self.planned(path)?.unwrap_or_default();
         String::from_utf8(bytes).map_err(|_| Error::other(format!("cannot edit '{}': it is not UTF-8", path.display())))
     }
 
     /// Says whether a hook file is there but not executable, which is how a user turns it off.
-    pub(super) fn is_disabled(&self, path: &Path) -> bool {
+    pub fn is_disabled(&self, path: &Path) -> bool {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -182,7 +190,7 @@ impl Plan {
     }
 
     /// Plans that a file shall have these bytes.
-    pub(super) fn edit(&mut self, path: PathBuf, kind: FileKind, after: Vec<u8>) -> Result<()> {
+    pub fn edit(&mut self, path: PathBuf, kind: FileKind, after: Vec<u8>) -> Result<()> {
         let there = file::read(&path)?;
         // Another step may have planned something else for it: what is said last holds.
         self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
@@ -207,7 +215,7 @@ impl Plan {
     }
 
     /// Plans that a config value shall be there; one that is there already stays as it is.
-    pub(super) fn add_config(&mut self, repo: &Repository, key: &str, value: &str) {
+    pub fn add_config(&mut self, repo: &Repository, key: &str, value: &str) {
         if !repo.config_strings(key).iter().any(|known| known == value) {
             self.steps.push(Step::AddConfig { key: key.to_owned(), value: value.to_owned() });
         }
@@ -215,7 +223,7 @@ impl Plan {
 
     /// Plans that a key with one value shall have this one: what we set before goes. `is_asked_for` says that the user
     /// asked for it; otherwise a value of their own stays.
-    pub(super) fn set_config(&mut self, repo: &Repository, key: &str, value: &str, is_asked_for: bool) {
+    pub fn set_config(&mut self, repo: &Repository, key: &str, value: &str, is_asked_for: bool) {
         let Some(there) = repo.config_string(key) else { return self.add_config(repo, key, value) };
         let is_ours = |known: &str| self.installed.config.iter().any(|(k, v)| k == key && v == known);
         if there == value || !(is_asked_for || is_ours(&there)) {
@@ -226,7 +234,7 @@ impl Plan {
     }
 
     /// Plans that those values of a key go that we added and that fit.
-    pub(super) fn remove_config(&mut self, key: &str, fits: impl Fn(&str) -> bool) {
+    pub fn remove_config(&mut self, key: &str, fits: impl Fn(&str) -> bool) {
         let ours = self.installed.config.iter().filter(|(k, v)| k == key && fits(v));
         let steps: Vec<Step> =
             ours.map(|(key, value)| Step::RemoveConfig { key: key.clone(), value: value.clone() }).collect();
@@ -234,7 +242,7 @@ impl Plan {
     }
 
     /// Plans that a file loses our part.
-    pub(super) fn take_back(&mut self, path: &Path, kind: FileKind) -> Result<()> {
+    pub fn take_back(&mut self, path: &Path, kind: FileKind) -> Result<()> {
         let Some(bytes) = file::read(path)? else { return Ok(()) };
         if self.installed.file(path).is_none() && !has_our_part(kind, &bytes) {
             return Ok(());
@@ -273,18 +281,13 @@ impl Plan {
     }
 
     /// Says whether a file that we made or edited has been changed since.
-    pub(super) fn is_changed(&self, path: &Path, bytes: &[u8]) -> bool {
+    pub fn is_changed(&self, path: &Path, bytes: &[u8]) -> bool {
         self.installed.file(path).is_some() && self.installed.original(path, bytes).is_none()
     }
 
     /// Plans that a file loses what `clean` takes out, for good: what is put back one day loses it too. A hook that has
     /// nothing to do then goes.
-    pub(super) fn clean(
-        &mut self,
-        path: &Path,
-        kind: FileKind,
-        clean: impl Fn(&[u8]) -> Result<Vec<u8>>,
-    ) -> Result<()> {
+    pub fn clean(&mut self, path: &Path, kind: FileKind, clean: impl Fn(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
         let Some(bytes) = file::read(path)? else { return Ok(()) };
         let after = clean(&bytes)?;
         if after == bytes {
@@ -307,12 +310,12 @@ impl Plan {
     }
 
     /// Plans that a file goes.
-    pub(super) fn remove(&mut self, path: &Path) {
+    pub fn remove(&mut self, path: &Path) {
         self.steps.push(Step::Remove { path: path.to_owned() });
     }
 
     /// Plans that the config loses the values we added.
-    pub(super) fn take_back_config(&mut self) {
+    pub fn take_back_config(&mut self) {
         let ours = self.installed.config.clone();
         self.steps.extend(ours.into_iter().map(|(key, value)| Step::RemoveConfig { key, value }));
     }
@@ -421,9 +424,9 @@ fn has_our_part(kind: FileKind, bytes: &[u8]) -> bool {
     match kind {
         FileKind::Hook => hook::has_block(bytes),
         FileKind::Exclude => file::remove_exclude(bytes) != bytes,
-        FileKind::Own { .. } => bstr::ByteSlice::contains_str(bytes, super::HOOK_PROGRAM),
+        FileKind::Own { .. } => bstr::ByteSlice::contains_str(bytes, HOOK_PROGRAM),
         FileKind::Settings | FileKind::Client => {
-            bstr::ByteSlice::contains_str(bytes, super::HOOK_PROGRAM)
+            bstr::ByteSlice::contains_str(bytes, HOOK_PROGRAM)
                 || std::str::from_utf8(bytes).is_ok_and(client::has_entry)
         }
     }

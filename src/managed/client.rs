@@ -26,12 +26,12 @@ pub struct Client {
     /// The member that holds the servers.
     servers: &'static str,
     /// What an entry has besides the command, and how the command is written.
-    shape: Shape,
+    form: EntryForm,
 }
 
 /// How a client writes an entry.
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum EntryForm {
     /// `command` and `args`, behind a `type` if there is one.
     Plain(Option<&'static str>),
     /// The same with `tools`, which Copilot wants.
@@ -44,18 +44,18 @@ enum Shape {
 
 /// All clients with a project file.
 pub const CLIENTS: &[Client] = &[
-    client("vscode", "VS Code", ".vscode/mcp.json", "servers", Shape::Plain(Some("stdio"))),
-    client("claude", "Claude Code", ".mcp.json", "mcpServers", Shape::Plain(Some("stdio"))),
-    client("cursor", "Cursor", ".cursor/mcp.json", "mcpServers", Shape::Plain(None)),
-    client("gemini", "Gemini CLI", ".gemini/settings.json", "mcpServers", Shape::Plain(None)),
-    client("copilot", "Copilot CLI", ".github/mcp.json", "mcpServers", Shape::WithTools),
-    client("opencode", "opencode", "opencode.json", "mcp", Shape::OneCommand),
-    client("zed", "Zed", ".zed/settings.json", "context_servers", Shape::Plain(None)),
-    client("amp", "Amp", ".amp/settings.json", "amp.mcpServers", Shape::Plain(None)),
-    client("kiro", "Kiro", ".kiro/settings/mcp.json", "mcpServers", Shape::Plain(None)),
-    client("junie", "Junie", ".junie/mcp/mcp.json", "mcpServers", Shape::Plain(None)),
-    client("roo", "Roo Code", ".roo/mcp.json", "mcpServers", Shape::Plain(None)),
-    client("codex", "Codex", ".codex/config.toml", "mcp_servers", Shape::Toml),
+    client("vscode", "VS Code", ".vscode/mcp.json", "servers", EntryForm::Plain(Some("stdio"))),
+    client("claude", "Claude Code", ".mcp.json", "mcpServers", EntryForm::Plain(Some("stdio"))),
+    client("cursor", "Cursor", ".cursor/mcp.json", "mcpServers", EntryForm::Plain(None)),
+    client("gemini", "Gemini CLI", ".gemini/settings.json", "mcpServers", EntryForm::Plain(None)),
+    client("copilot", "Copilot CLI", ".github/mcp.json", "mcpServers", EntryForm::WithTools),
+    client("opencode", "opencode", "opencode.json", "mcp", EntryForm::OneCommand),
+    client("zed", "Zed", ".zed/settings.json", "context_servers", EntryForm::Plain(None)),
+    client("amp", "Amp", ".amp/settings.json", "amp.mcpServers", EntryForm::Plain(None)),
+    client("kiro", "Kiro", ".kiro/settings/mcp.json", "mcpServers", EntryForm::Plain(None)),
+    client("junie", "Junie", ".junie/mcp/mcp.json", "mcpServers", EntryForm::Plain(None)),
+    client("roo", "Roo Code", ".roo/mcp.json", "mcpServers", EntryForm::Plain(None)),
+    client("codex", "Codex", ".codex/config.toml", "mcp_servers", EntryForm::Toml),
 ];
 
 const fn client(
@@ -63,9 +63,9 @@ const fn client(
     title: &'static str,
     file: &'static str,
     servers: &'static str,
-    shape: Shape,
+    form: EntryForm,
 ) -> Client {
-    Client { name, title, file, servers, shape }
+    Client { name, title, file, servers, form }
 }
 
 impl Client {
@@ -83,7 +83,7 @@ impl Client {
 
     /// Returns our entry in a file that is TOML.
     fn toml_entry(&self, text: &str) -> Option<Value> {
-        let is_toml = matches!(self.shape, Shape::Toml);
+        let is_toml = matches!(self.form, EntryForm::Toml);
         toml::entry(text, self.servers, SERVER).filter(|entry| is_toml && is_ours(entry))
     }
 
@@ -92,22 +92,22 @@ impl Client {
         let list = |words: &[String]| CstInputValue::Array(words.iter().map(|word| text(word)).collect());
         let (command, args) = words.split_first().map_or(("", &[][..]), |(command, args)| (command.as_str(), args));
         let mut members = Vec::new();
-        match self.shape {
-            Shape::OneCommand => {
+        match self.form {
+            EntryForm::OneCommand => {
                 members.push(("type", text("local")));
                 members.push(("command", list(words)));
                 members.push(("enabled", CstInputValue::Bool(true)));
             }
-            shape => {
-                let kind = match shape {
-                    Shape::Plain(kind) => kind,
-                    Shape::Toml => None,
+            form => {
+                let kind = match form {
+                    EntryForm::Plain(kind) => kind,
+                    EntryForm::Toml => None,
                     _ => Some("local"),
                 };
                 members.extend(kind.map(|kind| ("type", text(kind))));
                 members.push(("command", text(command)));
                 members.push(("args", list(args)));
-                if matches!(shape, Shape::WithTools) {
+                if matches!(form, EntryForm::WithTools) {
                     members.push(("tools", CstInputValue::Array(vec![text("*")])));
                 }
             }
@@ -121,7 +121,7 @@ impl Client {
     ///
     /// If the text does not parse, or has something else where servers belong.
     pub fn add(&self, text: &str, words: &[String]) -> Result<Option<String>> {
-        if matches!(self.shape, Shape::Toml) {
+        if matches!(self.form, EntryForm::Toml) {
             return match toml::entry(text, self.servers, SERVER) {
                 Some(there) if !is_ours(&there) => Ok(None),
                 Some(there) if words_of(&there) == words => Ok(Some(text.to_owned())),
@@ -192,8 +192,8 @@ pub struct Declared {
 pub fn declared(worktree: &Path, program: &Path) -> Vec<Declared> {
     let of_client = |client: &Client| {
         let text = std::fs::read_to_string(worktree.join(client.file)).ok()?;
-        let entry = match client.shape {
-            Shape::Toml => client.toml_entry(&text)?,
+        let entry = match client.form {
+            EntryForm::Toml => client.toml_entry(&text)?,
             _ => {
                 let value: Value = parse(&text).ok()?.to_serde_value()?;
                 value.get(client.servers)?.get(SERVER).filter(|entry| is_ours(entry))?.clone()

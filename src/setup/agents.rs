@@ -1,0 +1,136 @@
+//! Hooks of agents: our entries in their settings, and files that are ours alone.
+//!
+//! Read [`plan`]. What names a path of this machine is kept out of what is committed.
+
+use std::path::Path;
+
+use bstr::ByteSlice as _;
+
+use super::guarded;
+use crate::agent::{self, Agent, Commands, HookFile, Shape};
+use crate::error::{Error, Result};
+use crate::git::{Repository, git};
+use crate::managed::{FileKind, HOOK_PROGRAM, Plan, file};
+
+/// Says whether somebody wants sessions of an agent recorded in a repository: it was set up, or its working tree has the
+/// agent's hooks of ours. An agent that walks into another repository takes its hooks with it.
+pub fn is_set_up(repo: &Repository, agent: &dyn Agent) -> bool {
+    let declares = |file: HookFile| {
+        let text = repo.worktree().map(|worktree| std::fs::read(worktree.join(file.path)).unwrap_or_default());
+        text.is_some_and(|text| text.contains_str(HOOK_PROGRAM))
+    };
+    repo.common_dir().join("shiftlog/installed").is_file()
+        || [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)).any(declares)
+}
+
+/// Returns the files in which the agents' hooks are declared, each once.
+pub fn hook_files() -> impl Iterator<Item = HookFile> {
+    let files = || {
+        agent::ALL.iter().flat_map(|agent| [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)))
+    };
+    files()
+        .enumerate()
+        .filter(move |(at, file)| !files().take(*at).any(|other| other.path == file.path))
+        .map(|(_, file)| file)
+}
+
+/// Returns how our part is taken out of such a file.
+pub fn kind_of(file: &HookFile) -> FileKind {
+    match file.shape {
+        Shape::Json(_) => FileKind::Settings,
+        Shape::Own(_, is_executable) => FileKind::Own { is_executable },
+    }
+}
+
+/// Returns the agents of these names, or those that are installed if there is none.
+pub fn chosen(names: &[String]) -> Result<Vec<&'static dyn Agent>> {
+    if names.is_empty() {
+        return Ok(agent::ALL.iter().copied().filter(|agent| agent.is_installed()).collect());
+    }
+    names.iter().map(|name| agent::named(name)).collect()
+}
+
+/// Plans that an agent runs our program.
+pub fn plan(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: bool, program: &Path) -> Result<()> {
+    let Some(worktree) = repo.worktree() else {
+        plan.remark(format!("a bare repository has no place for the settings of {}", agent.title()));
+        return Ok(());
+    };
+    let files = agent.hook_files(is_shared);
+    if files.is_empty() {
+        plan.remark(format!("{} has no hooks; its sessions are looked for when a commit is made", agent.title()));
+    }
+    files.iter().try_for_each(|file| plan_hook_file(repo, plan, agent, worktree, file, is_shared, program))
+}
+
+fn plan_hook_file(
+    repo: &Repository,
+    plan: &mut Plan,
+    agent: &dyn Agent,
+    worktree: &Path,
+    file: &HookFile,
+    is_shared: bool,
+    program: &Path,
+) -> Result<()> {
+    let path = worktree.join(file.path);
+    if let Some(above) = path.ancestors().skip(1).find(|above| above.is_file()) {
+        plan.remark(format!("'{}' is a file: there is no place for hooks of {}", above.display(), agent.title()));
+        return Ok(());
+    }
+    // What is committed must name no path of this machine.
+    let is_committed = is_shared || is_tracked(repo, file.path);
+    let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", owner(agent, file, is_shared)));
+    let there = plan.planned(&path)?;
+    let after = match file.shape {
+        Shape::Json(layout) => {
+            let cannot =
+                |error: Error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error);
+            let text = std::str::from_utf8(there.as_deref().unwrap_or_default())
+                .map_err(|_| cannot(Error::other("it is not UTF-8")))?;
+            agent::add_hooks(text, &layout, file.handlers, shell).map_err(cannot)?
+        }
+        Shape::Own(..) if there.as_ref().is_some_and(|there| !there.contains_str(HOOK_PROGRAM)) => {
+            plan.remark(format!("'{}' is not ours and is left alone", path.display()));
+            return Ok(());
+        }
+        Shape::Own(..) if there.as_ref().is_some_and(|there| plan.is_changed(&path, there)) => {
+            plan.remark(format!("'{}' was changed since it was made, and is left alone", path.display()));
+            return Ok(());
+        }
+        Shape::Own(text, _) => {
+            let program = program.to_string_lossy();
+            text(&Commands { program: if is_committed { HOOK_PROGRAM } else { &program }, shell: &shell })
+        }
+    };
+    if let Some(remark) = file.remark.filter(|_| there.as_deref() != Some(after.as_bytes())) {
+        plan.remark(remark.to_owned());
+    }
+    if let Some(obstacle) = agent.obstacle(&after) {
+        plan.remark(obstacle);
+    }
+    plan.edit(path, kind_of(file), after.into_bytes())?;
+    if is_committed { Ok(()) } else { plan_exclude(repo, plan, file.path) }
+}
+
+/// Returns the agent that a hook file is written for: the first of those that run it, so that there is one text. Which of
+/// them runs a hook is told by the payload.
+fn owner(agent: &dyn Agent, file: &HookFile, is_shared: bool) -> &'static str {
+    let is_in = |other: &&&dyn Agent| other.hook_files(is_shared).iter().any(|other| other.path == file.path);
+    agent::ALL.iter().find(is_in).map_or(agent.name(), |other| other.name())
+}
+
+fn is_tracked(repo: &Repository, file: &str) -> bool {
+    git(["ls-files", "--error-unmatch", "--", file]).repository(repo).capture().is_ok()
+}
+
+/// Keeps a file that names a path of this machine out of what is committed, unless it is tracked or hidden already.
+pub fn plan_exclude(repo: &Repository, plan: &mut Plan, file: &str) -> Result<()> {
+    let is_hidden = || git(["check-ignore", "--quiet", "--no-index", file]).repository(repo).capture().is_ok();
+    if is_hidden() || is_tracked(repo, file) {
+        return Ok(());
+    }
+    let exclude = repo.common_dir().join("info/exclude");
+    // What an earlier step plans for the file is in its text already.
+    let text = plan.planned(&exclude)?.unwrap_or_default();
+    plan.edit(exclude, FileKind::Exclude, file::add_exclude(&text, file))
+}

@@ -1,0 +1,126 @@
+//! Git hooks: declared in config since Git 2.54, before that a block of ours in the hook files.
+//!
+//! Read [`plan`]. A hook that is no shell script, is turned off or is tracked stays as it is, with a remark.
+
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice as _;
+
+use super::{guard, guarded};
+use crate::error::Result;
+use crate::git::{Repository, git};
+use crate::managed::{FileKind, Plan, hook};
+
+/// The hooks of Git that are installed.
+pub const EVENTS: &[&str] = &["post-commit", "post-rewrite", "post-merge", "pre-push"];
+
+/// Whether Git's hooks are set up.
+pub const KEY: &str = "shiftlog.gitHooks";
+
+/// Returns the directory that Git takes hooks from, absolute.
+pub fn directory(repo: &Repository) -> Result<PathBuf> {
+    let output = git(["rev-parse", "--git-path", "hooks"]).repository(repo).capture()?;
+    let dir = output.trim_end().to_path_lossy().into_owned();
+    Ok(repo.worktree().unwrap_or(repo.git_dir()).join(dir))
+}
+
+/// Says whether hooks are declared in config rather than in files: Git can since 2.54.
+pub fn are_in_config() -> bool {
+    crate::git::version() >= (2, 54)
+}
+
+/// Says whether Git's hooks are to be set up, as far as the config says.
+pub fn are_wanted(repo: &Repository) -> bool {
+    repo.config_bool(KEY) != Some(false)
+}
+
+/// Plans that our part of Git's hooks goes.
+pub fn take_back(repo: &Repository, plan: &mut Plan) -> Result<()> {
+    let hooks = directory(repo)?;
+    for event in EVENTS {
+        plan.remove_config(&format!("hook.shiftlog-{event}.command"), |_| true);
+        plan.remove_config(&format!("hook.shiftlog-{event}.event"), |_| true);
+        plan.take_back(&hooks.join(event), FileKind::Hook)?;
+    }
+    Ok(())
+}
+
+/// Plans that Git runs our program after what changes history, and before a push.
+pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
+    if are_in_config() {
+        for event in EVENTS {
+            let name = format!("hook.shiftlog-{event}");
+            let command = hook::command(event, &guard(program, false));
+            plan.set_config(repo, &format!("{name}.command"), &command, false);
+            plan.add_config(repo, &format!("{name}.event"), event);
+        }
+        return Ok(());
+    }
+    let hooks = directory(repo)?;
+    if hooks.exists() && !hooks.is_dir() {
+        plan.remark(format!("hooks are turned off: '{}' is no directory", hooks.display()));
+        return Ok(());
+    }
+    // A directory in the working tree is one that a team commits; there a path of this machine has no business.
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let below_top = repo.worktree().and_then(|top| real(&hooks).strip_prefix(real(top)).ok().map(Path::to_owned));
+    let below_top = below_top.filter(|_| !real(&hooks).starts_with(real(&repo.common_dir())));
+    let is_committed = below_top.is_some();
+    let steps_before = plan.steps().len();
+    for event in EVENTS {
+        let path = hooks.join(event);
+        if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
+            plan.remark(format!(
+                "'{}' leads to '{}', which is tracked, and is left alone; have it run: {}",
+                path.display(),
+                tracked.display(),
+                guarded(program, true, &format!("git {event}"))
+            ));
+            continue;
+        }
+        match plan.current(&path)? {
+            Some(text) if !hook::is_shell_script(&text) => plan.remark(format!(
+                "'{}' is no shell script and is left alone; have it run: {}",
+                path.display(),
+                guarded(program, is_committed, &format!("git {event}"))
+            )),
+            _ if plan.is_disabled(&path) => {
+                plan.remark(format!("'{}' is not executable and is left alone", path.display()));
+            }
+            text => {
+                let after = hook::add_block(text.as_deref(), event, &guard(program, is_committed));
+                plan.edit(path, FileKind::Hook, after)?;
+            }
+        }
+    }
+    if let Some(below_top) = below_top.filter(|_| plan.steps().len() > steps_before) {
+        remark_on_tracked_hooks(repo, plan, &below_top);
+    }
+    Ok(())
+}
+
+/// Tells what it means that hooks are in the working tree.
+fn remark_on_tracked_hooks(repo: &Repository, plan: &mut Plan, below_top: &Path) {
+    let shown = below_top.display();
+    let spec = format!(":(top,literal){shown}");
+    let is_tracked = git(["ls-files", "--", &spec]).repository(repo).capture().is_ok_and(|files| !files.is_empty());
+    if is_tracked {
+        plan.remark(format!("the hooks in '{shown}' are tracked: our lines in them go to everybody once committed"));
+    } else if below_top.ends_with(".husky/_") {
+        plan.remark(format!("Husky writes '{shown}' anew when it is installed; run 'git shiftlog init' after that"));
+    } else {
+        return;
+    }
+    plan.hint("'git shiftlog init --no-git-hooks' leaves them alone; then what agents commit is recorded");
+}
+
+/// Returns the tracked file that a hook leads to through symbolic links: others would get what is private to this clone.
+fn tracked_target(repo: &Repository, path: &Path) -> Option<PathBuf> {
+    let target = path.canonicalize().ok()?;
+    let below_top = target.strip_prefix(repo.worktree()?.canonicalize().ok()?).ok()?.to_owned();
+    if target.starts_with(repo.common_dir().canonicalize().ok()?) {
+        return None;
+    }
+    let spec = format!(":(top,literal){}", below_top.display());
+    git(["ls-files", "--error-unmatch", "--", &spec]).repository(repo).capture().ok().map(|_| below_top)
+}

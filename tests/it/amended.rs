@@ -1,0 +1,111 @@
+//! Conversations stay with their commits through an amend, a rebase and a pick.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::Scratch;
+
+#[test]
+fn amending_keeps_the_conversation_and_adds_to_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    session.edits("a.txt", "a\n");
+    session.commits("first");
+    session.prompt("again, better");
+    session.edits("a.txt", "aa\n");
+    session.calls("c2", "Bash", &json!({ "command": "git commit --amend" }));
+    let amended = session.runs_commit(&["--amend", "-m", "first, better"]);
+    session.answers("c2", &format!("[main {}] first, better", &amended[..7]));
+    session.hook_for("PostToolUse", "c2");
+    let record = scratch.record("HEAD");
+    assert_eq!((&record["since"], &record["turns"], &record["prompt"]), (&json!(null), &json!(2), &json!("first")));
+    assert_eq!(scratch.raw("HEAD", &[]), session.text());
+}
+
+#[test]
+fn an_amend_without_anything_new_keeps_the_record_even_under_overwrite() {
+    for mode in ["concatenate", "overwrite", "cat_sort_uniq", "ignore"] {
+        let scratch = Scratch::set_up();
+        scratch.git(["config", "notes.rewriteMode", mode]).ok();
+        let session = scratch.session("s1");
+        session.prompt("first");
+        session.edits("a.txt", "a\n");
+        session.commits("first");
+        let before = scratch.record("HEAD");
+        scratch.git(["commit", "-q", "--amend", "-m", "reworded"]).ok();
+        assert_eq!(scratch.record("HEAD"), before, "{mode}");
+    }
+}
+
+/// Makes five commits, each with a conversation of its own.
+fn five_commits() -> (Scratch, Vec<String>) {
+    let scratch = Scratch::set_up();
+    let mut texts = Vec::new();
+    for number in 1..=5 {
+        let session = scratch.session(&format!("s{number}"));
+        session.prompt(&format!("step {number}"));
+        session.edits(&format!("f{number}.txt"), "x\n");
+        session.commits(&format!("step {number}"));
+        texts.push(session.text());
+        session.hook("SessionEnd");
+    }
+    (scratch, texts)
+}
+
+#[test]
+fn an_interactive_rebase_carries_every_conversation() {
+    let (scratch, texts) = five_commits();
+    let bystander = scratch.session("bystander");
+    bystander.prompt("I only watch");
+    let before = scratch.git(["log", "-1", "--format=%ct"]).ok();
+    // Reorders 1 and 2, squashes 3 into them, fixes 5 up with 4.
+    let todo = r#"sed -i -e 's/^pick \(.*step 1\)$/PLACE \1/' "$1"; one=$(grep PLACE "$1"); sed -i -e '/PLACE/d' "$1"
+sed -i -e "/step 2/a pick ${one#PLACE }" -e 's/^pick \(.*step 3\)$/squash \1/' -e 's/^pick \(.*step 5\)$/fixup \1/' "$1""#;
+    let script = scratch.root().join("todo.sh");
+    fs::write(&script, todo).unwrap();
+    let editor = format!("GIT_SEQUENCE_EDITOR='sh {}'", script.display());
+    scratch.run_in(&scratch.top, "sh", ["-c", &format!("{editor} git rebase -q -i HEAD~5")]).ok();
+    let subjects = scratch.git(["log", "--format=%s", "--reverse", "-3"]).ok();
+    assert_eq!(subjects, "step 2\nstep 1\nstep 4\n", "before: {before}");
+    let all = |revision: &str| {
+        let mut sessions: Vec<String> =
+            scratch.records(revision).iter().map(|record| record["session"].as_str().unwrap().to_owned()).collect();
+        sessions.sort();
+        sessions
+    };
+    assert_eq!(all("HEAD~2"), ["s2"]);
+    assert_eq!(all("HEAD~1"), ["s1", "s3"], "squashed");
+    assert_eq!(all("HEAD"), ["s4", "s5"], "fixed up");
+    assert_eq!(scratch.raw("HEAD", &["--session=s5"]), texts[4]);
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_rebase_with_an_edit_stop_attaches_no_live_session() {
+    let (scratch, _) = five_commits();
+    let live = scratch.session("live");
+    live.prompt("rebase it");
+    let editor = "GIT_SEQUENCE_EDITOR=\"sed -i -e 's/^pick \\(.*step 4\\)$/edit \\1/'\"";
+    scratch.run_in(&scratch.top, "sh", ["-c", &format!("{editor} git rebase -q -i HEAD~2")]);
+    scratch.write("f4.txt", "edited\n");
+    scratch.git(["commit", "-q", "-a", "--amend", "-m", "step 4, edited"]).ok();
+    scratch.git(["rebase", "--continue"]).ok();
+    assert_eq!(scratch.record("HEAD~1")["session"], "s4");
+    assert_eq!(scratch.record("HEAD")["session"], "s5");
+}
+
+#[test]
+fn cherry_pick_revert_and_merge_attach_no_live_session() {
+    let (scratch, _) = five_commits();
+    scratch.git(["switch", "-q", "-c", "side", "HEAD~3"]).ok();
+    let live = scratch.session("live");
+    live.prompt("busy");
+    scratch.git(["cherry-pick", "main"]).ok();
+    assert_eq!(scratch.records("HEAD"), scratch.records("main"), "what was said about the change, and no more");
+    scratch.git(["revert", "--no-edit", "HEAD"]).ok();
+    assert_eq!(scratch.records("HEAD").len(), 0);
+    scratch.git(["merge", "-q", "--no-edit", "main"]).ok();
+    assert_eq!(scratch.records("HEAD").len(), 0);
+}

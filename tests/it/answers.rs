@@ -1,0 +1,116 @@
+//! Commits that an agent makes in a tool call: they are recorded once, when the answer is there.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::{Scratch, Session};
+
+/// Makes a session that has had a hook after a tool call: then one follows a commit, too.
+fn session_with_tool_hooks(scratch: &Scratch) -> Session<'_> {
+    let session = scratch.session("s1");
+    session.prompt("look around");
+    session.calls("look", "Bash", &json!({ "command": "ls" }));
+    session.answers("look", "a.txt");
+    session.hook_for("PostToolUse", "look");
+    session.prompt("write it down");
+    session
+}
+
+#[test]
+fn a_commit_of_an_agent_is_recorded_once_with_its_answer() {
+    let scratch = Scratch::set_up();
+    let session = session_with_tool_hooks(&scratch);
+    session.edits("a.txt", "a\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -am one" }));
+    let objects = || scratch.git(["count-objects"]).ok().split(' ').next().unwrap().parse::<usize>().unwrap();
+    let commit = session.runs_commit(&["-m", "one"]);
+    let before = objects();
+    assert_eq!((scratch.waiting(), scratch.git(["notes", "--ref=shiftlog", "list"]).stdout.len()), (1, 0));
+    session.answers("c1", &format!("[main {}] one", &commit[..7]));
+    session.hook_for("PostToolUse", "c1");
+    assert_eq!(scratch.waiting(), 0);
+    assert!(objects() - before <= 10, "{} objects", objects() - before);
+    assert_eq!(scratch.git(["rev-list", "--count", "refs/notes/shiftlog"]).ok(), "1\n", "one update of the notes");
+    assert_eq!(scratch.git(["rev-list", "--count", "refs/shiftlog/sessions"]).ok(), "1\n");
+    assert_eq!(scratch.raw(&commit, &[]), session.text());
+}
+
+#[test]
+fn a_commit_whose_agent_never_reports_is_recorded_by_whoever_comes_next() {
+    for next in ["show", "hook", "push"] {
+        let scratch = Scratch::set_up();
+        scratch.git(["init", "-q", "--bare", "../remote.git"]).ok();
+        let session = session_with_tool_hooks(&scratch);
+        session.edits("a.txt", "a\n");
+        session.calls("c1", "Bash", &json!({ "command": "git commit -am one; kill -9 $PPID" }));
+        let said = session.text();
+        let commit = session.runs_commit(&["-m", "one"]);
+        session.says("said after the commit");
+        match next {
+            "show" => drop(scratch.raw(&commit, &[])),
+            "hook" => session.hook("UserPromptSubmit"),
+            _ => drop(scratch.git(["push", "-q", "../remote.git", "main"]).ok()),
+        }
+        assert_eq!(scratch.waiting(), 0, "{next}");
+        assert_eq!(scratch.records(&commit).len(), 1, "{next}: {}", scratch.log());
+        if next != "hook" {
+            assert_eq!(scratch.raw(&commit, &[]), said, "{next}: the commit ends where it was made");
+        }
+    }
+}
+
+#[test]
+fn two_commits_of_one_call_get_a_record_each_and_the_last_one_the_answer() {
+    let scratch = Scratch::set_up();
+    let session = session_with_tool_hooks(&scratch);
+    session.edits("a.txt", "a\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -am one && echo b >b && git commit -am two" }));
+    let before_answer = session.text();
+    let one = session.runs_commit(&["-m", "one"]);
+    fs::write(scratch.top.join("b.txt"), "b\n").unwrap();
+    let two = session.runs_commit(&["-m", "two"]);
+    session.answers("c1", &format!("[main {}] one\n[main {}] two", &one[..7], &two[..7]));
+    session.hook_for("PostToolUse", "c1");
+    assert_eq!(scratch.raw(&one, &[]), before_answer);
+    assert_eq!(scratch.raw(&two, &[]), session.text()[before_answer.len()..]);
+    assert_eq!(scratch.waiting(), 0);
+}
+
+#[test]
+fn a_commit_that_is_amended_in_the_same_call_takes_its_conversation_along() {
+    let scratch = Scratch::set_up();
+    let session = session_with_tool_hooks(&scratch);
+    session.edits("a.txt", "a\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -am one && git commit --amend -m better" }));
+    let one = session.runs_commit(&["-m", "one"]);
+    let amended = session.runs_commit(&["--amend", "-m", "better"]);
+    session.answers("c1", &format!("[main {}] better", &amended[..7]));
+    session.hook_for("PostToolUse", "c1");
+    assert_eq!(scratch.raw(&amended, &[]), session.text(), "{}", scratch.log());
+    assert!(session.text().starts_with(&scratch.raw(&one, &[])));
+    assert_eq!(scratch.waiting(), 0);
+}
+
+#[test]
+fn an_agents_commit_is_recorded_wherever_head_is_and_however_it_got_there() {
+    for (place, has_reflog) in [("main", true), ("detached", true), ("main", false), ("detached", false)] {
+        let scratch = Scratch::set_up();
+        if place == "detached" {
+            scratch.git(["switch", "-q", "--detach"]).ok();
+        }
+        if !has_reflog {
+            scratch.git(["config", "core.logAllRefUpdates", "false"]).ok();
+            fs::remove_dir_all(scratch.top.join(".git/logs")).unwrap();
+        }
+        scratch.git(["pack-refs", "--all"]).ok();
+        let session = scratch.session("s1");
+        session.prompt("words");
+        session.edits("x", "1");
+        // A tool call tells that hooks follow tool calls, so that the next commit is left to one.
+        session.hook_for("PostToolUse", "edit-x");
+        session.commits("one");
+        assert_eq!(scratch.record("HEAD")["session"], "s1", "{place}, reflog: {has_reflog}");
+        assert_eq!(scratch.waiting(), 0, "{place}, reflog: {has_reflog}");
+    }
+}
