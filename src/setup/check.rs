@@ -81,7 +81,22 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
                 broken.or_else(|| Some((obstacle.as_deref()?, "edit the file")))
             }
         };
-        findings.push(Finding::new(agent.title(), problem));
+        // What was checked is that the files are as 'init' writes them.
+        let written = files.iter().zip(&texts).filter(|(_, text)| text.contains(HOOK_PROGRAM)).map(|(file, _)| file);
+        let places: Vec<&str> = written.clone().map(|file| file.path).collect();
+        let subject = match places.as_slice() {
+            [] if files.is_empty() => format!("{} has no hooks; each commit looks for its sessions", agent.title()),
+            [] => agent.title().to_owned(),
+            places if written.clone().any(|file| file.remark.is_some()) => {
+                format!(
+                    "{}: hooks in {} (whether they are allowed to run was not checked)",
+                    agent.title(),
+                    places.join(", ")
+                )
+            }
+            places => format!("{}: hooks in {}", agent.title(), places.join(", ")),
+        };
+        findings.push(Finding::new(subject, problem));
     }
     if findings.len() == before && repo.worktree().is_some() {
         findings.push(Finding::new("no agent is on this machine", None));

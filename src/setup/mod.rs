@@ -220,17 +220,22 @@ fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
     if remotes.is_empty() {
         plan.remark("there is no remote to share with yet; run this again when there is one".into());
     }
+    // A plain `git fetch` tells of every ref that moves; not everybody wants to see ours there.
+    let is_fetched = repo.config_bool("shiftlog.fetch") != Some(false);
     for remote in remotes {
-        // Wildcards, because Git refuses to fetch an exact ref that the remote does not have.
         let key = format!("remote.{remote}.fetch");
-        plan.add_config(repo, &key, &format!("+refs/notes/shiftlog*:refs/shiftlog/remotes/{remote}/notes*"));
-        // Marks of what was removed for good say nothing of what it was.
-        let purged = format!("+refs/shiftlog/purged*:refs/shiftlog/remotes/{remote}/purged*");
-        plan.add_config(repo, &key, &purged);
-        let sessions = format!("+refs/shiftlog/sessions*:refs/shiftlog/remotes/{remote}/sessions*");
-        match share {
-            Share::All => plan.add_config(repo, &key, &sessions),
-            Share::Notes => plan.remove_config(&key, |value| value == sessions),
+        // Wildcards, because Git refuses to fetch an exact ref that the remote does not have. The marks of what was
+        // removed for good say nothing of what it was.
+        for (ours, theirs, is_wanted) in [
+            ("refs/notes/shiftlog*", "notes*", true),
+            ("refs/shiftlog/purged*", "purged*", true),
+            ("refs/shiftlog/sessions*", "sessions*", share == Share::All),
+        ] {
+            let refspec = format!("+{ours}:refs/shiftlog/remotes/{remote}/{theirs}");
+            match is_fetched && is_wanted {
+                true => plan.add_config(repo, &key, &refspec),
+                false => plan.remove_config(&key, |value| value == refspec),
+            }
         }
     }
 }

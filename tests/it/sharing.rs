@@ -152,6 +152,20 @@ fn a_plain_fetch_shows_what_others_shared() {
 }
 
 #[test]
+fn a_fetch_leaves_conversations_to_sync_where_it_is_to_be_quiet() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.git(&b, &["config", "shiftlog.fetch", "false"]).ok();
+    team.shiftlog(&b, "init", &["--agent=claude", "--share=all", "-q"]).ok();
+    team.says(&a, "HEAD", "words of a");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    assert_eq!(team.git(&b, &["fetch"]).stderr, "");
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.assert_said(&b, "HEAD", &["words of a"]);
+    assert_eq!(team.git(&b, &["fetch"]).stderr, "");
+}
+
+#[test]
 fn notes_alone_show_the_summary_and_say_where_the_words_are() {
     let team = Team::new();
     let a = team.clone_of("a", &[]);
