@@ -6,9 +6,9 @@ use super::{Archive, Link, MAX_FILE_BYTES, hex, segment};
 use crate::error::{Error, Kind};
 use crate::git::ObjectId;
 
-/// A stretch of a transcript as it was read back.
+/// A part of a transcript as it was read back.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Piece {
+pub enum Chunk {
     /// Bytes that are there.
     Bytes(Vec<u8>),
     /// This many bytes belong here, but the segment that held them is missing or damaged.
@@ -19,7 +19,7 @@ pub enum Piece {
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     /// The pieces in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<Chunk>,
     /// What is wrong with it: missing segments, or a digest that differs.
     pub problems: Vec<String>,
     /// The segments that were unpacked, each with the size of its file.
@@ -33,7 +33,7 @@ impl Contents {
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for piece in &self.pieces {
-            if let Piece::Bytes(piece) = piece {
+            if let Chunk::Bytes(piece) = piece {
                 bytes.extend_from_slice(piece);
             }
         }
@@ -45,9 +45,9 @@ impl Contents {
         let mut bytes = Vec::new();
         for piece in self.pieces {
             match piece {
-                Piece::Bytes(piece) if bytes.is_empty() => bytes = piece,
-                Piece::Bytes(piece) => bytes.extend_from_slice(&piece),
-                Piece::Gap(_) => {}
+                Chunk::Bytes(piece) if bytes.is_empty() => bytes = piece,
+                Chunk::Bytes(piece) => bytes.extend_from_slice(&piece),
+                Chunk::Gap(_) => {}
             }
         }
         bytes
@@ -56,8 +56,8 @@ impl Contents {
     /// Returns how many bytes were unpacked.
     pub fn unpacked_bytes(&self) -> u64 {
         let lengths = self.pieces.iter().map(|piece| match piece {
-            Piece::Bytes(bytes) => bytes.len() as u64,
-            Piece::Gap(_) => 0,
+            Chunk::Bytes(bytes) => bytes.len() as u64,
+            Chunk::Gap(_) => 0,
         });
         lengths.sum()
     }
@@ -72,11 +72,11 @@ impl Archive<'_> {
         // What a segment does not keep of its parent is not looked for.
         let (links, error) = self.chain_until(through, |link| link.header.keep == 0);
         let mut contents = self.assemble(&links, 0, error);
-        let is_whole = !contents.pieces.iter().any(|piece| matches!(piece, Piece::Gap(_)));
+        let is_whole = !contents.pieces.iter().any(|piece| matches!(piece, Chunk::Gap(_)));
         if let Some(last) = links.first().filter(|_| is_whole) {
             let mut digest = Sha256::new();
             for piece in &contents.pieces {
-                if let Piece::Bytes(bytes) = piece {
+                if let Chunk::Bytes(bytes) = piece {
                     digest.update(bytes);
                 }
             }
@@ -121,11 +121,11 @@ impl Archive<'_> {
         for link in links {
             let (from, to) = (link.header.keep.max(start), link.header.total_bytes().min(limit));
             if limit != u64::MAX && link.header.total_bytes() < limit {
-                reversed.push(Piece::Gap(limit - link.header.total_bytes().max(start)));
+                reversed.push(Chunk::Gap(limit - link.header.total_bytes().max(start)));
                 contents.problems.push(format!("segment {} is shorter than its successor says", link.segment_id));
             }
             if from < to && self.barred.is_some_and(|barred| barred.contains(&link.segment_id)) {
-                reversed.push(Piece::Gap(to - from));
+                reversed.push(Chunk::Gap(to - from));
             } else if from < to {
                 let file = self.repo.read_blob(link.segment_id, MAX_FILE_BYTES);
                 let file_bytes = file.as_ref().map_or(0, |file| file.len() as u64);
@@ -142,11 +142,11 @@ impl Archive<'_> {
                     Ok((header, mut body)) => {
                         body.truncate((to - header.keep) as usize);
                         body.drain(..((from - header.keep) as usize).min(body.len()));
-                        reversed.push(Piece::Bytes(body));
+                        reversed.push(Chunk::Bytes(body));
                     }
                     Err(problem) => {
                         contents.problems.push(format!("segment {} cannot be read: {problem}", link.segment_id));
-                        reversed.push(Piece::Gap(to - from));
+                        reversed.push(Chunk::Gap(to - from));
                     }
                 }
             }
@@ -159,7 +159,7 @@ impl Archive<'_> {
         if let Some(error) = error {
             contents.problems.push(error.to_string());
             if limit > start && limit != u64::MAX {
-                reversed.push(Piece::Gap(limit - start));
+                reversed.push(Chunk::Gap(limit - start));
             }
         }
         reversed.reverse();

@@ -11,7 +11,7 @@ mod tree;
 use std::collections::HashSet;
 use std::time::Instant;
 
-pub use self::contents::{Contents, Piece};
+pub use self::contents::{Chunk, Contents};
 pub use self::reader::Transcript;
 pub use self::segment::Header;
 use self::tree::{MAX_SEQUENCE, session_directory};

@@ -20,10 +20,10 @@ struct Part {
     /// Where it begins and ends in the transcript.
     start: u64,
     end: u64,
-    place: Place,
+    source: PartSource,
 }
 
-enum Place {
+enum PartSource {
     /// In a segment whose own bytes begin at `keep`.
     Segment { segment_id: ObjectId, keep: u64 },
     /// In memory.
@@ -44,8 +44,8 @@ impl<'r> Transcript<'r> {
                 ));
             }
             if keep < limit {
-                let place = Place::Segment { segment_id: link.segment_id, keep };
-                parts.push(Part { start: keep, end: limit, place });
+                let source = PartSource::Segment { segment_id: link.segment_id, keep };
+                parts.push(Part { start: keep, end: limit, source });
                 limit = keep;
             }
         }
@@ -65,7 +65,7 @@ impl<'r> Transcript<'r> {
             last.end = last.end.min(length);
         }
         let start = self.length();
-        self.parts.push(Part { start, end: start + bytes.len() as u64, place: Place::Bytes(bytes) });
+        self.parts.push(Part { start, end: start + bytes.len() as u64, source: PartSource::Bytes(bytes) });
         self
     }
 
@@ -73,9 +73,9 @@ impl<'r> Transcript<'r> {
     fn load(&mut self, index: usize) -> Result<&[u8]> {
         let part = &self.parts[index];
         let length = (part.end - part.start) as usize;
-        let (segment_id, skipped) = match &part.place {
-            Place::Bytes(bytes) => return Ok(&bytes[..length]),
-            Place::Segment { segment_id, keep } => (*segment_id, (part.start - keep) as usize),
+        let (segment_id, skipped) = match &part.source {
+            PartSource::Bytes(bytes) => return Ok(&bytes[..length]),
+            PartSource::Segment { segment_id, keep } => (*segment_id, (part.start - keep) as usize),
         };
         if self.loaded.as_ref().is_none_or(|(loaded, _)| *loaded != index) {
             self.loaded = None;

@@ -46,7 +46,7 @@ pub struct Options {
 }
 
 /// Where the session goes on.
-enum Place {
+enum Destination {
     /// Here, at the commit that is checked out already.
     Here,
     /// Here, after the commit has been checked out.
@@ -83,9 +83,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return Ok(Outcome::Done);
         }
         match place {
-            Place::Here => {}
-            Place::Checkout => check_out(&repo, commit_id, options.force)?,
-            Place::Worktree => {
+            Destination::Here => {}
+            Destination::Checkout => check_out(&repo, commit_id, options.force)?,
+            Destination::Worktree => {
                 let id = commit_id.to_string();
                 let args = ["worktree", "add", "--quiet", "--detach", "--"].map(Into::into).to_vec();
                 let args: Vec<std::ffi::OsString> = [args, vec![directory.clone().into(), id.into()]].concat();
@@ -114,7 +114,7 @@ fn hand_over(repo: &Repository, commit_id: ObjectId, chosen: &mut Chosen, to: &d
     Restore::hand_over(repo, commit_id, chosen, to, document)
 }
 
-fn place(repo: &Repository, options: &Options, top: &Path, commit_id: ObjectId) -> Result<(Place, PathBuf)> {
+fn place(repo: &Repository, options: &Options, top: &Path, commit_id: ObjectId) -> Result<(Destination, PathBuf)> {
     if let Some(path) = &options.worktree {
         let here = std::env::current_dir()
             .map_err(|error| Error::other("cannot read the current directory").because(error))?;
@@ -133,10 +133,10 @@ fn place(repo: &Repository, options: &Options, top: &Path, commit_id: ObjectId) 
         if path.exists() {
             return Err(Error::other(format!("'{}' already exists", path.display())));
         }
-        return Ok((Place::Worktree, path));
+        return Ok((Destination::Worktree, path));
     }
     let is_here = repo.head()?.commit_id == Some(commit_id);
-    Ok((if is_here { Place::Here } else { Place::Checkout }, top.to_owned()))
+    Ok((if is_here { Destination::Here } else { Destination::Checkout }, top.to_owned()))
 }
 
 fn check_out(repo: &Repository, commit_id: ObjectId, is_forced: bool) -> Result<()> {
@@ -149,12 +149,12 @@ fn check_out(repo: &Repository, commit_id: ObjectId, is_forced: bool) -> Result<
     git(["checkout", "--quiet", "--detach", &commit_id.to_string()]).repository(repo).capture().map(drop)
 }
 
-fn print(place: &Place, commit_id: ObjectId, directory: &Path, restore: &Restore) -> Result<()> {
+fn print(place: &Destination, commit_id: ObjectId, directory: &Path, restore: &Restore) -> Result<()> {
     let shown = directory.display();
     let mut text = match place {
-        Place::Here => String::new(),
-        Place::Checkout => format!("check out {}\n", commit_id.to_hex_with_len(7)),
-        Place::Worktree => format!("make worktree {shown} at {}\n", commit_id.to_hex_with_len(7)),
+        Destination::Here => String::new(),
+        Destination::Checkout => format!("check out {}\n", commit_id.to_hex_with_len(7)),
+        Destination::Worktree => format!("make worktree {shown} at {}\n", commit_id.to_hex_with_len(7)),
     };
     for step in &restore.steps {
         text += &match step {

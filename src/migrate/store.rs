@@ -17,8 +17,8 @@ use crate::record::{Note, Record};
 use crate::transcript::SessionKey;
 use crate::{agent, notes};
 
-/// A stretch that a commit has already.
-pub struct Known {
+/// A part of a session that a commit has already.
+pub struct RecordedPart {
     /// The place of the oldest such commit.
     rank: usize,
     /// Where it ends.
@@ -33,7 +33,7 @@ pub fn store(
     repo: &Repository,
     plan: &mut Plan,
     session: &Session,
-    mut known: HashMap<String, Known>,
+    mut known: HashMap<String, RecordedPart>,
     redaction: &Redaction,
 ) -> Result<Vec<(ObjectId, Record)>> {
     let archive = Archive::new(repo);
@@ -74,7 +74,7 @@ pub fn store(
                 let sha256 = reading.stored_sha256(&archive)?;
                 let record = record(&session.key, since, &survey, &progress, sha256);
                 let mark = progress.stored.clone();
-                known.insert(through, Known { rank, mark, record: record.clone() });
+                known.insert(through, RecordedPart { rank, mark, record: record.clone() });
                 record
             }
         };
@@ -129,8 +129,8 @@ pub fn known_stretches(
     repo: &Repository,
     plan: &Plan,
     sessions: &[Session],
-) -> Result<HashMap<SessionKey, HashMap<String, Known>>> {
-    let mut known: HashMap<SessionKey, HashMap<String, Known>> = HashMap::new();
+) -> Result<HashMap<SessionKey, HashMap<String, RecordedPart>>> {
+    let mut known: HashMap<SessionKey, HashMap<String, RecordedPart>> = HashMap::new();
     for session in sessions {
         if Archive::new(repo).newest(&session.key)?.is_some() {
             known.insert(session.key.clone(), HashMap::new());
@@ -146,7 +146,7 @@ pub fn known_stretches(
             let rank = plan.rank(entry.annotated_id);
             let mark = Mark { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
             let record = Record { earlier: Vec::new(), tree: None, ..record.clone() };
-            let there = known.entry(record.through.clone()).or_insert(Known { rank, mark, record });
+            let there = known.entry(record.through.clone()).or_insert(RecordedPart { rank, mark, record });
             there.rank = there.rank.min(rank);
         }
     }
@@ -154,7 +154,7 @@ pub fn known_stretches(
 }
 
 /// Returns where an increment begins: at the nearest segment before it that an earlier commit has.
-fn since(archive: &Archive<'_>, known: &HashMap<String, Known>, reading: &Reading<'_>, rank: usize) -> Mark {
+fn since(archive: &Archive<'_>, known: &HashMap<String, RecordedPart>, reading: &Reading<'_>, rank: usize) -> Mark {
     let Some(parent) = reading.parent() else { return Mark::default() };
     let has_new = reading.end() > reading.kept();
     let fits = |segment_id: ObjectId| {

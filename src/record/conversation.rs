@@ -8,7 +8,7 @@ use super::overview::in_order;
 use super::tombstone::Mark;
 use super::{Note, Reader, Record, Summary, Unit, bounds};
 use crate::agent;
-use crate::archive::{Archive, Contents, Piece};
+use crate::archive::{Archive, Chunk, Contents};
 use crate::error::{Error, Kind, Result};
 use crate::redact::Redactor;
 use crate::transcript::{Message, SessionKey};
@@ -166,8 +166,8 @@ impl Reader<'_> {
         let stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
         budget.spend(&contents);
         let missing = contents.pieces.iter().map(|piece| match piece {
-            Piece::Gap(bytes) => *bytes,
-            Piece::Bytes(_) => 0,
+            Chunk::Gap(bytes) => *bytes,
+            Chunk::Bytes(_) => 0,
         });
         let missing = missing.fold(0, u64::saturating_add);
         let mut problems = contents.problems.clone();

@@ -7,7 +7,7 @@ use bstr::ByteSlice as _;
 use super::class::{ALNUM, DOTTED, OPAQUE, VALUE, WORD, is_in};
 use super::piece::{NAME_BYTES, Piece, pieces_end};
 use super::text::Text;
-use super::value::{self, Place, Sure};
+use super::value::{self, Sure, ValueForm};
 use super::words;
 
 /// The longest value that is looked at, in quotes or of the signs of a token.
@@ -79,7 +79,7 @@ pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range
     }
     let place = place(text, &name);
     let span = value(text, &name, sure)?;
-    let place = Place {
+    let place = ValueForm {
         is_line: (place.is_line && ends_line(text, span.end)) || is_part_of_list(text, &name, span.end),
         ..place
     };
@@ -105,7 +105,7 @@ pub fn named(text: &mut Text<'_>, word: Range<usize>, pieces: &[Piece]) -> Optio
     (is_end && value::is_mixed(&text.bytes[name.start..end])).then_some(name.start..end)
 }
 
-fn place(text: &Text<'_>, name: &Name) -> Place {
+fn place(text: &Text<'_>, name: &Name) -> ValueForm {
     let bytes = text.bytes;
     let spelled = &bytes[name.span.clone()];
     let is_upper = spelled.iter().all(|byte| !byte.is_ascii_lowercase()) && spelled.len() >= 3;
@@ -121,7 +121,7 @@ fn place(text: &Text<'_>, name: &Name) -> Place {
     let is_telling = last.eq_ignore_ascii_case(b"token")
         || last.eq_ignore_ascii_case(b"authtoken")
         || (is_upper && name.is_tight && spelled.contains(&b'_'));
-    Place {
+    ValueForm {
         is_quoted: name.quote.is_some(),
         is_setting: (is_upper || is_option) && name.is_tight,
         is_line: begins_line,

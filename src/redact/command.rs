@@ -6,14 +6,15 @@ use bstr::ByteSlice as _;
 
 use super::class::{ALNUM, DOTTED, URL, VALUE, WORD, is_in};
 use super::text::Text;
-use super::value::{self, Place, Sure};
+use super::value::{self, Sure, ValueForm};
 
 /// How far behind the name of a command its option is looked for.
 const COMMAND_BYTES: usize = 160;
 /// The longest password on a command line.
 const MAX_BYTES: usize = 256;
 
-const PLACE: Place = Place { is_quoted: true, is_setting: false, is_line: true, is_listed: false, is_telling: false };
+const PLACE: ValueForm =
+    ValueForm { is_quoted: true, is_setting: false, is_line: true, is_listed: false, is_telling: false };
 
 /// Returns the value that begins at `at`, in quotes or up to a space.
 fn word(text: &mut Text<'_>, at: usize) -> Option<Range<usize>> {

@@ -96,7 +96,7 @@ pub struct Redactor {
 
 /// What was found in one line, each with the rank of its rule.
 #[derive(Default)]
-struct Found {
+struct LineFindings {
     findings: Vec<(usize, Finding)>,
     /// Whether a key begins that the following lines belong to.
     is_open: bool,
@@ -292,7 +292,7 @@ impl Redactor {
 
     /// Finds what is in one line.
     fn line(&self, line: &[u8], watch: &mut Watch) -> Result<Settled> {
-        let mut found = Found::default();
+        let mut found = LineFindings::default();
         let seems_json = seems_json(line);
         let mut start = 0;
         loop {
@@ -346,7 +346,7 @@ struct Look<'l, 'w> {
     offset: usize,
     /// Whether the line ends with the piece.
     is_last: bool,
-    found: &'l mut Found,
+    found: &'l mut LineFindings,
     watch: &'w mut Watch,
 }
 

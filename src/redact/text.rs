@@ -8,7 +8,7 @@ use std::ops::Range;
 use bstr::ByteSlice as _;
 
 use super::class::{Class, is_in};
-use super::value::{Place, Sure};
+use super::value::{Sure, ValueForm};
 
 /// How many runs of each class are remembered: more than a rule asks for at one place.
 const REMEMBERED: usize = 6;
@@ -22,7 +22,7 @@ pub struct Text<'t> {
     /// For each byte that was looked for: from where, and where it is.
     nexts: Vec<(u8, usize, usize)>,
     /// The value that was judged last, and what about it: texts repeat themselves.
-    pub judged: Option<(Range<usize>, Sure, Place, bool)>,
+    pub judged: Option<(Range<usize>, Sure, ValueForm, bool)>,
     /// The name whose value was looked at last, as how sure a rule's.
     pub named: Option<(Range<usize>, Sure)>,
     /// Up to where manifests were looked at.

@@ -16,7 +16,7 @@ pub enum Sure {
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Place {
+pub struct ValueForm {
     /// It stands in quotes.
     pub is_quoted: bool,
     /// As in `DB_PASSWORD=…`.
@@ -178,7 +178,7 @@ fn turns(value: &[u8]) -> usize {
 }
 
 /// Says whether the value of an assignment can only be a secret.
-pub fn is_secret(value: &[u8], sure: Sure, place: Place) -> bool {
+pub fn is_secret(value: &[u8], sure: Sure, place: ValueForm) -> bool {
     let value = value.strip_suffix(b".").filter(|_| !place.is_quoted).unwrap_or(value);
     let (min, max) = match sure {
         Sure::Password => (6, 1024),
@@ -280,7 +280,7 @@ fn is_public_key(value: &[u8]) -> bool {
 }
 
 /// Says whether a value with letters and something else in it is a password.
-fn is_password(value: &[u8], place: Place, is_token: bool) -> bool {
+fn is_password(value: &[u8], place: ValueForm, is_token: bool) -> bool {
     let signs = value.iter().filter(|byte| !is_in(**byte, ALNUM) && !matches!(byte, b'-' | b'_' | b'.')).count();
     let is_certain = place.is_quoted || place.is_setting || place.is_line;
     if signs == 0 {
@@ -298,7 +298,7 @@ fn is_password(value: &[u8], place: Place, is_token: bool) -> bool {
 }
 
 /// Says whether an unquoted value with signs in it is code: a call, a type, a list.
-fn reads_as_code(value: &[u8], place: Place) -> bool {
+fn reads_as_code(value: &[u8], place: ValueForm) -> bool {
     if matches!(value[0], b'[' | b'{' | b'(' | b'&' | b'*' | b'!' | b'|' | b'<' | b'>' | b',' | b';' | b'=')
         && !(place.is_setting && value.len() >= 8)
     {

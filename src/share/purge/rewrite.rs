@@ -25,29 +25,29 @@ pub struct Rewritten {
     pub became: HashMap<ObjectId, Became>,
 }
 
-/// Where a stretch of a transcript went.
+/// Where a range of a transcript went.
 #[derive(Clone)]
-struct Stretch {
+struct MovedRange {
     from: u64,
     to: u64,
     new_from: u64,
-    /// Line ends before and after, within the stretch, if its text changed; both are empty if all of it went.
+    /// Line ends before and after, within the range, if its text changed; both are empty if all of it went.
     lines: Option<Rc<(Vec<u64>, Vec<u64>)>>,
 }
 
 /// A segment as it is after the rewriting.
-struct Place {
+struct RewrittenSegment {
     /// The segment in its place.
     segment_id: Option<ObjectId>,
     /// The length and the digest of the transcript there.
     bytes: u64,
     digest: Sha256,
     is_same: bool,
-    stretches: Vec<Stretch>,
+    stretches: Vec<MovedRange>,
 }
 
 /// Returns where a position in the old transcript is in the new one. Positions are line ends.
-fn moved(stretches: &[Stretch], position: u64) -> u64 {
+fn moved(stretches: &[MovedRange], position: u64) -> u64 {
     let Some(stretch) = stretches.iter().find(|stretch| stretch.from < position && position <= stretch.to) else {
         return 0;
     };
@@ -101,16 +101,16 @@ pub fn rewrite(
     if concerns.is_empty() {
         return Ok(rewritten);
     }
-    let mut places: HashMap<ObjectId, Place> = HashMap::new();
+    let mut places: HashMap<ObjectId, RewrittenSegment> = HashMap::new();
     for (segment_id, header) in headers {
         let (_, body) = archive.read(segment_id)?;
         let parent = header.parent.as_deref().and_then(|hex| repo.parse_id(hex));
         let known = parent.and_then(|parent| places.get(&parent));
-        let mut stretches: Vec<Stretch> = known.map(|known| known.stretches.clone()).unwrap_or_default();
+        let mut stretches: Vec<MovedRange> = known.map(|known| known.stretches.clone()).unwrap_or_default();
         if let (Some(parent), None) = (parent, known) {
             // The chain begins with what another archive has.
             let bytes = archive.header(parent).map_or(header.keep, |header| header.total_bytes());
-            stretches.push(Stretch { from: 0, to: bytes, new_from: 0, lines: None });
+            stretches.push(MovedRange { from: 0, to: bytes, new_from: 0, lines: None });
         }
         let keep = moved(&stretches, header.keep);
         stretches.retain(|stretch| stretch.from < header.keep);
@@ -127,7 +127,7 @@ pub fn rewrite(
             None => body.clone(),
         };
         let is_same_body = new_body == body;
-        stretches.push(Stretch {
+        stretches.push(MovedRange {
             from: header.keep,
             to: header.total_bytes(),
             new_from: keep,
@@ -159,13 +159,16 @@ pub fn rewrite(
                 sha256: hex(&digest.clone().finalize()),
             };
             rewritten.became.insert(segment_id, became);
-            places.insert(segment_id, Place { segment_id: new_parent, bytes, digest, is_same: false, stretches });
+            places.insert(
+                segment_id,
+                RewrittenSegment { segment_id: new_parent, bytes, digest, is_same: false, stretches },
+            );
             continue;
         }
         digest.update(&new_body);
         let bytes = keep + new_body.len() as u64;
         if is_same_body && is_same_parent {
-            let place = Place { segment_id: Some(segment_id), bytes, digest, is_same: true, stretches };
+            let place = RewrittenSegment { segment_id: Some(segment_id), bytes, digest, is_same: true, stretches };
             places.insert(segment_id, place);
             continue;
         }
@@ -181,7 +184,10 @@ pub fn rewrite(
         rewritten.changed += 1;
         let became = Became { shiftlog: 1, became: Some(new_id.to_string()), bytes, sha256 };
         rewritten.became.insert(segment_id, became);
-        places.insert(segment_id, Place { segment_id: Some(new_id), bytes, digest, is_same: false, stretches });
+        places.insert(
+            segment_id,
+            RewrittenSegment { segment_id: Some(new_id), bytes, digest, is_same: false, stretches },
+        );
     }
     Ok(rewritten)
 }
