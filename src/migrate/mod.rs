@@ -297,7 +297,7 @@ fn repaired<'n>(repo: &Repository, ref_name: &str, commit_id: ObjectId, note: Co
     if !note.is_damaged() {
         return note;
     }
-    Cow::Owned(Reader::with_refs(repo, Vec::new()).mended(note.into_owned(), ref_name, commit_id))
+    Cow::Owned(Reader::with_refs(repo, Vec::new()).repaired(note.into_owned(), ref_name, commit_id))
 }
 
 fn own_note(repo: &Repository, notes_ref: &str, commit_id: ObjectId) -> Result<Note> {
