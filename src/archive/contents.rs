@@ -6,12 +6,12 @@ use super::{Archive, Link, MAX_FILE_BYTES, hex, segment};
 use crate::error::{Error, Kind};
 use crate::git::ObjectId;
 
-/// A part of a transcript as it was read back.
+/// A part of a transcript that was read back.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Chunk {
-    /// Bytes that are there.
+    /// Bytes that were read.
     Bytes(Vec<u8>),
-    /// This many bytes belong here, but the segment that held them is missing or damaged.
+    /// This many bytes are missing, because their segment is missing, damaged or barred.
     Gap(u64),
 }
 
@@ -20,16 +20,16 @@ pub enum Chunk {
 pub struct Contents {
     /// The pieces in order.
     pub pieces: Vec<Chunk>,
-    /// What is wrong with it: missing segments, or a digest that differs.
+    /// Descriptions of what is wrong: missing segments, or a digest that differs.
     pub problems: Vec<String>,
     /// The segments that were unpacked, each with the size of its file.
     pub sources: Vec<(ObjectId, u64)>,
-    /// How many segments were looked at.
+    /// How many segments were read.
     pub links: usize,
 }
 
 impl Contents {
-    /// Returns the bytes that are there, gaps left out.
+    /// Returns the bytes, without gaps.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for piece in &self.pieces {
@@ -40,7 +40,7 @@ impl Contents {
         bytes
     }
 
-    /// Does the same and gives up the pieces one by one, so that a transcript is not in memory twice.
+    /// Returns the bytes, without gaps, and drops the pieces one by one, so that a transcript is not in memory twice.
     pub fn into_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for piece in self.pieces {
@@ -64,12 +64,12 @@ impl Contents {
 }
 
 impl Archive<'_> {
-    /// Returns the whole transcript after `through`, checked against its SHA-256.
+    /// Returns the whole transcript that ends with `through`, checked against its SHA-256.
     ///
-    /// Costs one read and one decompression per segment. What is missing shows as a gap and as a problem; so does a
-    /// digest that differs.
+    /// Costs one read and one decompression per segment. A missing segment shows as a gap and as a problem, a different
+    /// digest as a problem.
     pub fn transcript(&self, through: ObjectId) -> Contents {
-        // What a segment does not keep of its parent is not looked for.
+        // A segment that keeps nothing of its parent does not need the older segments.
         let (links, error) = self.chain_until(through, |link| link.header.keep == 0);
         let mut contents = self.assemble(&links, 0, error);
         let is_whole = !contents.pieces.iter().any(|piece| matches!(piece, Chunk::Gap(_)));
@@ -89,7 +89,8 @@ impl Archive<'_> {
 
     /// Returns where the increment from `since` to `through` begins, in bytes of the transcript at `through`.
     ///
-    /// That is the length at `since`, or the smallest `keep` on the way if the agent rewrote its file in between.
+    /// This is the length of the transcript at `since`, or the smallest `keep` of the segments in between if that is
+    /// less: then the agent rewrote its file.
     pub fn increment_start(&self, since: Option<ObjectId>, through: ObjectId) -> u64 {
         let Some(since) = since else { return 0 };
         let (links, _) = self.chain(through, Some(since));
@@ -101,7 +102,7 @@ impl Archive<'_> {
         let Some(since) = since else { return self.transcript(through) };
         let (links, error) = self.chain(through, Some(since));
         let start = increment_start(&links, since);
-        // A rewritten file can keep less than `since` has; then older segments are needed after all.
+        // If the file was rewritten, the increment can begin before `since`; then older segments are needed.
         let reaches = links.last().is_some_and(|link| link.header.keep <= start);
         if reaches || error.is_some() {
             self.assemble(&links, start, error)
@@ -111,7 +112,7 @@ impl Archive<'_> {
         }
     }
 
-    /// Puts together the bytes from `start` on, from a chain that is newest first.
+    /// Reads the bytes from `start` on. `links` is a chain, newest first; `error` is the reason why it ends too early.
     fn assemble(&self, links: &[Link], start: u64, mut error: Option<Error>) -> Contents {
         let mut contents = Contents::default();
         let mut limit = u64::MAX;
@@ -132,7 +133,7 @@ impl Archive<'_> {
                 stored += file_bytes;
                 unpacked = link.header.bytes.saturating_add(unpacked);
                 contents.sources.push((link.segment_id, file_bytes));
-                // Each can be within bounds, and all of them a bomb.
+                // Each segment can be within its limit, and all together unpack to far too much.
                 let is_too_much = unpacked > segment::unpacked_limit(stored);
                 let read = file.and_then(|file| match is_too_much {
                     true => Err(Error::new(Kind::Corrupt, "the session is too large for what is stored of it")),
@@ -176,6 +177,6 @@ fn increment_start(links: &[Link], since: ObjectId) -> u64 {
         }
         start = start.min(link.header.keep);
     }
-    // `since` is not on this chain: what both can share is what the oldest segment read keeps, at most.
+    // `since` is not on this chain. Both share at most what the oldest segment read keeps.
     if start == u64::MAX { 0 } else { start }
 }

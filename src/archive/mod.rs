@@ -1,7 +1,7 @@
-//! The archive: every segment of every session, reachable from one ref.
+//! The archive: all segments of all sessions, reachable from one ref.
 //!
-//! Read [`Archive::transcript`] and [`Archive::add`]. Paths in the archive's tree keep segments reachable and make
-//! sessions listable (`tree`); reading goes by blob id (`contents`, `reader`).
+//! Read [`Archive::transcript`] and [`Archive::add`]. Paths in the archive's tree keep segments reachable and sessions
+//! listable (`tree`); segments are read by blob id (`contents`, `reader`).
 
 mod contents;
 mod reader;
@@ -23,19 +23,19 @@ use crate::transcript::SessionKey;
 /// The ref that holds all segments.
 pub const REF: &str = "refs/shiftlog/sessions";
 
-/// The most bytes a stored segment file may have.
+/// The largest segment file that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 128 << 20;
-/// The longest chain of segments that is followed.
+/// The longest chain that is followed, in segments.
 const MAX_CHAIN: usize = 20_000;
-/// The most stored bytes that are read to follow a chain.
+/// How many stored bytes are read to follow a chain.
 const MAX_CHAIN_BYTES: u64 = 512 << 20;
 
-/// A segment with its id.
+/// A segment of a chain.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// The blob id.
     pub segment_id: ObjectId,
-    /// What the segment says about itself.
+    /// The segment's header.
     pub header: Header,
 }
 
@@ -43,26 +43,26 @@ pub struct Link {
 #[derive(Clone, Copy)]
 pub struct Archive<'r> {
     repo: &'r Repository,
-    /// Segments whose words are not to be read.
+    /// Segments whose words must not be read.
     barred: Option<&'r HashSet<ObjectId>>,
 }
 
 impl<'r> Archive<'r> {
-    /// Returns the archive of `repo`; nothing is read yet.
+    /// Returns the archive of `repo`. Reads nothing.
     pub fn new(repo: &'r Repository) -> Self {
         Archive { repo, barred: None }
     }
 
-    /// Returns the archive of `repo` without the words of some segments: they read as a gap.
+    /// Returns the archive of `repo` in which the words of `barred` segments read as gaps.
     pub fn without(repo: &'r Repository, barred: &'r HashSet<ObjectId>) -> Self {
         Archive { repo, barred: Some(barred) }
     }
 
-    /// Reads what a segment says about itself.
+    /// Reads the header of a segment.
     ///
     /// # Errors
     ///
-    /// [`Kind::Missing`] if the object is not here, [`Kind::Corrupt`] if it is no segment.
+    /// [`Kind::Missing`] if the repository lacks the object, [`Kind::Corrupt`] if it is not a segment.
     pub fn header(&self, segment_id: ObjectId) -> Result<Header> {
         let file = self.repo.read_blob(segment_id, MAX_FILE_BYTES)?;
         segment::split(&file).map(|(header, _)| header)
@@ -79,13 +79,15 @@ impl<'r> Archive<'r> {
 
     /// Returns the chain of segments that ends at `through`, newest first.
     ///
-    /// The chain ends at the first segment, at `stop` (which is included), or where a segment is missing or damaged;
-    /// in the last case the error is returned beside what could be read. A loop counts as damage.
+    /// The chain ends at the first segment of the session, at `stop` (which is included), or where a segment is missing
+    /// or damaged; in the last case the error is returned beside the segments that were read. A loop counts as damage.
+    /// Costs one read per segment.
     pub fn chain(&self, through: ObjectId, stop: Option<ObjectId>) -> (Vec<Link>, Option<Error>) {
         self.chain_until(through, |link| Some(link.segment_id) == stop)
     }
 
-    /// Returns the chain of segments that ends at `through`, newest first, to the first one that `is_last` says.
+    /// Returns the chain of segments that ends at `through`, newest first, up to the first one for which `is_last`
+    /// holds.
     fn chain_until(&self, through: ObjectId, mut is_last: impl FnMut(&Link) -> bool) -> (Vec<Link>, Option<Error>) {
         let mut links: Vec<Link> = Vec::new();
         let mut seen = HashSet::new();
@@ -113,11 +115,12 @@ impl<'r> Archive<'r> {
         (links, None)
     }
 
-    /// Opens the whole transcript after `through`, to be read like a file: one segment is in memory at a time.
+    /// Opens the whole transcript that ends with `through`, to be read like a file with one segment in memory at a
+    /// time.
     ///
     /// # Errors
     ///
-    /// If a segment of its chain is missing or damaged. A body that is damaged shows when it is read.
+    /// If a segment of the chain is missing or its header damaged. A damaged body shows only when it is read.
     pub fn open(&self, through: ObjectId) -> Result<Transcript<'r>> {
         let (links, error) = self.chain(through, None);
         error.map_or_else(|| Transcript::new(*self, &links), Err)
@@ -134,7 +137,7 @@ impl<'r> Archive<'r> {
         Ok(segment_id)
     }
 
-    /// Makes written segments of a session reachable, behind those it has.
+    /// Makes written segments of a session reachable from the archive's ref, after those that are there.
     ///
     /// # Errors
     ///
@@ -144,12 +147,12 @@ impl<'r> Archive<'r> {
         let message = format!("shiftlog: {session}\n");
         self.repo.update_ref(REF, &message, deadline, |tip| {
             let root = tip.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
-            let there = self.entries(tip, &directory)?;
-            // Somebody else can have given any number; those that leave no room for ours do not count.
-            let last = there.iter().map(|(number, _)| *number).filter(|number| *number < MAX_SEQUENCE).max();
+            let present = self.entries(tip, &directory)?;
+            // Segments of other people can have any number; those that leave no room for ours are ignored.
+            let last = present.iter().map(|(number, _)| *number).filter(|number| *number < MAX_SEQUENCE).max();
             let mut sequence = last.map_or(0, |number| number + 1);
             let mut new = Vec::new();
-            for segment_id in segment_ids.iter().filter(|id| !there.iter().any(|(_, there)| there == *id)) {
+            for segment_id in segment_ids.iter().filter(|id| !present.iter().any(|(_, known)| known == *id)) {
                 let name = format!("{sequence:06}-{}.zst", segment_id.to_hex_with_len(12));
                 new.push((format!("{directory}/{name}"), *segment_id));
                 sequence = (sequence + 1).min(MAX_SEQUENCE);
@@ -159,7 +162,7 @@ impl<'r> Archive<'r> {
         Ok(())
     }
 
-    /// Returns segments in an order in which each follows its parent, if that is among them. Segments that cannot be read
+    /// Returns segments in an order in which each follows its parent, if the parent is among them. Unreadable segments
     /// keep their places.
     pub fn in_chain_order(&self, segment_ids: &[ObjectId]) -> Vec<ObjectId> {
         let among: HashSet<ObjectId> = segment_ids.iter().copied().collect();
@@ -167,7 +170,7 @@ impl<'r> Archive<'r> {
         let mut placed = HashSet::new();
         for segment_id in segment_ids {
             let (mut line, mut next) = (Vec::new(), Some(*segment_id));
-            // Back to one that has its place.
+            // Follow the parents back to a segment that has its place already.
             while let Some(id) = next.filter(|id| among.contains(id) && placed.insert(*id)) {
                 line.push(id);
                 next = self.header(id).ok().and_then(|header| self.repo.parse_id(header.parent.as_deref()?));
@@ -177,7 +180,7 @@ impl<'r> Archive<'r> {
         ordered
     }
 
-    /// Takes a segment from where it has no business in the archive's tree to where it belongs.
+    /// Moves a segment in the archive's tree from a wrong `path` to its right one.
     ///
     /// # Errors
     ///
@@ -195,10 +198,10 @@ impl<'r> Archive<'r> {
         Ok(())
     }
 
-    /// Adds to our archive what the archive of the commit `theirs` has. Returns whether our ref moved.
+    /// Adds to our archive the segments of the archive commit `theirs`. Returns whether our ref moved.
     ///
-    /// Their paths that ours has not are added; `is_barred` says of a path and a segment that it may not come back. Names that no archive
-    /// has are left out. Costs in proportion to the sessions that differ.
+    /// Adds the paths that ours lacks, unless `is_barred(path, segment)` holds. Skips names that no archive has. The
+    /// cost is proportional to the number of sessions that differ.
     ///
     /// # Errors
     ///
@@ -220,12 +223,12 @@ impl<'r> Archive<'r> {
         })
     }
 
-    /// Returns the newest segment of a session, or `None` if the archive has none, or is damaged: then nothing can be
-    /// stored either, and what is put aside meanwhile must not build on it.
+    /// Returns the newest segment of a session. `None` if the archive has none, and also if the archive is damaged:
+    /// then nothing can be stored, and words that are kept meanwhile must not build on it.
     ///
     /// # Errors
     ///
-    /// If the archive's tree cannot be read now.
+    /// If the archive's tree cannot be read for another reason.
     pub fn newest(&self, session: &SessionKey) -> Result<Option<ObjectId>> {
         let entries = self.repo.tip(REF).and_then(|tip| self.entries(tip, &session_directory(session)));
         match entries {
@@ -235,14 +238,14 @@ impl<'r> Archive<'r> {
     }
 }
 
-/// Returns the bytes that hex digits stand for; `None` if they stand for none.
+/// Decodes hex digits; `None` if `text` is not hex.
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     rest.is_empty().then(|| pairs.iter().map(byte).collect()).flatten()
 }
 
-/// Returns bytes as lower-case hex digits.
+/// Encodes bytes as lower-case hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {

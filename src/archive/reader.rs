@@ -1,4 +1,4 @@
-//! A stored transcript as a source that is read like a file, with one segment in memory at a time.
+//! Reading a stored transcript like a file, with one segment in memory at a time.
 
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom};
 
@@ -6,32 +6,32 @@ use super::{Archive, Link};
 use crate::error;
 use crate::git::ObjectId;
 
-/// A transcript in the archive, and bytes that may follow it.
+/// A transcript in the archive, perhaps followed by further bytes in memory.
 pub struct Transcript<'r> {
     archive: Archive<'r>,
     parts: Vec<Part>,
     position: u64,
-    /// The part that was read last, and its bytes.
+    /// The index of the part that was read last, and the bytes of its segment.
     loaded: Option<(usize, Vec<u8>)>,
 }
 
-/// A stretch of the transcript that stands in one place.
+/// A part of the transcript that is stored in one place.
 struct Part {
-    /// Where it begins and ends in the transcript.
+    /// The range of the part in the transcript.
     start: u64,
     end: u64,
     source: PartSource,
 }
 
 enum PartSource {
-    /// In a segment whose own bytes begin at `keep`.
+    /// In a segment whose own bytes begin at position `keep` of the transcript.
     Segment { segment_id: ObjectId, keep: u64 },
     /// In memory.
     Bytes(Vec<u8>),
 }
 
 impl<'r> Transcript<'r> {
-    /// Returns the transcript that ends with the newest of these segments. Only headers were read by now.
+    /// Returns the transcript of a chain of segments, newest first. Reads nothing.
     pub(super) fn new(archive: Archive<'r>, links: &[Link]) -> error::Result<Self> {
         let mut parts = Vec::new();
         let mut limit = links.first().map_or(0, |link| link.header.total_bytes());
@@ -53,12 +53,12 @@ impl<'r> Transcript<'r> {
         Ok(Transcript { archive, parts, position: 0, loaded: None })
     }
 
-    /// Returns its length in bytes.
+    /// Returns the length of the transcript in bytes.
     pub fn length(&self) -> u64 {
         self.parts.last().map_or(0, |part| part.end)
     }
 
-    /// Returns the first `length` bytes of it with `bytes` behind them.
+    /// Returns the first `length` bytes of the transcript, followed by `bytes`.
     pub fn followed_by(mut self, length: u64, bytes: Vec<u8>) -> Self {
         self.parts.retain(|part| part.start < length);
         if let Some(last) = self.parts.last_mut() {
@@ -69,7 +69,7 @@ impl<'r> Transcript<'r> {
         self
     }
 
-    /// Returns the bytes of a part, from its start on.
+    /// Returns all bytes of a part.
     fn load(&mut self, index: usize) -> Result<&[u8]> {
         let part = &self.parts[index];
         let length = (part.end - part.start) as usize;

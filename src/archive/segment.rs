@@ -12,22 +12,22 @@ use crate::error::{Error, Kind, Result};
 const SKIPPABLE_MAGIC: u32 = 0x184D_2A50;
 /// The longest header that is read. Ours are about 400 bytes, and a chain has many.
 const MAX_HEADER_BYTES: usize = 4096;
-/// More new text than this becomes several segments.
+/// New text longer than this becomes several segments, in bytes.
 pub const TARGET_BYTES: usize = 8 * 1024 * 1024;
-/// The most bytes one segment may unpack to: a single line can be larger than the target.
+/// The largest segment, unpacked, in bytes. It is larger than the target because a single line is not split.
 const MAX_BODY_BYTES: u64 = 128 << 20;
-/// What may be unpacked in any case: one line that is repeated a thousand times shrinks to almost nothing.
+/// How many bytes may be unpacked in any case: one line repeated a thousand times compresses to almost nothing.
 const SMALL_BYTES: u64 = 64 << 20;
-/// Beyond it, how many times as much may come out as is stored. Transcripts shrink to a fifth or an eighth.
+/// How many further bytes may be unpacked for each stored byte. Transcripts compress to a fifth or an eighth.
 const MAX_RATIO: u64 = 100;
 
-/// Returns how many bytes may be unpacked from so many that are stored: whoever wants to fill our memory must have filled
-/// their own disk.
+/// Returns how many bytes may be unpacked from `stored_bytes`: an attacker who wants to fill the reader's memory must
+/// first have stored much.
 pub fn unpacked_limit(stored_bytes: u64) -> u64 {
     SMALL_BYTES.saturating_add(stored_bytes.saturating_mul(MAX_RATIO))
 }
 
-/// What a segment says about itself. Keys are written in this order.
+/// The header of a segment. Keys are written in this order.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Header {
     /// The version of the format: 1.
@@ -38,13 +38,13 @@ pub struct Header {
     pub session: String,
     /// The segment before this one, as a hex object id.
     pub parent: Option<String>,
-    /// How many bytes of the parent's transcript stay in front of this segment's bytes.
+    /// How many bytes of the parent's transcript come before this segment's bytes.
     pub keep: u64,
     /// How many bytes this segment adds.
     pub bytes: u64,
     /// SHA-256, in hex, of the whole transcript after this segment.
     pub sha256: String,
-    /// When it was captured; RFC 3339 in UTC.
+    /// When the segment was captured; RFC 3339 in UTC.
     pub time: String,
 }
 
@@ -63,8 +63,8 @@ impl Header {
 
 /// Returns the file of a segment: its header, and a frame with its bytes.
 ///
-/// zstd level 6 up to 32 KiB, 1 up to 1 MiB, 3 above: a commit waits for it. Level 9 saves a tenth of the space for eight
-/// times the time; below a megabyte level 3 saves a fortieth, and half its time goes into its larger tables.
+/// zstd level 6 up to 32 KiB, 1 up to 1 MiB, 3 above, because a commit waits for it. Level 9 saves a tenth of the space
+/// for eight times the time; below a megabyte level 3 saves a fortieth, and half its time goes into its larger tables.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ pub fn encode(header: &Header, body: &[u8]) -> Result<Vec<u8>> {
         _ => 3,
     };
     let mut compressor = zstd::bulk::Compressor::new(level).map_err(fail)?;
-    // Reading one increment does not read the rest, so its digest cannot be checked then; this can.
+    // The SHA-256 covers the whole transcript and cannot be checked when only an increment is read; this checksum can.
     compressor.include_checksum(true).map_err(fail)?;
     let frame = compressor.compress(body).map_err(fail)?;
     let json = serde_json::to_vec(header).map_err(|error| fail(error.into()))?;
@@ -96,7 +96,7 @@ fn fail(error: std::io::Error) -> Error {
 ///
 /// # Errors
 ///
-/// [`Kind::Corrupt`] if this is no segment of a version we know.
+/// [`Kind::Corrupt`] if the file is not a segment, [`Kind::Unsupported`] if it is one of another version.
 pub fn split(file: &[u8]) -> Result<(Header, &[u8])> {
     let corrupt = |why: &str| Error::new(Kind::Corrupt, format!("not a segment: {why}"));
     let (magic, rest) = file.split_at_checked(4).ok_or_else(|| corrupt("too short"))?;
@@ -124,7 +124,7 @@ pub fn split(file: &[u8]) -> Result<(Header, &[u8])> {
 
 /// Returns the header and the bytes of a segment file.
 ///
-/// Never unpacks more than the header says, nor more than 128 MiB, nor out of all proportion to what is stored.
+/// Never unpacks more than the header says, more than 128 MiB, or more than [`unpacked_limit`].
 ///
 /// # Errors
 ///

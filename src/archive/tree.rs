@@ -11,15 +11,15 @@ use crate::git::{ObjectId, Tip};
 use crate::transcript::SessionKey;
 
 impl Archive<'_> {
-    /// Returns the paths and ids of the segments that the archive tree `after` has and `before` has not. Subtrees that
-    /// are the same are not read.
+    /// Returns the paths and ids of the segments that the archive tree `after` has and `before` lacks. Does not read
+    /// subtrees that are equal.
     ///
     /// # Errors
     ///
     /// If a tree cannot be read.
     pub fn added(&self, before: ObjectId, after: ObjectId) -> Result<Vec<(String, ObjectId)>> {
         let mut found = Vec::new();
-        // Each tree is read once: to look an entry up in it would be to unpack it again.
+        // Each tree is read once; looking up single entries would unpack it each time.
         let by_name = |tree_id: Option<ObjectId>| -> Result<HashMap<String, ObjectId>> {
             Ok(tree_id.map_or_else(|| Ok(Vec::new()), |tree_id| self.subtrees(tree_id))?.into_iter().collect())
         };
@@ -35,23 +35,23 @@ impl Archive<'_> {
                 if before == Some(after) {
                     continue;
                 }
-                let there = before.map_or_else(|| Ok(Vec::new()), |before| self.files(before))?;
-                let new = self.files(after)?.into_iter().filter(|file| !there.contains(file));
+                let known = before.map_or_else(|| Ok(Vec::new()), |before| self.files(before))?;
+                let new = self.files(after)?.into_iter().filter(|file| !known.contains(file));
                 found.extend(new.map(|(name, id)| (format!("{directory}/{session}/{name}"), id)));
             }
         }
         Ok(found)
     }
 
-    /// Returns a tree with segments added at their paths and others removed. Segments that a partial clone has not fetched
-    /// may be in it.
+    /// Returns a tree with segments added at their paths and the paths `gone` removed. The segments may be objects that
+    /// a partial clone has not fetched.
     ///
     /// # Errors
     ///
     /// If a tree cannot be read.
     pub fn edited(&self, root: ObjectId, segments: Vec<(String, ObjectId)>, gone: &[String]) -> Result<ObjectId> {
         let fail = |error: gix::Error| crate::git::gix_error("cannot edit the archive's tree", &error);
-        // Where the editor of the repository would look whether each entry is there, this one does not.
+        // Detached, because the repository's editor would check that each object exists.
         let mut editor = self.repo.gix().edit_tree(root).map_err(fail)?.detach();
         for (path, segment_id) in segments {
             let parts = path.split('/');
@@ -63,7 +63,7 @@ impl Archive<'_> {
         editor.write(|tree| Ok(self.repo.gix().write_object(tree)?.detach())).map_err(fail)
     }
 
-    /// Returns the names and ids of the trees in a tree: only such names as ours have.
+    /// Returns the names and ids of the subtrees of a tree. Skips names that we would not give.
     fn subtrees(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
         let is_wanted = |mode: gix::objs::tree::EntryMode, name: &str| {
             mode.is_tree() && name.len() <= 200 && !name.starts_with('.') && name.bytes().all(is_name_byte)
@@ -71,7 +71,7 @@ impl Archive<'_> {
         self.entries_of(tree_id, is_wanted)
     }
 
-    /// Returns the names and ids of the segments in a session's tree: only names as we give them.
+    /// Returns the names and ids of the segments in a session's tree. Skips names that we would not give.
     fn files(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
         let files = self.entries_of(tree_id, |mode, name| mode.is_blob() && sequence(name).is_some())?;
         let is_its_name = |(name, id): &(String, ObjectId)| name.contains(&id.to_hex_with_len(12).to_string());
@@ -97,7 +97,7 @@ impl Archive<'_> {
         Ok(entries)
     }
 
-    /// Returns the ids of all segments that the archive's ref reaches, session by session, each session's oldest first.
+    /// Returns the ids of all segments that the archive's ref reaches, session by session, oldest first.
     ///
     /// Reads trees only.
     ///
@@ -123,8 +123,8 @@ impl Archive<'_> {
         Ok(segment_ids)
     }
 
-    /// Returns all paths and ids in the archive that `ref_name` names, as they are, in the order of paths; nothing if
-    /// there is no such ref.
+    /// Returns all paths and ids in the tree of `ref_name`, unchecked, in the order of paths; nothing if there is no
+    /// such ref.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Archive<'_> {
         self.repo.tip(ref_name)?.map_or(Ok(Vec::new()), |tip| self.listing_of(tip.tree_id))
     }
 
-    /// Does the same for a tree.
+    /// Returns all paths and ids in a tree, unchecked, in the order of paths.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Archive<'_> {
             let path = format!("{prefix}{}", entry.filename().to_str_lossy());
             match (entry.mode().is_tree(), depth) {
                 (true, 0 | 1) => self.list(entry.object_id(), &format!("{path}/"), depth + 1, listing)?,
-                // A link to a commit of another repository names no object of this one.
+                // A submodule entry names a commit that is not in this repository.
                 (false, _) if entry.mode().is_blob() => listing.push((path, entry.object_id())),
                 _ => {}
             }
@@ -178,26 +178,26 @@ impl Archive<'_> {
     }
 }
 
-/// Says whether names in our trees may have this byte.
+/// Says whether names in our trees may contain this byte.
 pub fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.~%".contains(&byte)
 }
 
-/// Says whether a path in the archive is one that a segment of this session has.
+/// Says whether `path` is a path that we would give to this segment of this session.
 pub fn is_path_of(path: &str, session: &SessionKey, segment_id: ObjectId) -> bool {
     let name = path.strip_prefix(&session_directory(session)).and_then(|rest| rest.strip_prefix('/'));
     let suffix = format!("-{}.zst", segment_id.to_hex_with_len(12));
     name.is_some_and(|name| sequence(name).is_some() && name.ends_with(&suffix))
 }
 
-/// Returns the session whose segments a path in the archive holds, as far as the path tells it: not if its name was too
-/// long to stand there whole.
+/// Returns the session of a path in the archive; `None` if the path does not name it in full, because the name was too
+/// long.
 pub fn session_of_path(path: &str) -> Option<SessionKey> {
     let key = SessionKey::of_file_name(path.split('/').nth(1)?)?;
     path.starts_with(&session_directory(&key)).then_some(key)
 }
 
-/// The highest number that we give to a segment. No session comes near it; numbers beyond are somebody's invention.
+/// The highest sequence number that we give. No real session comes near it; higher numbers are ignored.
 pub(super) const MAX_SEQUENCE: u32 = 9_999_999;
 
 /// Returns the sequence number in a segment's file name.

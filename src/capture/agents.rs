@@ -1,9 +1,9 @@
-//! Agents that the user has described in Git's config.
+//! Agents that are defined in Git's config.
 
 use crate::agent::{self, Definition};
 use crate::git::{Location, Repository};
 
-/// Makes the agents known that a repository's config describes: `shiftlog.agent.<name>.{transcript,format,resume}`.
+/// Defines the agents of `shiftlog.agent.<name>.{transcript,format,resume}` in the repository's config.
 pub fn define(repo: &Repository) {
     agent::define(|| {
         let names = repo.config_subsections("shiftlog").into_iter();
@@ -17,7 +17,8 @@ pub fn define(repo: &Repository) {
     });
 }
 
-/// Says whether the files that most config is in describe an agent. Costs three small files.
+/// Says whether one of the usual config files defines an agent: the repository's, `~/.gitconfig`, `git/config` below
+/// `XDG_CONFIG_HOME`. Reads these three files.
 pub fn may_be_defined(location: &Location) -> bool {
     use bstr::ByteSlice as _;
     let home = std::env::var_os("HOME").map(std::path::PathBuf::from).unwrap_or_default();

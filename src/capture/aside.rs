@@ -1,38 +1,38 @@
-//! A stretch of a transcript, and putting it aside when it cannot be stored.
+//! An increment of a session, and keeping it in a file when it cannot be stored.
 
 use std::path::{Path, PathBuf};
 
 use super::State;
 use super::pending::{self, Capture, Pending, Unredacted};
 use super::reading::{Reading, Survey};
-use super::state::{Mark, Progress};
+use super::state::{Progress, SegmentEnd};
 use crate::error::{Error, Kind};
 use crate::git::ObjectId;
 use crate::transcript::SessionKey;
 
-/// A stretch of a transcript to record.
-pub(super) struct Stretch<'a> {
+/// What a session said since it was last recorded.
+pub(super) struct Increment<'a> {
     pub key: SessionKey,
     pub reading: Reading<'a>,
-    /// The agent's own file, if there is one.
+    /// The agent's own transcript; `None` for one that is only in memory.
     pub transcript: Option<PathBuf>,
-    /// Size and time of its file before it was read; see [`Progress::stamp`].
-    pub stamp: Option<(u64, u64)>,
-    /// The model, where the transcript does not tell it.
+    /// Size and modification time of the transcript before it was read; see [`Progress::size_and_mtime`].
+    pub size_and_mtime: Option<(u64, u64)>,
+    /// The model that a hook named, for transcripts that do not name it.
     pub model: Option<String>,
-    /// Its prompts, tool calls, edits and tokens, counted.
+    /// Its prompts, tool results, edited paths and tokens.
     pub survey: Survey,
-    /// Where it begins.
-    pub since: Mark,
-    /// Where it ends, in the agent's file.
+    /// Where the increment begins.
+    pub since: SegmentEnd,
+    /// The position in the agent's file where the increment ends.
     pub until: u64,
-    /// The commits to record it on; none if the words are only to be kept.
+    /// The commits to record it on; none if the words are only to be archived.
     pub commit_ids: Vec<ObjectId>,
 }
 
-impl Stretch<'_> {
-    /// Returns the first line of a pending file for it, for bytes that follow `from`.
-    pub(super) fn capture(&self, from: Mark) -> Capture {
+impl Increment<'_> {
+    /// Returns the first line of a pending file whose bytes follow `from`.
+    pub(super) fn capture(&self, from: SegmentEnd) -> Capture {
         Capture {
             shiftlog: 1,
             agent: self.key.agent.clone(),
@@ -46,35 +46,38 @@ impl Stretch<'_> {
     }
 }
 
-/// Keeps what could not be archived in a file, and returns what to tell the user. `is_redacted` says
-/// whether the words can be redacted, `kept` how much of the stored
-/// transcript was unchanged before.
+/// Keeps an increment that could not be archived in a pending file, and returns the warning for the user, made from
+/// `error`.
+///
+/// `is_redacted` says whether there is a redactor, `kept_bytes` how much of the stored transcript was unchanged before
+/// the failed attempt.
 pub(super) fn put_aside(
     state: &State,
     is_redacted: bool,
-    stretch: &mut Stretch<'_>,
+    increment: &mut Increment<'_>,
     progress: &Progress,
-    kept: u64,
+    kept_bytes: u64,
     error: Error,
 ) -> Error {
     let stored = &progress.stored;
-    let from = match kept < stored.bytes {
-        true => Mark { bytes: kept, raw: None, ..stored.clone() },
+    let from = match kept_bytes < stored.bytes {
+        true => SegmentEnd { bytes: kept_bytes, raw: None, ..stored.clone() },
         false => stored.clone(),
     };
-    let mut capture = stretch.capture(from.clone());
-    let bytes = match &stretch.transcript {
-        // What cannot be redacted is written nowhere.
+    let mut capture = increment.capture(from.clone());
+    let bytes = match &increment.transcript {
+        // Unredacted words must not be written to disk.
         Some(path) if !is_redacted => {
-            capture.transcript = Some(Unredacted { path: path.clone(), until: stretch.until });
+            capture.transcript = Some(Unredacted { path: path.clone(), until: increment.until });
             Ok(Vec::new())
         }
         path => {
-            let bytes = stretch.reading.position(&from).and_then(|start| stretch.reading.bytes(start, stretch.until));
+            let bytes =
+                increment.reading.position(&from).and_then(|start| increment.reading.bytes(start, increment.until));
             match (bytes, path) {
-                // There was no time left to redact it.
+                // The deadline passed before it was redacted.
                 (Err(error), Some(path)) if error.kind() == Kind::Busy => {
-                    capture.transcript = Some(Unredacted { path: path.clone(), until: stretch.until });
+                    capture.transcript = Some(Unredacted { path: path.clone(), until: increment.until });
                     Ok(Vec::new())
                 }
                 (bytes, _) => bytes,
@@ -82,16 +85,18 @@ pub(super) fn put_aside(
         }
     };
     match bytes.and_then(|bytes| pending::keep(state, &Pending::Capture(capture), &bytes)) {
-        Ok(path) => kept_at(error, &path),
-        Err(second) => {
-            Error::other(format!("session {} is not stored: {error}; nor could it be put aside: {second}", stretch.key))
-                .hint("it is stored with the next commit if the agent still has its transcript then")
-        }
+        Ok(path) => with_pending_hint(error, &path),
+        Err(second) => Error::other(format!(
+            "session {} is not stored: {error}; nor could it be put aside: {second}",
+            increment.key
+        ))
+        .hint("it is stored with the next commit if the agent still has its transcript then"),
     }
 }
 
-/// Leaves a transcript for which no time was left to a later command, which records it on a commit as far as it goes now.
-pub(super) fn leave_unread(
+/// Keeps a pending file that names a transcript which could not be read within the deadline, and returns the warning
+/// for the user. A later command records the transcript on the commit, up to its present length.
+pub(super) fn keep_unread(
     state: &State,
     key: SessionKey,
     transcript: &Path,
@@ -111,12 +116,12 @@ pub(super) fn leave_unread(
         record: None,
     };
     match pending::keep(state, &Pending::Capture(capture), b"") {
-        Ok(path) => kept_at(error, &path),
+        Ok(path) => with_pending_hint(error, &path),
         Err(second) => second.because(error),
     }
 }
 
-/// Says where words are kept that could not be stored.
-pub(super) fn kept_at(error: Error, path: &Path) -> Error {
+/// Adds to an error the hint that names the pending file.
+pub(super) fn with_pending_hint(error: Error, path: &Path) -> Error {
     error.hint(format!("the session is kept in '{}'; the next git shiftlog command stores it", path.display()))
 }

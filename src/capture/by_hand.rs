@@ -2,20 +2,20 @@
 
 use super::reading::Reading;
 use super::recorder::Recorder;
-use super::state::Mark;
+use super::state::SegmentEnd;
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::transcript::SessionKey;
 
-/// What to attach to a commit by hand.
+/// A transcript to attach to a commit.
 #[derive(Debug)]
 pub struct Addition {
     /// The session.
     pub key: SessionKey,
     /// The transcript's bytes.
     pub transcript: Vec<u8>,
-    /// The segment that the increment begins after; `None` for where the session was last recorded.
+    /// The segment that the increment begins after; `None` for the one that the session was last recorded up to.
     pub since: Option<ObjectId>,
 }
 
@@ -34,11 +34,11 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
         // A file given by hand is finished; only a live one can have a line that is still being written.
         transcript.push(b'\n');
     }
-    let reading = Reading::of_bytes(recorder.subject(agent, &addition.key), &progress, transcript)?;
+    let reading = Reading::of_bytes(recorder.context(agent, &addition.key), &progress, transcript)?;
     let since = match addition.since {
         Some(since) => {
             let bytes = recorder.archive.header(since)?.total_bytes();
-            Mark { segment: Some(since.to_string()), bytes, raw: None }
+            SegmentEnd { segment: Some(since.to_string()), bytes, raw: None }
         }
         None => progress.recorded.clone(),
     };
@@ -46,9 +46,9 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
         return Err(Error::new(Kind::Missing, "the transcript is empty"));
     }
     let before = recorder.report.recorded.len();
-    if let Some(mut stretch) = recorder.stretch(addition.key, reading, since)? {
-        stretch.commit_ids.push(commit_id);
-        recorder.try_record(&mut stretch, &mut progress)?;
+    if let Some(mut increment) = recorder.increment(addition.key, reading, since)? {
+        increment.commit_ids.push(commit_id);
+        recorder.try_record(&mut increment, &mut progress)?;
     }
     if let Some(live) = &mut live {
         live.progress = progress;

@@ -1,6 +1,6 @@
-//! Carrying records at once, where Git tells which commits a new one was made of: a cherry-pick, and a squash.
+//! Carrying records to a commit that Git has just made of others by cherry-pick or squash.
 //!
-//! Read `carry_at_once`. Copies that Git says nothing about are found by `remap`.
+//! Read [`carry_at_once`]. Copies whose sources Git does not name are found by `remap`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -10,30 +10,30 @@ use bstr::{BStr, ByteSlice as _};
 use serde::{Deserialize, Serialize};
 
 use super::recorder::Recorder;
-use super::rewritten::{self, Rewritten};
+use super::rewritten::{self, Rewrite};
 use super::state::write_private;
 use crate::error::{Error, Result};
 use crate::git::{Commit, Location, ObjectId, PathChange, ReflogEntry, Repository, has_locked_notes, last_message};
 use crate::notes;
 use crate::record::Reader;
 
-/// The subject that Git gives to a squash.
+/// The subject of the message that `git merge --squash` writes.
 const SQUASH_SUBJECT: &[u8] = b"Squashed commit of the following:";
-/// How many commits of a squash are looked at.
+/// How many commits of a squash are read.
 const MAX_SQUASHED: usize = 2000;
-/// How long the source of a pick that had conflicts is looked for.
+/// How long the source of a cherry-pick with conflicts is searched for.
 const SEARCH_TIME: Duration = Duration::from_millis(200);
 
-/// A squash that was merged into the index and is not committed yet.
+/// A squash that `git merge --squash` has put into the index and that is not committed yet.
 #[derive(Debug, Deserialize, Serialize)]
 struct Squash {
-    /// The commit that HEAD was at, in hex.
+    /// HEAD at the time of the merge, in hex.
     head: String,
     /// The commits that were squashed, the newest first.
     commits: Vec<String>,
-    /// The tree that the merge came to, with markers where there are conflicts.
+    /// The tree that the merge produced, with conflict markers if there were conflicts.
     tree: String,
-    /// Whether a part of it is committed already.
+    /// Whether a part of the squash is committed already.
     #[serde(default)]
     is_rest: bool,
 }
@@ -42,7 +42,7 @@ fn squash_file(repo: &Repository) -> PathBuf {
     repo.git_dir().join("shiftlog").join("squash")
 }
 
-/// Says, without opening the repository, whether the commit that was just made may be made of others.
+/// Says, without opening the repository, whether the commit that was just made may have been made of other commits.
 pub fn may_have_sources(location: &Location) -> bool {
     let has = |name: &str| location.git_dir.join(name).exists();
     let message = || last_message(location);
@@ -55,7 +55,7 @@ pub fn may_have_sources(location: &Location) -> bool {
     !is_rebasing && (has("shiftlog/squash") || has("CHERRY_PICK_HEAD") || is_named(message().as_bstr()))
 }
 
-/// Writes down what `git merge --squash` has just put into the index: at the commit Git has forgotten it.
+/// Remembers what `git merge --squash` has just put into the index: when that is committed, Git no longer knows it.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ pub fn keep_squash(repo: &Repository) -> Result<()> {
     let Ok(message) = std::fs::read(repo.git_dir().join("SQUASH_MSG")) else { return Ok(()) };
     let commits = squashed_by(repo, &message);
     let (Some(head), Some(tip)) = (repo.head()?.commit_id, commits.first()) else { return Ok(()) };
-    // Git has made this tree unless HEAD could be moved forward to the other side.
+    // Git writes `AUTO_MERGE` only if it had to merge; otherwise the tree is that of the squashed tip.
     let merged = std::fs::read_to_string(repo.git_dir().join("AUTO_MERGE")).unwrap_or_default();
     let tree_id = match repo.parse_id(merged.trim()) {
         Some(tree_id) => tree_id,
@@ -84,19 +84,19 @@ fn write_squash(repo: &Repository, squash: &Squash) -> Result<()> {
     write_private(&squash_file(repo), &text)
 }
 
-/// Returns the commits that a message names as `git merge --squash` does, the newest first.
+/// Returns the commits that a message names, newest first, if it has the form that `git merge --squash` writes.
 fn squashed_by(repo: &Repository, message: &[u8]) -> Vec<ObjectId> {
     let mut lines = message.lines();
     if lines.next() != Some(SQUASH_SUBJECT) {
         return Vec::new();
     }
-    // What the commits' own messages say is indented.
+    // The quoted messages of the commits are indented, so they cannot match.
     let hex = |line: &[u8]| line.strip_prefix(b"commit ").and_then(|hex| repo.parse_id(&hex.to_str_lossy()));
     lines.filter_map(hex).take(MAX_SQUASHED).collect()
 }
 
-/// Carries records to a commit that was just made, if Git tells which commits it was made of. Returns whether it is a
-/// squash of such commits.
+/// Carries records to a commit that was just made, if Git names the commits that it was made of. Returns whether it is
+/// a squash.
 ///
 /// # Errors
 ///
@@ -137,12 +137,12 @@ pub(super) fn carry_at_once(
         }
     }
     if !with_records.is_empty() {
-        rewritten::carry_or_keep(recorder, &Rewritten::copied(command, &with_records, commit.commit_id))?;
+        rewritten::carry_or_keep(recorder, &Rewrite::copied(command, &with_records, commit.commit_id))?;
     }
     Ok(is_squash)
 }
 
-/// Returns those commits whose change the author of a commit wrote at the same moment: a pick keeps both.
+/// Returns those of `sources` that have the author and author time of `commit`: a cherry-pick keeps both.
 fn with_same_author(recorder: &Recorder<'_>, commit: &Commit, mut sources: Vec<ObjectId>) -> Vec<ObjectId> {
     let author = |commit: &Commit| (commit.author.email.clone(), commit.author.time.seconds);
     sources.retain(|source| {
@@ -152,9 +152,11 @@ fn with_same_author(recorder: &Recorder<'_>, commit: &Commit, mut sources: Vec<O
     sources
 }
 
-/// Returns the source of a pick that somebody had to finish: then Git has forgotten it when the hook runs.
+/// Returns the source of a cherry-pick that had conflicts: when its hook runs, Git has already removed
+/// `CHERRY_PICK_HEAD`.
 ///
-/// It is the commit that `-x` names, or the only one with a conversation whose author wrote it at the same moment.
+/// The source is the commit that `-x` names, or the only commit with a conversation and the same author and author
+/// time.
 fn picked(recorder: &Recorder<'_>, commit: &Commit, reader: &Reader<'_>) -> Result<Vec<ObjectId>> {
     let named = commit.message.lines().rev().find_map(|line| {
         let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
@@ -177,7 +179,7 @@ fn picked(recorder: &Recorder<'_>, commit: &Commit, reader: &Reader<'_>) -> Resu
     let alike = |id: &&ObjectId| recorder.repo.commit(**id).is_ok_and(|source| source.subject() == commit.subject());
     let with_subject: Vec<ObjectId> = found.iter().filter(alike).copied().collect();
     let found = if with_subject.is_empty() { found } else { with_subject };
-    // Copies of one commit say the same; where several say different things nobody can tell.
+    // Copies of one commit have the same records. If the found commits have different records, the source is ambiguous.
     let mut said = BTreeSet::new();
     for source in &found {
         let note = reader.note(*source)?.unwrap_or_default();
@@ -188,8 +190,8 @@ fn picked(recorder: &Recorder<'_>, commit: &Commit, reader: &Reader<'_>) -> Resu
     Ok(if said.len() == 1 { found } else { Vec::new() })
 }
 
-/// Returns the commits whose squash a commit is, the oldest first: as its own message tells, or because it commits what
-/// `git merge --squash` has put into the index.
+/// Returns the commits that were squashed into a commit, oldest first: those that its message names, or those of the
+/// squash that `git merge --squash` has put into the index.
 fn squashed(recorder: &Recorder<'_>, commit: &Commit, last_move: Option<&ReflogEntry>) -> Result<Vec<ObjectId>> {
     let file = squash_file(recorder.repo);
     let kept: Option<Squash> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
@@ -209,9 +211,9 @@ fn squashed(recorder: &Recorder<'_>, commit: &Commit, last_move: Option<&ReflogE
     Ok(sources)
 }
 
-/// Returns the squashed commits that have a part in a commit, and whether some of the squash is not in it.
+/// Returns the squashed commits that changed a path of `commit`, and whether a part of the squash is still uncommitted.
 ///
-/// `is_named` says that the commit's message names them.
+/// `is_named` says whether the commit's message names the squashed commits.
 fn part_of(recorder: &Recorder<'_>, squash: &Squash, commit: &Commit, is_named: bool) -> Result<(Vec<ObjectId>, bool)> {
     let ids: Vec<ObjectId> = squash.commits.iter().filter_map(|hex| recorder.repo.parse_id(hex)).collect();
     let (head, tree) = (recorder.repo.parse_id(&squash.head), recorder.repo.parse_id(&squash.tree));
@@ -224,7 +226,8 @@ fn part_of(recorder: &Recorder<'_>, squash: &Squash, commit: &Commit, is_named: 
     let paths: HashSet<&BStr> = committed.iter().map(|change| change.path.as_bstr()).collect();
     let is_in = |change: &PathChange| paths.contains(change.path.as_bstr());
     let is_whole = merged.iter().all(is_in);
-    // Whoever gives a squash up resets the index. Then only the very content tells that it came back.
+    // A user who abandons a squash resets the index. After a reset, only equal content shows that the commit has the
+    // squash.
     let is_given_up =
         || recorder.repo.head_reflog(2).get(1).is_some_and(|before| before.message.starts_with(b"reset: "));
     let has_content = merged.iter().any(|change| committed.contains(change));

@@ -1,52 +1,53 @@
-//! Storing what earlier commands and hooks had to put aside. Every recorder begins with it.
+//! Storing the pending files of earlier commands and hooks. Every recorder begins with this.
 
 use std::io::Cursor;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::aside::Stretch;
-use super::commit::{Made, link_commit};
-use super::pending::{self, Capture, Link, Pending};
+use super::aside::Increment;
+use super::commit::{NewCommit, record_commit};
+use super::pending::{self, Capture, Pending, PendingCommit};
 use super::reading::{Extent, Reading, Source};
 use super::recorder::{HOOK_TIMEOUT_SECS, Recorder};
 use super::rewritten;
 use super::sessions::save_changed;
-use super::state::{Live, Progress};
+use super::state::{LiveSession, Progress};
 use crate::agent::{self, Agent};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::record::kept;
 use crate::transcript::SessionKey;
 
-/// How long a command that somebody has typed may take to store what is pending.
+/// How long a command may take to store pending files.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a hook may take to store what is pending before its own work.
+/// How long a hook may take to store pending files before its own work.
 const PENDING_SHARE: Duration = Duration::from_millis(200);
 
-/// What a new recorder does not store, of what is pending.
+/// Which pending commits a new recorder leaves unstored.
 #[derive(Clone, Copy, Debug)]
 pub enum Leave<'k> {
-    /// It stores everything.
+    /// None: everything pending is stored.
     Nothing,
-    /// The commits that this session made: the caller knows of which tool call they are.
+    /// Those that this session made: the caller stores them, together with the tool call that made them.
     CommitsOf(&'k SessionKey),
-    /// All commits whose sessions have not been looked at.
+    /// All of them.
     Commits,
 }
 
-/// Makes a recorder for a command: it waits for other hooks to finish, and stores what is pending first.
+/// Makes a recorder for a command. Waits for other hooks and commands to finish, then stores what is pending.
 pub fn recorder<'r>(repo: &'r Repository, notes_ref: &str) -> Recorder<'r> {
     within(repo, notes_ref, COMMAND_TIMEOUT, COMMAND_TIMEOUT, Leave::Nothing)
 }
 
-/// Makes a recorder for a hook, which has `shiftlog.hookTimeout` and leaves some of what is pending to the caller.
+/// Makes a recorder for a hook. Its deadline is `shiftlog.hookTimeout`; pending commits of `leave` are left to the
+/// caller.
 pub fn hook_recorder<'r>(repo: &'r Repository, notes_ref: &str, leave: Leave<'_>) -> Recorder<'r> {
-    // What was put aside must not use up the time for what is new.
+    // Pending files must not use up the time for the new commit.
     within(repo, notes_ref, hook_timeout(repo), PENDING_SHARE, leave)
 }
 
-/// Returns how long a hook may take.
+/// Returns `shiftlog.hookTimeout`.
 fn hook_timeout(repo: &Repository) -> Duration {
     let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
     Duration::from_secs(seconds.unsigned_abs())
@@ -61,7 +62,7 @@ fn within<'r>(
 ) -> Recorder<'r> {
     let mut recorder = Recorder::open(repo, notes_ref, time_limit);
     if let Some(error) = recorder.hindrance() {
-        // Who has something to store is told when that fails.
+        // The user is warned only when there is something to store, by the code that stores it.
         recorder.state.log(&format!("warning: {error}"));
         return recorder;
     }
@@ -71,10 +72,10 @@ fn within<'r>(
         Err(error) => recorder.state.log(&format!("warning: {error}")),
     }
     recorder.deadline = deadline.min(Instant::now() + pending_share);
-    // Notes are carried behind the captures: these may belong to the old commits.
+    // Notes are carried after the captures are stored, because a capture may add to the note of an old commit.
     match store_pending(&mut recorder, leave).and_then(|()| rewritten::carry_pending(&mut recorder)) {
         Ok(()) => {}
-        // Only the sessions that it is about must wait.
+        // Only the sessions in `waiting` are held up.
         Err(error) if !recorder.waiting.is_empty() => recorder.warn(error),
         Err(error) => {
             recorder.is_blocked = true;
@@ -85,27 +86,27 @@ fn within<'r>(
     recorder
 }
 
-/// Stores what is pending, oldest first. Where something takes too long, later words of the same sessions wait behind it
-/// and the others are stored.
+/// Stores pending files, oldest first. If one does not fit into the time, later files of the same sessions are skipped
+/// and those of other sessions stored.
 ///
 /// # Errors
 ///
-/// What stands in the way: of [`Kind::Busy`] it is in the way of `Recorder::waiting` alone, otherwise of everything.
+/// [`Kind::Busy`] if only the sessions in `Recorder::waiting` are held up. [`Kind::Storage`] if nothing can be stored.
 fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
-    let is_left = |link: &Link| match leave {
+    let is_left = |commit: &PendingCommit| match leave {
         Leave::Nothing => false,
-        Leave::CommitsOf(session) => link.ran.contains(&session.to_string()),
+        Leave::CommitsOf(session) => commit.runners.contains(&session.to_string()),
         Leave::Commits => true,
     };
     let mut unfinished = Ok(());
     for path in pending::list(&recorder.state) {
         let pending = match pending::read_head(&path) {
-            Ok(Pending::Link(link)) if is_left(&link) => continue,
+            Ok(Pending::Commit(commit)) if is_left(&commit) => continue,
             Ok(pending) => pending,
-            // Another process has stored it meanwhile.
+            // Another process has stored and removed it.
             Err(_) if !path.exists() => continue,
             Err(error) => {
-                cannot_be_stored(recorder, &path, error);
+                warn_once(recorder, &path, error);
                 continue;
             }
         };
@@ -115,11 +116,11 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             _ if must_wait || is_late => {
                 Err(Error::new(Kind::Busy, format!("there was no time to store '{}'", path.display())))
             }
-            Pending::Link(link) => store_link(recorder, link),
+            Pending::Commit(commit) => store_commit(recorder, commit),
             Pending::Capture(capture) => match agent::named(&capture.agent) {
                 Ok(agent) => pending::read(&path).and_then(|(_, bytes)| store_capture(recorder, agent, capture, bytes)),
                 Err(error) => {
-                    cannot_be_stored(recorder, &path, error);
+                    warn_once(recorder, &path, error);
                     continue;
                 }
             },
@@ -132,22 +133,22 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             Err(error) if error.kind() == Kind::Storage => return Err(error),
             Err(error) if error.kind() == Kind::Busy => {
                 match pending {
-                    // The others are recorded.
-                    Pending::Link(_) if !must_wait && !is_late => pending::keep_sessions(&path, &recorder.waiting)?,
+                    // Its other sessions are recorded.
+                    Pending::Commit(_) if !must_wait && !is_late => pending::keep_sessions(&path, &recorder.waiting)?,
                     pending => recorder.waiting.extend(pending.sessions()),
                 }
                 unfinished = unfinished.and(Err(error));
             }
-            // What cannot be stored must not keep the others waiting.
+            // One file that cannot be stored must not hold up the others.
             Err(error) => recorder.warn(Error::other(format!("cannot store '{}'", path.display())).because(error)),
         }
     }
     unfinished
 }
 
-/// Tells once of a file that is damaged, or of an agent that nobody here knows. It stays, and is tried again: a later
-/// release may know more.
-fn cannot_be_stored(recorder: &mut Recorder<'_>, path: &Path, error: Error) {
+/// Warns, once, of a file that is damaged or of an unknown agent. The file stays and is tried again, since a later
+/// release may be able to store it.
+fn warn_once(recorder: &mut Recorder<'_>, path: &Path, error: Error) {
     let is_told = path.extension().is_some_and(|extension| extension == pending::TOLD);
     let mut told = path.as_os_str().to_owned();
     told.push(".");
@@ -157,21 +158,25 @@ fn cannot_be_stored(recorder: &mut Recorder<'_>, path: &Path, error: Error) {
     }
 }
 
-/// Records the sessions that belong to a commit which was left for later.
+/// Records the sessions that belong to a pending commit.
 ///
 /// # Errors
 ///
 /// If the repository or our own state cannot be read or written.
-fn store_link(recorder: &mut Recorder<'_>, link: &Link) -> Result<()> {
-    let made = Made::of(recorder.repo, link);
+fn store_commit(recorder: &mut Recorder<'_>, pending: &PendingCommit) -> Result<()> {
+    let new_commit = NewCommit::from_pending(recorder.repo, pending);
     let mut sessions = recorder.state.sessions();
     let before = sessions.clone();
-    let known: Vec<SessionKey> = sessions.iter().map(Live::key).collect();
-    let is_new = |live: &&Live| !known.contains(&live.key());
+    let known: Vec<SessionKey> = sessions.iter().map(LiveSession::key).collect();
+    let is_new = |live: &&LiveSession| !known.contains(&live.key());
     sessions.extend(
-        link.others.iter().filter(is_new).map(|live| recorder.state.session(&live.key()).unwrap_or(live.clone())),
+        pending
+            .unreported
+            .iter()
+            .filter(is_new)
+            .map(|live| recorder.state.session(&live.key()).unwrap_or(live.clone())),
     );
-    let outcome = link_commit(recorder, &made, &mut sessions);
+    let outcome = record_commit(recorder, &new_commit, &mut sessions);
     save_changed(recorder, &before, &sessions).and(outcome)
 }
 
@@ -186,7 +191,7 @@ fn store_capture(
         return recorder.write_record(record, &commit_ids);
     }
     let key = SessionKey::new(&capture.agent, &capture.session);
-    // What is known of a sub-agent stands with its session.
+    // The progress of a sub-agent is in the file of its session.
     let owner = key.parent_id().map_or_else(|| key.clone(), |parent| SessionKey::new(&key.agent, parent));
     let mut live = recorder.state.session(&owner);
     let mut unknown = Progress::default();
@@ -197,7 +202,7 @@ fn store_capture(
     };
     recorder.recover_progress(&key, progress);
     let mut reading = match &capture.transcript {
-        // Where the agent has deleted its file meanwhile, nothing is left to store.
+        // The agent has deleted its file, so nothing is left to store.
         Some(unredacted) if !unredacted.path.exists() => {
             recorder.state.log(&format!("warning: '{}' is gone before it could be stored", unredacted.path.display()));
             return Ok(());
@@ -211,32 +216,32 @@ fn store_capture(
                 Some(segment_id) => Box::new(recorder.archive.open(segment_id)?.followed_by(capture.from.bytes, bytes)),
                 None => Box::new(Cursor::new(bytes)),
             };
-            Reading::of_source(recorder.subject(agent, &key), progress, source)?
+            Reading::of_source(recorder.context(agent, &key), progress, source)?
         }
     };
-    // If later words have been recorded meanwhile, this capture still ends where it ended.
+    // If later words have been recorded since, this capture keeps its own beginning and end.
     let is_overtaken = reading.end() > 0 && reading.position(&progress.recorded)? >= reading.end();
     let since = match is_overtaken {
         true => capture.since.clone().unwrap_or_default(),
         false => progress.recorded.clone(),
     };
-    let Some(mut stretch) = recorder.stretch(key, reading, since)? else { return Ok(()) };
-    stretch.commit_ids = commit_ids;
+    let Some(mut increment) = recorder.increment(key, reading, since)? else { return Ok(()) };
+    increment.commit_ids = commit_ids;
     if is_overtaken {
-        return record_overtaken(recorder, stretch);
+        return record_overtaken(recorder, increment);
     }
-    recorder.try_record(&mut stretch, progress)?;
+    recorder.try_record(&mut increment, progress)?;
     live.map_or(Ok(()), |live| recorder.state.save(&live))
 }
 
-/// Records a stretch whose words are archived already, with more behind them.
-fn record_overtaken(recorder: &mut Recorder<'_>, mut stretch: Stretch<'_>) -> Result<()> {
-    let segment_ids: Vec<_> = stretch.reading.cut(&recorder.archive)?.into_iter().collect();
+/// Records an increment that is already archived, with later words behind it.
+fn record_overtaken(recorder: &mut Recorder<'_>, mut increment: Increment<'_>) -> Result<()> {
+    let segment_ids: Vec<_> = increment.reading.cut(&recorder.archive)?.into_iter().collect();
     if !segment_ids.is_empty() {
-        recorder.archive.add(&stretch.key, &segment_ids, recorder.deadline)?;
+        recorder.archive.add(&increment.key, &segment_ids, recorder.deadline)?;
     }
     let mut own = Progress::default();
-    stretch.reading.update(&mut own);
-    let record = recorder.record_of(&stretch, &own.stored)?;
-    recorder.write_record(&record, &stretch.commit_ids)
+    increment.reading.update(&mut own);
+    let record = recorder.record_of(&increment, &own.stored)?;
+    recorder.write_record(&record, &increment.commit_ids)
 }

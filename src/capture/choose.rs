@@ -1,4 +1,4 @@
-//! Which sessions belong to a commit.
+//! Choosing the sessions that belong to a commit.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -8,78 +8,83 @@ use serde::{Deserialize, Serialize};
 
 use crate::transcript::Tally;
 
-/// What is known about a session when a commit has just been made.
+/// A session that may belong to a commit.
 #[derive(Debug)]
-pub struct Evidence<'a> {
-    /// Whether the session ran the commit.
+pub struct Candidate<'a> {
+    /// Whether the session ran `git commit`.
     pub has_run_it: bool,
     /// Whether the session works in the worktree of the commit.
     pub is_in_worktree: bool,
-    /// What it said since it was last recorded.
+    /// The counts of what the session said since it was last recorded.
     pub tally: &'a Tally,
 }
 
-/// How a commit was made, as far as that tells who may have made it.
+/// How a commit was made, as far as it matters for choosing sessions.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Making {
-    /// By committing what somebody did.
+pub enum CommitKind {
+    /// An ordinary commit of new work.
     #[default]
     Plain,
-    /// By squashing commits that were there: what it changes was talked about on those.
+    /// A squash of existing commits: its changes were discussed on those.
     Squash,
-    /// By merging: what it changes is the other side's.
+    /// A merge: its changes were made on the other branch.
     Merge,
 }
 
-/// What is known about the commit.
+/// What is known of the commit.
 #[derive(Debug)]
-pub struct Change {
-    /// How it was made.
-    pub making: Making,
-    /// The top of the working tree it was made in.
+pub struct CommitFacts {
+    /// How the commit was made.
+    pub kind: CommitKind,
+    /// The top of the working tree that the commit was made in.
     pub worktree: Option<PathBuf>,
-    /// The paths it changes.
+    /// The paths that the commit changes.
     pub paths: Vec<BString>,
-    /// The time of its parent, in seconds since the epoch.
+    /// The committer time of the first parent, in seconds since the epoch.
     pub parent_time: i64,
 }
 
-/// Returns the positions of the sessions to record on the commit.
+/// Returns the positions in `candidates` of the sessions to record on the commit.
 ///
-/// Those that ran the commit, and those that edited a path which it changes. If there is none, the only session with
-/// a prompt since the parent commit in this worktree, unless its edits say that it worked on something else; if there
-/// are several with such a prompt, nobody can tell and none is recorded. A squash is only recorded for a reason of its
-/// own, and a merge only for whoever ran it.
-pub fn choose(change: &Change, sessions: &[Evidence<'_>]) -> Vec<usize> {
-    let changed: HashSet<&Path> = change.paths.iter().filter_map(|path| path.to_path().ok()).collect();
-    let has_edited =
-        |session: &Evidence<'_>| change.making != Making::Merge && edits_a_changed_path(change, &changed, session);
-    let qualifies = |session: &Evidence<'_>| session.has_run_it || has_edited(session);
-    let chosen: Vec<usize> = sessions.iter().enumerate().filter(|(_, s)| qualifies(s)).map(|(i, _)| i).collect();
-    if !chosen.is_empty() || change.making != Making::Plain {
+/// Chosen are the sessions that ran the commit, and those that edited a path which it changes. If there is none: the
+/// only session of this worktree that was prompted since the parent commit, unless it edited other paths; if several
+/// were prompted, none is chosen. That last rule does not hold for squashes and merges, and for a merge edits do not
+/// count.
+pub fn choose(commit: &CommitFacts, candidates: &[Candidate<'_>]) -> Vec<usize> {
+    let changed: HashSet<&Path> = commit.paths.iter().filter_map(|path| path.to_path().ok()).collect();
+    let has_edited = |candidate: &Candidate<'_>| {
+        commit.kind != CommitKind::Merge && edits_a_changed_path(commit, &changed, candidate)
+    };
+    let qualifies = |candidate: &Candidate<'_>| candidate.has_run_it || has_edited(candidate);
+    let chosen = positions(candidates, qualifies);
+    if !chosen.is_empty() || commit.kind != CommitKind::Plain {
         return chosen;
     }
-    let is_prompted = |session: &Evidence<'_>| {
-        let is_recent = session.tally.last_prompt_time.is_none_or(|time| time >= change.parent_time);
-        session.is_in_worktree && session.tally.turns > 0 && is_recent
+    let is_prompted = |candidate: &Candidate<'_>| {
+        let is_recent = candidate.tally.last_prompt_time.is_none_or(|time| time >= commit.parent_time);
+        candidate.is_in_worktree && candidate.tally.turns > 0 && is_recent
     };
-    let prompted: Vec<usize> = sessions.iter().enumerate().filter(|(_, s)| is_prompted(s)).map(|(i, _)| i).collect();
-    // The edits of a session that is here are of files that the commit leaves alone: its own commit is still to come.
+    let prompted = positions(candidates, is_prompted);
+    // A session that edited only other files will get a commit of its own later.
     match prompted[..] {
-        [only] if sessions[only].tally.edited_paths.is_empty() => prompted,
+        [only] if candidates[only].tally.edited_paths.is_empty() => prompted,
         _ => Vec::new(),
     }
 }
 
-fn edits_a_changed_path(change: &Change, changed: &HashSet<&Path>, session: &Evidence<'_>) -> bool {
-    session.tally.edited_paths.iter().map(Path::new).filter(|edited| edited.file_name().is_some()).any(|edited| {
-        match &change.worktree {
+fn positions<'a>(candidates: &[Candidate<'a>], is_wanted: impl Fn(&Candidate<'a>) -> bool) -> Vec<usize> {
+    (0..candidates.len()).filter(|index| is_wanted(&candidates[*index])).collect()
+}
+
+fn edits_a_changed_path(commit: &CommitFacts, changed: &HashSet<&Path>, candidate: &Candidate<'_>) -> bool {
+    candidate.tally.edited_paths.iter().map(Path::new).filter(|edited| edited.file_name().is_some()).any(|edited| {
+        match &commit.worktree {
             Some(top) if edited.is_absolute() => {
                 below(top, edited).is_some_and(|path| changed.contains(path.as_path()))
             }
-            // A relative path is relative to where the agent was, which is the worktree or below it.
-            _ if edited.is_absolute() || !session.is_in_worktree => false,
+            // A relative path is relative to the agent's working directory, which is the worktree or below it.
+            _ if edited.is_absolute() || !candidate.is_in_worktree => false,
             _ => {
                 let edited = edited.strip_prefix(".").unwrap_or(edited);
                 changed.contains(edited) || changed.iter().any(|path| path.ends_with(edited))
@@ -88,8 +93,8 @@ fn edits_a_changed_path(change: &Change, changed: &HashSet<&Path>, session: &Evi
     })
 }
 
-/// Returns a path from the top of the working tree, if it is below it; symbolic links in its directories are followed
-/// only if it does not seem to be.
+/// Returns `path` relative to `top`; `None` if it is not below `top`. Symbolic links in its directories are followed
+/// only if it does not seem to be below `top`.
 pub(crate) fn below(top: &Path, path: &Path) -> Option<PathBuf> {
     if let Ok(path) = path.strip_prefix(top) {
         return Some(path.to_owned());
@@ -111,19 +116,19 @@ mod tests {
     }
 
     fn chosen(sessions: &[(bool, bool, Tally)]) -> Vec<usize> {
-        chosen_for(Making::Plain, sessions)
+        chosen_for(CommitKind::Plain, sessions)
     }
 
-    fn chosen_for(making: Making, sessions: &[(bool, bool, Tally)]) -> Vec<usize> {
+    fn chosen_for(kind: CommitKind, sessions: &[(bool, bool, Tally)]) -> Vec<usize> {
         let paths = vec!["src/a.rs".into(), "b".into()];
-        let change = Change { making, worktree: Some("/repo".into()), paths, parent_time: 100 };
+        let change = CommitFacts { kind, worktree: Some("/repo".into()), paths, parent_time: 100 };
         let evidence = |(has_run_it, is_in_worktree, tally): &'_ (bool, bool, Tally)| {
             (*has_run_it, *is_in_worktree, tally.clone())
         };
         let owned: Vec<_> = sessions.iter().map(evidence).collect();
         let evidence: Vec<_> = owned
             .iter()
-            .map(|(has_run_it, is_in_worktree, tally)| Evidence {
+            .map(|(has_run_it, is_in_worktree, tally)| Candidate {
                 has_run_it: *has_run_it,
                 is_in_worktree: *is_in_worktree,
                 tally,
@@ -158,10 +163,10 @@ mod tests {
             (false, true, tally(&["b"], Some(200))),
             (false, true, tally(&[], Some(200))),
         ];
-        assert_eq!(chosen_for(Making::Squash, &sessions), [0, 1]);
-        assert_eq!(chosen_for(Making::Merge, &sessions), [0], "who edited the path did not merge");
-        assert_eq!(chosen_for(Making::Squash, &sessions[2..]), Vec::<usize>::new());
-        assert_eq!(chosen_for(Making::Merge, &sessions[1..]), Vec::<usize>::new());
+        assert_eq!(chosen_for(CommitKind::Squash, &sessions), [0, 1]);
+        assert_eq!(chosen_for(CommitKind::Merge, &sessions), [0], "who edited the path did not merge");
+        assert_eq!(chosen_for(CommitKind::Squash, &sessions[2..]), Vec::<usize>::new());
+        assert_eq!(chosen_for(CommitKind::Merge, &sessions[1..]), Vec::<usize>::new());
     }
 
     #[test]

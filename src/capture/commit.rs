@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::aside::{Stretch, kept_at};
+use super::aside::{Increment, with_pending_hint};
 use super::carry;
-use super::choose::{self, Change, Evidence, Making};
-use super::pending::{self, Link, Pending};
+use super::choose::{self, Candidate, CommitFacts, CommitKind};
+use super::pending::{self, Pending, PendingCommit};
 use super::recorder::Recorder;
-use super::sessions::{close_forgotten, runners, save_changed, started_outside, undiscovered};
-use super::state::{Live, Open, State};
+use super::sessions::{close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed};
+use super::state::{AwaitedResult, LiveSession, State};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, Location, ObjectId, ReflogEntry, Repository, last_move};
@@ -21,38 +21,39 @@ pub fn is_idle(location: &Location) -> bool {
     state.is_idle()
         && !carry::may_have_sources(location)
         && !agent::all().any(|agent| agent.session_of_environment().is_some())
-        && undiscovered(&state, location.worktree.as_deref(), &[]).is_empty()
+        && recent_unreported(&state, location.worktree.as_deref(), &[]).is_empty()
         && !crate::capture::agents::may_be_defined(location)
 }
 
-/// Returns how the commit was made that HEAD moved to; `None` if that was neither new work nor a merge.
-pub(super) fn making_of(last_move: &ReflogEntry) -> Option<Making> {
+/// Returns how the commit that HEAD moved to was made; `None` if the move was neither new work nor a merge.
+pub(super) fn kind_of_move(last_move: &ReflogEntry) -> Option<CommitKind> {
     match last_move {
-        entry if entry.is_new_work() => Some(Making::Plain),
-        entry => entry.is_merge().then_some(Making::Merge),
+        entry if entry.is_new_work() => Some(CommitKind::Plain),
+        entry => entry.is_merge().then_some(CommitKind::Merge),
     }
 }
 
-/// Returns how the commit at HEAD was made, if it is new work or a merge and not the result of rewriting history.
-fn making_of_head(repo: &Repository, commit: &Commit, last_move: Option<&ReflogEntry>) -> Option<Making> {
+/// Returns how the commit at HEAD was made; `None` if rewriting history made it.
+fn kind_of_head(repo: &Repository, commit: &Commit, last_move: Option<&ReflogEntry>) -> Option<CommitKind> {
     match last_move {
         _ if repo.is_mid_operation() => None,
-        Some(last_move) => making_of(last_move),
-        None => Some(if commit.parent_ids.len() < 2 { Making::Plain } else { Making::Merge }),
+        Some(last_move) => kind_of_move(last_move),
+        None => Some(if commit.parent_ids.len() < 2 { CommitKind::Plain } else { CommitKind::Merge }),
     }
 }
 
-/// Returns the commit at HEAD, and how HEAD came there.
+/// Returns the commit at HEAD and the reflog entry of the move to it, if the reflog has it.
 fn head_of(repo: &Repository) -> Result<Option<(Commit, Option<ReflogEntry>)>> {
     let Some(commit_id) = repo.head()?.commit_id else { return Ok(None) };
     let last_move = repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id);
     Ok(Some((repo.commit(commit_id)?, last_move)))
 }
 
-/// Leaves the commit at HEAD to the session that made it, if a hook of that session follows at once; says whether it did.
+/// Leaves the commit at HEAD to the after-tool hook of the session that made it, if that hook will run. Returns whether
+/// it will.
 ///
-/// That hook sees the answer of the tool call too, so the commit is recorded once. If it does not come, the next command or
-/// hook records it. The repository is not opened for this: that would take longer than everything else.
+/// That hook also sees the result of the tool call, so the commit is recorded once. If it does not run, the next command
+/// or hook records the commit. The repository is not opened, since that would take most of the time.
 ///
 /// # Errors
 ///
@@ -60,85 +61,99 @@ fn head_of(repo: &Repository) -> Result<Option<(Commit, Option<ReflogEntry>)>> {
 pub fn leave_to_agent(location: &Location) -> Result<bool> {
     let state = State::new(&location.common_dir);
     let sessions = state.sessions();
-    let ran = runners(&sessions);
-    let follows = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && live.has_tool_hooks);
-    if ran.is_empty() || !ran.iter().all(follows) {
+    let runners = find_runners(&sessions);
+    let has_tool_hooks = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && live.has_tool_hooks);
+    if runners.is_empty() || !runners.iter().all(has_tool_hooks) {
         return Ok(false);
     }
     // Without a reflog the repository must be opened to know what HEAD names.
     let Some(last_move) = last_move(location) else { return Ok(false) };
-    if let Some(making) = making_of(&last_move).filter(|_| !location.is_mid_operation()) {
+    if let Some(kind) = kind_of_move(&last_move).filter(|_| !location.is_mid_operation()) {
         let (commit_ids, worktree) = (vec![last_move.new_id], location.worktree.clone());
-        leave_commit(&state, &Made { commit_ids, making, worktree, ran, call: None, ends: None }, &sessions, &[])?;
+        let new_commit = NewCommit { commit_ids, kind, worktree, runners, call_id: None, transcript_bytes: None };
+        keep_commit(&state, &new_commit, &sessions, &[])?;
     }
     Ok(true)
 }
 
-/// Returns how long each session's transcript is in bytes, by the session's name.
-fn ends(sessions: &[Live]) -> BTreeMap<String, u64> {
-    let length = |live: &Live| live.transcript.metadata().map_or(u64::MAX, |file| file.len());
+/// Returns the present length of each session's transcript in bytes, by the session's name.
+fn transcript_bytes(sessions: &[LiveSession]) -> BTreeMap<String, u64> {
+    let length = |live: &LiveSession| live.transcript.metadata().map_or(u64::MAX, |file| file.len());
     sessions.iter().map(|live| (live.key().to_string(), length(live))).collect()
 }
 
-/// Writes down that a commit was made and which sessions are to be looked at, for a later hook or command to record it;
-/// returns the file. `others` are sessions that our state does not know.
-fn leave_commit(state: &State, made: &Made, sessions: &[Live], others: &[Live]) -> Result<PathBuf> {
-    let Some((commit_id, rewritten)) = made.commit_ids.split_first() else {
-        return Err(Error::other("there is no commit to leave"));
+/// Writes a pending file for a commit and the sessions to examine, and returns its path. `unreported` are those of the
+/// sessions that our state does not know.
+fn keep_commit(
+    state: &State,
+    new_commit: &NewCommit,
+    sessions: &[LiveSession],
+    unreported: &[LiveSession],
+) -> Result<PathBuf> {
+    let Some((commit_id, rewritten)) = new_commit.commit_ids.split_first() else {
+        return Err(Error::other("there is no commit to keep"));
     };
-    let link = Link {
+    let pending = PendingCommit {
         shiftlog: 1,
         commit: commit_id.to_string(),
         rewritten: rewritten.iter().map(ToString::to_string).collect(),
-        ran: made.ran.iter().map(ToString::to_string).collect(),
-        ends: ends(sessions),
-        making: made.making,
-        worktree: made.worktree.clone(),
-        others: others.to_vec(),
+        runners: new_commit.runners.iter().map(ToString::to_string).collect(),
+        transcript_bytes: transcript_bytes(sessions),
+        kind: new_commit.kind,
+        worktree: new_commit.worktree.clone(),
+        unreported: unreported.to_vec(),
     };
-    pending::keep(state, &Pending::Link(link), b"")
+    pending::keep(state, &Pending::Commit(pending), b"")
 }
 
-/// A commit that was made, and what is known of how.
+/// A commit to record, and what is known of how it was made.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
-    /// The commit, and what it became since by amending or rebasing.
+pub(super) struct NewCommit {
+    /// The commit, followed by the commits that it became by amending or rebasing.
     pub commit_ids: Vec<ObjectId>,
-    pub making: Making,
-    /// The top of the working tree that it was made in.
+    pub kind: CommitKind,
+    /// The top of the working tree that the commit was made in.
     pub worktree: Option<PathBuf>,
-    /// The sessions that are known to have run it.
-    pub ran: Vec<SessionKey>,
-    /// The tool call that ran it.
-    pub call: Option<String>,
-    /// The length of each session's transcript when it was made, by the session's name, if that was not just now.
-    pub ends: Option<BTreeMap<String, u64>>,
+    /// The sessions that are known to have run `git commit`.
+    pub runners: Vec<SessionKey>,
+    /// The id of the tool call that ran `git commit`.
+    pub call_id: Option<String>,
+    /// The length of each session's transcript when the commit was made, by the session's name; `None` if the commit was
+    /// made just now.
+    pub transcript_bytes: Option<BTreeMap<String, u64>>,
 }
 
-impl Made {
-    /// Returns what is known of a commit that these sessions have just made here.
-    pub fn here(repo: &Repository, ran: Vec<SessionKey>) -> Self {
-        let worktree = repo.worktree().map(Path::to_owned);
-        Made { commit_ids: Vec::new(), making: Making::Plain, worktree, ran, call: None, ends: None }
+impl NewCommit {
+    /// Returns a description without a commit id, for a plain commit that `runners` have just made in this worktree.
+    pub fn made_here(repo: &Repository, runners: Vec<SessionKey>) -> Self {
+        NewCommit {
+            commit_ids: Vec::new(),
+            kind: CommitKind::Plain,
+            worktree: repo.worktree().map(Path::to_owned),
+            runners,
+            call_id: None,
+            transcript_bytes: None,
+        }
     }
 
-    /// Returns what was written down of a commit; see [`leave_commit`].
-    pub fn of(repo: &Repository, link: &Link) -> Self {
-        let hexes = std::iter::once(&link.commit).chain(&link.rewritten);
-        let is_here = |id: &ObjectId| repo.commit(*id).is_ok();
+    /// Returns the description that [`keep_commit`] wrote.
+    pub fn from_pending(repo: &Repository, pending: &PendingCommit) -> Self {
+        let hexes = std::iter::once(&pending.commit).chain(&pending.rewritten);
+        let exists = |id: &ObjectId| repo.commit(*id).is_ok();
         let key = |name: &String| name.split_once('/').map(|(agent, id)| SessionKey::new(agent, id));
-        Made {
-            commit_ids: hexes.filter_map(|hex| repo.parse_id(hex)).filter(is_here).collect(),
-            making: link.making,
-            worktree: link.worktree.clone().or_else(|| repo.worktree().map(Path::to_owned)),
-            ran: link.ran.iter().filter_map(key).collect(),
-            call: None,
-            ends: Some(link.ends.clone()),
+        NewCommit {
+            commit_ids: hexes.filter_map(|hex| repo.parse_id(hex)).filter(exists).collect(),
+            kind: pending.kind,
+            worktree: pending.worktree.clone().or_else(|| repo.worktree().map(Path::to_owned)),
+            runners: pending.runners.iter().filter_map(key).collect(),
+            call_id: None,
+            transcript_bytes: Some(pending.transcript_bytes.clone()),
         }
     }
 }
 
-/// Records the live sessions that belong to the commit at HEAD, which was just made.
+/// Records the commit at HEAD, which was just made: carries records of the commits that it was made of, and records the
+/// live sessions that belong to it.
 ///
 /// # Errors
 ///
@@ -149,148 +164,181 @@ pub fn after_commit(recorder: &mut Recorder<'_>) -> Result<()> {
         recorder.warn(error);
         false
     });
-    match making_of_head(recorder.repo, &commit, last_move.as_ref()) {
-        Some(Making::Plain) if is_squash => link_live(recorder, commit.commit_id, Making::Squash),
-        Some(making) => link_live(recorder, commit.commit_id, making),
+    match kind_of_head(recorder.repo, &commit, last_move.as_ref()) {
+        Some(CommitKind::Plain) if is_squash => record_live_sessions(recorder, commit.commit_id, CommitKind::Squash),
+        Some(kind) => record_live_sessions(recorder, commit.commit_id, kind),
         None => {
-            recorder.state.log(&format!("left {} alone: it is old work", commit.commit_id));
+            recorder.state.log(&format!("no session recorded on {}: it rewrites older commits", commit.commit_id));
             Ok(())
         }
     }
 }
 
-/// Records on the merge at HEAD the sessions that made it, if Git has just made one by itself.
+/// Records the merge at HEAD, if Git has just made one without running `post-commit`.
 ///
 /// # Errors
 ///
 /// As [`after_commit`].
 pub fn after_merge(recorder: &mut Recorder<'_>) -> Result<()> {
     match merge_at_head(recorder.repo) {
-        Some(commit_id) => link_live(recorder, commit_id, Making::Merge),
+        Some(commit_id) => record_live_sessions(recorder, commit_id, CommitKind::Merge),
         None => Ok(()),
     }
 }
 
 /// Records the live sessions that belong to a commit that was just made.
 ///
-/// What is to be done is written down first: whatever ends this process, the next hook or command does it.
-fn link_live(recorder: &mut Recorder<'_>, commit_id: ObjectId, making: Making) -> Result<()> {
+/// A pending file is written first, so that the next hook or command records the commit if this process is killed.
+fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: CommitKind) -> Result<()> {
     let mut sessions = recorder.state.sessions();
     let before = sessions.clone();
-    sessions.extend(undiscovered(&recorder.state, recorder.repo.worktree(), &sessions));
-    sessions.extend(started_outside(&recorder.state, recorder.repo.worktree(), &sessions));
+    sessions.extend(recent_unreported(&recorder.state, recorder.repo.worktree(), &sessions));
+    sessions.extend(named_by_environment(&recorder.state, recorder.repo.worktree(), &sessions));
     let hindrance = recorder.hindrance();
     if sessions.is_empty() && hindrance.as_ref().is_none_or(|error| error.kind() == Kind::Busy) {
         return Ok(());
     }
-    let ran = runners(&sessions);
-    let made = Made { commit_ids: vec![commit_id], making, ..Made::here(recorder.repo, ran) };
-    let path = leave_commit(&recorder.state, &made, &sessions, &sessions[before.len()..])?;
+    let runners = find_runners(&sessions);
+    let new_commit = NewCommit { commit_ids: vec![commit_id], kind, ..NewCommit::made_here(recorder.repo, runners) };
+    let path = keep_commit(&recorder.state, &new_commit, &sessions, &sessions[before.len()..])?;
     if let Some(error) = hindrance {
-        recorder.warn(kept_at(error, &path));
+        recorder.warn(with_pending_hint(error, &path));
         return Ok(());
     }
     crate::git::fault_point("left");
-    let outcome = link_commit(recorder, &made, &mut sessions);
-    // Agents without hooks never say that a session begins, which is when the others are looked after.
-    close_forgotten(recorder, &mut sessions, None);
-    // What was recorded before a failure must be known next time, or it would be recorded twice.
+    let outcome = record_commit(recorder, &new_commit, &mut sessions);
+    // Abandoned sessions are usually closed when another session starts, but agents without hooks never report a start.
+    close_abandoned(recorder, &mut sessions, None);
+    // Also after a failure: a session that was recorded before it would otherwise be recorded twice.
     save_changed(recorder, &before, &sessions)?;
     match outcome {
         Err(error) if error.kind() == Kind::Busy => pending::keep_sessions(&path, &recorder.waiting),
-        // It stays written down, and is tried again.
+        // The pending file stays, for another attempt.
         Err(error) if error.kind() == Kind::Storage => Err(error),
         outcome => {
             std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
-            let has_part = |live: &Live| recorder.report.recorded.contains(&(commit_id, live.key()));
-            if !sessions.iter().all(has_part) {
-                recorder.state.note_judged(commit_id)?;
+            let is_recorded = |live: &LiveSession| recorder.report.recorded.contains(&(commit_id, live.key()));
+            if !sessions.iter().all(is_recorded) {
+                recorder.state.mark_examined(commit_id)?;
             }
             outcome
         }
     }
 }
 
-/// Records the sessions that belong to a commit.
+/// Records on a commit those of `sessions` that belong to it, and their sub-agents. A session that ran the commit and
+/// whose transcript lacks the tool call's result yet is left to wait for that result.
 ///
-/// A session whose news could not be read within the deadline is [`Kind::Busy`], after the others are recorded.
-pub(super) fn link_commit(recorder: &mut Recorder<'_>, made: &Made, sessions: &mut [Live]) -> Result<()> {
-    let Some(commit_id) = made.commit_ids.first().copied() else { return Ok(()) };
+/// # Errors
+///
+/// [`Kind::Busy`] if the transcript of a session could not be read within the deadline; the others are recorded.
+pub(super) fn record_commit(
+    recorder: &mut Recorder<'_>,
+    new_commit: &NewCommit,
+    sessions: &mut [LiveSession],
+) -> Result<()> {
+    let Some(commit_id) = new_commit.commit_ids.first().copied() else { return Ok(()) };
     let commit = recorder.repo.commit(commit_id)?;
-    let making = if commit.parent_ids.len() > 1 { Making::Merge } else { made.making };
-    if making == Making::Merge && made.ran.is_empty() {
-        recorder.state.log(&format!("left {commit_id} alone: no session made this merge"));
+    let kind = if commit.parent_ids.len() > 1 { CommitKind::Merge } else { new_commit.kind };
+    if kind == CommitKind::Merge && new_commit.runners.is_empty() {
+        recorder.state.log(&format!("no session recorded on {commit_id}: no session made this merge"));
         return Ok(());
     }
-    let parent = commit.parent_ids.first().and_then(|parent| recorder.repo.commit(*parent).ok());
-    let (ran, call) = (&made.ran, made.call.as_deref());
-    let mut change = Change {
-        making,
-        paths: Vec::new(),
-        parent_time: parent.map_or(i64::MIN, |parent| parent.committer.time.seconds),
-        worktree: made.worktree.clone(),
-    };
-    let mut news = Vec::new();
-    let mut unfinished = Ok(());
+    let (increments, outcome) = unrecorded_increments(recorder, new_commit, sessions);
+    let chosen = choose_sessions(recorder, new_commit, &commit, kind, sessions, &increments);
+    let call_id = new_commit.call_id.as_deref();
+    for (index, (live, increment)) in sessions.iter_mut().zip(increments).enumerate() {
+        let mut has_result = false;
+        if let Some(mut increment) = increment.filter(|_| chosen.contains(&index)) {
+            increment.commit_ids.extend(&new_commit.commit_ids);
+            has_result = increment.survey.results.iter().any(|result| Some(&*result.call_id) == call_id);
+            recorder.record_increment(&mut increment, &mut live.progress);
+            recorder.record_sub_agents(Some(commit_id), live)?;
+        }
+        if new_commit.runners.contains(&live.key()) && !has_result {
+            let (commit, call) = (commit_id.to_string(), call_id.map(str::to_owned));
+            live.awaited_result = Some(AwaitedResult { commit, call });
+        }
+    }
+    outcome
+}
+
+/// Reads what each session said since it was last recorded, up to the moment of the commit: one entry for each session,
+/// `None` if it said nothing or cannot be read now. Returns [`Kind::Busy`] beside them if a session must wait.
+fn unrecorded_increments<'r>(
+    recorder: &mut Recorder<'r>,
+    new_commit: &NewCommit,
+    sessions: &mut [LiveSession],
+) -> (Vec<Option<Increment<'r>>>, Result<()>) {
+    let mut increments = Vec::new();
+    let mut outcome = Ok(());
     for live in sessions.iter_mut() {
-        let limit = made.ends.as_ref().map(|ends| ends.get(&live.key().to_string()).copied());
-        if limit == Some(None) {
-            // It began after the commit.
-            news.push(None);
+        let name = live.key().to_string();
+        let limit = new_commit.transcript_bytes.as_ref().map(|lengths| lengths.get(&name).copied());
+        let has_begun_later = limit == Some(None);
+        if has_begun_later {
+            increments.push(None);
             continue;
         }
-        if recorder.waiting.contains(&live.key().to_string()) {
-            // What it said before waits, and would take the time of the others.
-            unfinished = Err(Error::new(Kind::Busy, format!("{} waits for an earlier capture", live.key())));
-            news.push(None);
+        if recorder.waiting.contains(&name) {
+            // Its earlier words are not stored yet, and storing them would use up the time of the other sessions.
+            outcome = Err(Error::new(Kind::Busy, format!("{name} waits for an earlier capture")));
+            increments.push(None);
             continue;
         }
-        news.push(recorder.catch_up(live, true, true, limit.flatten()).unwrap_or_else(|error| {
-            recorder.state.log(&format!("warning: {}: {error}", live.key()));
+        increments.push(recorder.extend_awaited_record(live, true, true, limit.flatten()).unwrap_or_else(|error| {
+            recorder.state.log(&format!("warning: {name}: {error}"));
             if error.kind() == Kind::Busy {
-                recorder.waiting.insert(live.key().to_string());
-                unfinished = Err(error);
+                recorder.waiting.insert(name);
+                outcome = Err(error);
             }
             None
         }));
     }
-    let said: Vec<(usize, &Stretch<'_>)> =
-        news.iter().enumerate().filter_map(|(index, stretch)| Some((index, stretch.as_ref()?))).collect();
-    // The paths only tell something about sessions that did not run the commit.
-    if said.iter().any(|(_, stretch)| !ran.contains(&stretch.key)) {
-        // A partial clone may lack a tree; then the other evidence decides.
-        change.paths = recorder.repo.changed_paths(&commit).unwrap_or_else(|error| {
+    (increments, outcome)
+}
+
+/// Returns the positions in `sessions` of those that belong to the commit; see [`choose::choose`].
+fn choose_sessions(
+    recorder: &Recorder<'_>,
+    new_commit: &NewCommit,
+    commit: &Commit,
+    kind: CommitKind,
+    sessions: &[LiveSession],
+    increments: &[Option<Increment<'_>>],
+) -> Vec<usize> {
+    let has_run_it = |increment: &Increment<'_>| new_commit.runners.contains(&increment.key);
+    let parent = commit.parent_ids.first().and_then(|parent| recorder.repo.commit(*parent).ok());
+    let mut facts = CommitFacts {
+        kind,
+        paths: Vec::new(),
+        parent_time: parent.map_or(i64::MIN, |parent| parent.committer.time.seconds),
+        worktree: new_commit.worktree.clone(),
+    };
+    // Changed paths matter only for sessions that did not run the commit.
+    if increments.iter().flatten().any(|increment| !has_run_it(increment)) {
+        // A partial clone may lack a tree; then the choice is made without paths.
+        facts.paths = recorder.repo.changed_paths(commit).unwrap_or_else(|error| {
             recorder.state.log(&format!("warning: {error}"));
             Vec::new()
         });
     }
-    let evidence = |(index, stretch): &(usize, &'_ Stretch<'_>)| {
-        (ran.contains(&stretch.key), sessions[*index].worktree == made.worktree)
-    };
-    let evidence: Vec<Evidence<'_>> = said
-        .iter()
-        .map(|said| {
-            let (has_run_it, is_in_worktree) = evidence(said);
-            Evidence { has_run_it, is_in_worktree, tally: &said.1.survey.tally }
-        })
-        .collect();
-    let chosen: Vec<usize> = choose::choose(&change, &evidence).into_iter().map(|position| said[position].0).collect();
-    for (index, (live, news)) in sessions.iter_mut().zip(news).enumerate() {
-        let mut has_answer = false;
-        if let Some(mut stretch) = news.filter(|_| chosen.contains(&index)) {
-            stretch.commit_ids.extend(&made.commit_ids);
-            has_answer = stretch.survey.answers.iter().any(|answer| Some(&*answer.call_id) == call);
-            recorder.record_stretch(&mut stretch, &mut live.progress);
-            recorder.record_sub_agents(Some(commit_id), live)?;
-        }
-        if ran.contains(&live.key()) && !has_answer {
-            live.open = Some(Open { commit: commit_id.to_string(), call: call.map(str::to_owned) });
-        }
+    let mut positions = Vec::new();
+    let mut candidates = Vec::new();
+    for (index, (live, increment)) in sessions.iter().zip(increments).enumerate() {
+        let Some(increment) = increment else { continue };
+        positions.push(index);
+        candidates.push(Candidate {
+            has_run_it: has_run_it(increment),
+            is_in_worktree: live.worktree == new_commit.worktree,
+            tally: &increment.survey.tally,
+        });
     }
-    unfinished
+    choose::choose(&facts, &candidates).into_iter().map(|chosen| positions[chosen]).collect()
 }
 
-/// Returns the merge at HEAD, if Git has just made it by itself, so that no other hook than `post-merge` runs.
+/// Returns the merge at HEAD, if Git has just made it without asking for a message: then `post-merge` is the only hook
+/// that runs.
 pub fn merge_at_head(repo: &Repository) -> Option<ObjectId> {
     let commit_id = repo.head().ok()?.commit_id?;
     let last_move = repo.head_reflog(1).into_iter().find(|entry| entry.new_id == commit_id)?;

@@ -1,26 +1,26 @@
-//! An agent reports: what its session is doing, and what became of its tool calls.
+//! The hooks of agents: a session starts or ends, a turn ends, a tool call has ended.
 
 use std::path::PathBuf;
 
-use super::choose::Making;
-use super::commit::{Made, link_commit, making_of};
-use super::pending::{self, Link};
+use super::choose::CommitKind;
+use super::commit::{NewCommit, kind_of_move, record_commit};
+use super::pending::{self, PendingCommit};
 use super::process;
 use super::recorder::Recorder;
-use super::sessions::{KEEP_SECS, close_forgotten, new_live, save_changed};
-use super::state::{Live, Open};
+use super::sessions::{KEEP_SECS, close_abandoned, new_live, save_changed};
+use super::state::{AwaitedResult, LiveSession};
 use crate::agent::{Agent, Event, Payload};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
-use crate::git::{ObjectId, ReflogEntry};
+use crate::git::{ObjectId, ReflogEntry, Repository};
 use crate::notes;
-use crate::record::{Note, Record};
+use crate::record::Note;
 use crate::transcript::SessionKey;
 
-/// How many movements of HEAD one tool call may make.
+/// How many moves of HEAD are read after one tool call.
 const MAX_MOVES: usize = 200;
 
-/// Takes in what a hook of an agent reports.
+/// Handles one hook of an agent: updates what is known of the session, and records commits that it has made.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         recorder.state.log(&format!("{} {name}: the payload names no session", agent.name()));
         return Ok(());
     };
-    // Another process has our lock. The next hook of the session finds out what this one would have.
+    // Without our lock nothing may be changed. The next hook of the session will see the same moves of HEAD.
     if recorder.hindrance().is_some() {
         return Ok(());
     }
@@ -43,11 +43,11 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         sessions.len() - 1
     });
     refresh(recorder, &mut sessions[position], agent, payload);
-    // Not every agent says that a session is taken up again.
+    // Not every agent has a hook for a session that is resumed.
     sessions[position].is_over = false;
     sessions[position].has_tool_hooks |= event == Event::AfterTool;
     if event == Event::SessionStart {
-        close_forgotten(recorder, &mut sessions, Some(position));
+        close_abandoned(recorder, &mut sessions, Some(position));
         recorder.state.forget_settled(Time::now().seconds - KEEP_SECS);
     }
     let moves = moves_of_head(recorder, &mut sessions[position]);
@@ -58,8 +58,8 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
     }
     let live = &mut sessions[position];
     let is_turn_over = event != Event::AfterTool;
-    if live.open.is_some()
-        && let Err(error) = recorder.catch_up(live, is_turn_over, false, None)
+    if live.awaited_result.is_some()
+        && let Err(error) = recorder.extend_awaited_record(live, is_turn_over, false, None)
     {
         recorder.warn(error);
     }
@@ -72,8 +72,8 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
     save_changed(recorder, &before, &sessions)
 }
 
-/// Brings what is known of a session up to date with its newest hook.
-fn refresh(recorder: &Recorder<'_>, live: &mut Live, agent: &dyn Agent, payload: &Payload) {
+/// Updates what is known of a session from the payload of its hook.
+fn refresh(recorder: &Recorder<'_>, live: &mut LiveSession, agent: &dyn Agent, payload: &Payload) {
     live.seen = Time::now().seconds;
     let directory = payload.directory();
     live.model = payload.model().map(str::to_owned).or_else(|| live.model.take());
@@ -91,12 +91,12 @@ fn refresh(recorder: &Recorder<'_>, live: &mut Live, agent: &dyn Agent, payload:
     live.process = process::caller().or(live.process);
 }
 
-/// Returns how HEAD moved since the session's last hook, oldest first, and remembers where it is.
+/// Returns the moves of HEAD since the session's last hook, oldest first, and remembers where HEAD is now.
 ///
-/// If it is not known where HEAD was (no hook has run before, or the session has gone to another worktree), nothing
-/// counts as a move: what the reflog holds is somebody else's.
-fn moves_of_head(recorder: &Recorder<'_>, live: &mut Live) -> Vec<ReflogEntry> {
-    // A branch without commits is a known place too.
+/// Returns none if the earlier place of HEAD is unknown (the session's first hook, or a change of worktree): other
+/// processes made the moves in the reflog.
+fn moves_of_head(recorder: &Recorder<'_>, live: &mut LiveSession) -> Vec<ReflogEntry> {
+    // On an unborn branch HEAD is remembered as an empty string.
     let head = recorder.repo.head().ok().and_then(|head| head.commit_id).map(|id| id.to_string()).unwrap_or_default();
     let Some(before) = live.head.replace(head.clone()).filter(|before| *before != head) else { return Vec::new() };
     let log = recorder.repo.head_reflog(MAX_MOVES);
@@ -105,13 +105,61 @@ fn moves_of_head(recorder: &Recorder<'_>, live: &mut Live) -> Vec<ReflogEntry> {
     log.into_iter().take(last + 1).rev().collect()
 }
 
-/// Records the commits that a tool call made, unless Git's own hook did, and waits for the call's result.
+/// A commit that a tool call may have made.
+struct CallCommit {
+    commit_id: ObjectId,
+    kind: CommitKind,
+    /// The pending file that `post-commit` left for the session, and its content.
+    pending: Option<(PathBuf, PendingCommit)>,
+}
+
+/// A tool call that has just ended.
+struct ToolCall<'a> {
+    payload: &'a Payload,
+    /// The session that made the call.
+    key: SessionKey,
+    /// Whether no other session is running in the worktree.
+    is_alone: bool,
+    /// HEAD after the call.
+    head: Option<ObjectId>,
+}
+
+impl ToolCall<'_> {
+    fn call_id(&self) -> Option<String> {
+        self.payload.call_id().map(str::to_owned)
+    }
+
+    /// Says whether the result of the call names a commit.
+    fn names(&self, commit_id: ObjectId) -> bool {
+        self.payload.response_mentions(&commit_id.to_hex_with_len(7).to_string())
+    }
+
+    /// Says whether the call may have made a commit, as far as its input and its result show.
+    fn may_have_made(&self, commit_id: ObjectId) -> bool {
+        self.names(commit_id) || self.payload.may_commit() || !self.payload.tells_input()
+    }
+
+    /// Says whether the session is known to have made a commit. If not, another process may have committed while the
+    /// tool ran.
+    fn has_made(&self, commit: &CallCommit) -> bool {
+        commit.pending.is_some() || self.names(commit.commit_id) || (self.is_alone && self.payload.may_commit())
+    }
+
+    /// Says whether the call itself has undone a commit: HEAD of the same worktree no longer reaches it.
+    fn has_undone(&self, repo: &Repository, commit_id: ObjectId, pending: &PendingCommit) -> bool {
+        let is_reached = |head| repo.merge_base(commit_id, head).is_ok_and(|base| base == Some(commit_id));
+        pending.worktree.as_deref() == repo.worktree() && self.head.is_some_and(|head| !is_reached(head))
+    }
+}
+
+/// Records the commits that a tool call made, unless `post-commit` has recorded them, and makes the session wait for the
+/// call's result in its transcript.
 ///
-/// Those that Git's hook left for this session are recorded oldest first, wherever they were made. One that another
-/// call made, which ran at the same time, waits for its own hook, unless a later one is recorded now.
+/// Commits that `post-commit` left for this session are recorded oldest first, whichever worktree they were made in. A
+/// commit of another call that is still running waits for the hook of that call, unless a later commit is recorded now.
 fn after_tool(
     recorder: &mut Recorder<'_>,
-    sessions: &mut [Live],
+    sessions: &mut [LiveSession],
     position: usize,
     moves: &[ReflogEntry],
     payload: &Payload,
@@ -119,98 +167,119 @@ fn after_tool(
     let worktree = sessions[position].worktree.clone();
     let is_alone = sessions.iter().filter(|live| live.worktree == worktree && !live.is_over).count() == 1;
     let key = sessions[position].key();
-    let mut links = pending::links_of(&recorder.state, &key);
-    let has_links = !links.is_empty();
-    let mut commits = Vec::new();
-    for (commit_id, making) in commits_of(moves, recorder.repo.is_mid_operation()) {
-        let hex = commit_id.to_string();
-        let link = links.iter().position(|(_, link)| link.commit == hex).map(|index| links.remove(index));
-        commits.push((commit_id, making, link));
-    }
-    let elsewhere = links
-        .into_iter()
-        .filter_map(|(path, link)| Some((recorder.repo.parse_id(&link.commit)?, link.making, Some((path, link)))));
-    commits.splice(0..0, elsewhere.collect::<Vec<_>>());
-    let is_seen = |commit_id: &ObjectId| payload.response_mentions(&commit_id.to_hex_with_len(7).to_string());
-    let is_own = |commit_id: &ObjectId| is_seen(commit_id) || payload.may_commit() || !payload.tells_input();
-    // What the call undid itself belongs to the commit that it made instead.
-    let head = recorder.repo.head()?.commit_id;
-    let is_undone = |link: &Link, commit_id: ObjectId| {
-        let is_reached = |head| recorder.repo.merge_base(commit_id, head).is_ok_and(|base| base == Some(commit_id));
-        link.worktree.as_deref() == recorder.repo.worktree() && head.is_some_and(|head| !is_reached(head))
-    };
+    let (commits, has_pending) = commits_of_call(recorder, &key, moves);
+    let call = ToolCall { payload, key, is_alone, head: recorder.repo.head()?.commit_id };
+    let last = commits.iter().rposition(|commit| call.may_have_made(commit.commit_id));
     let mut undone = Vec::new();
-    let last_own = commits.iter().rposition(|(commit_id, ..)| is_own(commit_id));
-    for (index, (commit_id, making, link)) in commits.into_iter().enumerate() {
-        let commit = commit_id.to_string();
-        let is_last = last_own == Some(index);
-        if let Some(open) = sessions[position].open.as_mut().filter(|open| open.commit == commit) {
-            open.call = payload.call_id().map(str::to_owned);
+    for (index, commit) in commits.into_iter().enumerate() {
+        let is_last = last == Some(index);
+        let hex = commit.commit_id.to_string();
+        if let Some(awaited) = sessions[position].awaited_result.as_mut().filter(|awaited| awaited.commit == hex) {
+            awaited.call = call.call_id();
             continue;
         }
-        // Somebody else can have committed while the tool ran.
-        let has_run_it = link.is_some() || is_seen(&commit_id) || (is_alone && payload.may_commit());
-        match &link {
-            // A call that ran at the same time; the one that committed is still to come.
-            Some(_) if last_own.is_none_or(|last| index > last) => continue,
-            // Git's hook runs here, and knows who made this one.
-            None if has_links && !is_seen(&commit_id) => continue,
-            None if !has_run_it && recorder.state.is_judged(commit_id) => continue,
+        match &commit.pending {
+            // Made by another call that is still running.
+            Some(_) if last.is_none_or(|last| index > last) => continue,
+            // `post-commit` runs here and left this commit to no session, so no session of ours made it.
+            None if has_pending && !call.names(commit.commit_id) => continue,
+            None if !call.has_made(&commit) && recorder.state.is_examined(commit.commit_id) => continue,
+            // What was said about an undone commit belongs to the commit that the call made in its place.
+            Some((path, pending)) if !is_last && call.has_undone(recorder.repo, commit.commit_id, pending) => {
+                undone.push((commit.commit_id, path.clone()));
+                continue;
+            }
             _ => {}
         }
-        if let Some((path, _)) = link.as_ref().filter(|(_, link)| !is_last && is_undone(link, commit_id)) {
-            undone.push((commit_id, path.clone()));
-            continue;
-        }
-        let note = notes::get(recorder.repo, &recorder.notes_ref, commit_id)?;
-        let has_part = |note: &Vec<u8>| Note::parse_lines(note).records().any(|record| record.key() == key);
-        match note.filter(|note| link.is_none() || has_part(note)) {
-            // One result is there for all commits of the call; it goes to the last.
-            Some(note) if has_run_it && is_last => {
-                sessions[position].open = reopened(recorder, &sessions[position], &commit, &note, payload.call_id());
-            }
-            Some(_) => {}
-            None => {
-                let ran = if has_run_it { vec![key.clone()] } else { Vec::new() };
-                let here = Made { commit_ids: vec![commit_id], making, ..Made::here(recorder.repo, ran) };
-                let mut made = link.as_ref().map_or(here, |(_, link)| Made::of(recorder.repo, link));
-                if let Some(ends) = made.ends.as_mut().filter(|_| is_last) {
-                    // The answer of the call goes to the last commit that it made.
-                    ends.insert(key.to_string(), u64::MAX);
-                }
-                made.commit_ids.extend(undone.iter().map(|(commit_id, _)| *commit_id));
-                made.call = payload.call_id().filter(|_| link.is_none() || is_last).map(str::to_owned);
-                link_commit(recorder, &made, sessions)?;
-                if link.is_some() && !is_last {
-                    sessions[position].open = None;
-                }
-            }
-        }
-        let done = undone.drain(..).map(|(_, path)| path).chain(link.map(|(path, _)| path));
-        for path in done {
+        let undone_ids: Vec<ObjectId> = undone.iter().map(|(commit_id, _)| *commit_id).collect();
+        record_commit_of_call(recorder, sessions, position, &call, &commit, is_last, &undone_ids)?;
+        for path in undone.drain(..).map(|(_, path)| path).chain(commit.pending.map(|(path, _)| path)) {
             std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
         }
     }
     Ok(())
 }
 
-/// Returns what to wait for when Git's hook recorded the commit without knowing that a tool call was running.
-fn reopened(_recorder: &Recorder<'_>, live: &Live, commit: &str, note: &[u8], call: Option<&str>) -> Option<Open> {
-    let recorded = live.progress.recorded.segment.as_deref();
-    let note = Note::parse(note);
-    let is_its_own = |record: &Record| record.key() == live.key() && Some(&*record.through) == recorded;
-    note.records().any(is_its_own).then(|| Open { commit: commit.to_owned(), call: call.map(str::to_owned) })
+/// Returns the commits that a tool call of a session may have made, oldest first, and whether `post-commit` left any of
+/// them for this session. Those made in other worktrees come first.
+fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEntry]) -> (Vec<CallCommit>, bool) {
+    let mut left = pending::commits_left_to(&recorder.state, key);
+    let has_pending = !left.is_empty();
+    let mut here = Vec::new();
+    for (commit_id, kind) in commits_of_moves(moves, recorder.repo.is_mid_operation()) {
+        let hex = commit_id.to_string();
+        let pending = left.iter().position(|(_, pending)| pending.commit == hex).map(|index| left.remove(index));
+        here.push(CallCommit { commit_id, kind, pending });
+    }
+    let elsewhere = left.into_iter().filter_map(|(path, pending)| {
+        let commit_id = recorder.repo.parse_id(&pending.commit)?;
+        Some(CallCommit { commit_id, kind: pending.kind, pending: Some((path, pending)) })
+    });
+    (elsewhere.chain(here).collect(), has_pending)
 }
 
-/// Returns the commits that movements of HEAD made, and how, oldest first; those of a rebase are old work.
-fn commits_of(moves: &[ReflogEntry], is_mid_operation: bool) -> Vec<(ObjectId, Making)> {
+/// Records one commit of a tool call, and with it the commits that the call has undone. If `post-commit` recorded the
+/// session already, the session only waits for the call's result.
+///
+/// A call has one result, which goes to the last of its commits.
+fn record_commit_of_call(
+    recorder: &mut Recorder<'_>,
+    sessions: &mut [LiveSession],
+    position: usize,
+    call: &ToolCall<'_>,
+    commit: &CallCommit,
+    is_last: bool,
+    undone: &[ObjectId],
+) -> Result<()> {
+    let pending = commit.pending.as_ref().map(|(_, pending)| pending);
+    let has_made = call.has_made(commit);
+    let note = notes::get(recorder.repo, &recorder.notes_ref, commit.commit_id)?;
+    let has_session = |note: &Vec<u8>| Note::parse_lines(note).records().any(|record| record.key() == call.key);
+    if let Some(note) = note.filter(|note| pending.is_none() || has_session(note)) {
+        if has_made && is_last {
+            let live = &mut sessions[position];
+            live.awaited_result = ends_with_record(live, &note)
+                .then(|| AwaitedResult { commit: commit.commit_id.to_string(), call: call.call_id() });
+        }
+        return Ok(());
+    }
+    let mut new_commit = match pending {
+        Some(pending) => NewCommit::from_pending(recorder.repo, pending),
+        None => {
+            let runners = if has_made { vec![call.key.clone()] } else { Vec::new() };
+            let (commit_ids, kind) = (vec![commit.commit_id], commit.kind);
+            NewCommit { commit_ids, kind, ..NewCommit::made_here(recorder.repo, runners) }
+        }
+    };
+    if let Some(lengths) = new_commit.transcript_bytes.as_mut().filter(|_| is_last) {
+        // The result of the call stands behind the length that was noted at the commit.
+        lengths.insert(call.key.to_string(), u64::MAX);
+    }
+    new_commit.commit_ids.extend(undone);
+    new_commit.call_id = call.call_id().filter(|_| pending.is_none() || is_last);
+    record_commit(recorder, &new_commit, sessions)?;
+    if pending.is_some() && !is_last {
+        sessions[position].awaited_result = None;
+    }
+    Ok(())
+}
+
+/// Says whether a note has a record of this session that ends where the session was last recorded: then `post-commit`
+/// wrote that record without knowing of the tool call.
+fn ends_with_record(live: &LiveSession, note: &[u8]) -> bool {
+    let recorded = live.progress.recorded.segment.as_deref();
+    Note::parse(note).records().any(|record| record.key() == live.key() && Some(&*record.through) == recorded)
+}
+
+/// Returns the commits that moves of HEAD made, and how, oldest first. Those that a rebase made are left out.
+fn commits_of_moves(moves: &[ReflogEntry], is_mid_operation: bool) -> Vec<(ObjectId, CommitKind)> {
     let mut is_rebase = is_mid_operation;
     let mut commits = Vec::new();
     for entry in moves {
         if entry.message.starts_with(b"rebase") {
             is_rebase = !entry.message.starts_with(b"rebase (finish)") && !entry.message.starts_with(b"rebase (abort)");
         } else if !is_rebase {
-            commits.extend(making_of(entry).map(|making| (entry.new_id, making)));
+            commits.extend(kind_of_move(entry).map(|kind| (entry.new_id, kind)));
         }
     }
     commits

@@ -1,9 +1,9 @@
-//! What hooks do: keep sessions that run, choose which of them led to a commit, store their words, record them.
+//! What hooks do: keep track of running sessions, choose those that led to a commit, store their words, record them.
 //!
-//! A payload enters at [`hook`]: it is told apart by `agent` and noted in [`State`]. A commit enters at [`commit`]: which
-//! sessions there are is known to `sessions`, and `choose` says which of them it gets. [`Recorder`] has each session's new
-//! stretch read (`reading`), stores it in the archive, and writes the note. What cannot be stored is put `aside` in a file
-//! (`pending`) and stored by the next hook or command (`catch_up`).
+//! The payload of an agent's hook enters at [`hook`], which parses it with `agent` and updates [`State`]. A commit
+//! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them.
+//! [`Recorder`] reads each session's increment (`reading`), archives it, and writes the note. What cannot be stored is
+//! kept in a file (`aside`, `pending`), which the next hook or command stores (`catch_up`).
 
 pub mod agents;
 pub(crate) mod aside;

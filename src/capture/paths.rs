@@ -39,7 +39,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf
     Stored::deserialize(deserializer).map(PathBuf::from)
 }
 
-/// The same for a path that may be missing.
+/// For `Option<PathBuf>`.
 pub mod option {
     use super::{Deserialize, Deserializer, PathBuf, Serialize, Serializer, Stored};
 

@@ -1,7 +1,7 @@
-//! What could not be stored yet, in files that a later command stores.
+//! Files of what could not be stored yet; a later hook or command stores it.
 //!
-//! Read [`Pending`]. A file is one line of JSON and then, for words, the transcript's bytes after redaction. Where nothing
-//! could be redacted the file holds no bytes, and says where the agent has them.
+//! Read [`Pending`]. A file is one line of JSON, followed by redacted bytes of the transcript if it holds any. If the
+//! bytes could not be redacted, the file names the agent's transcript instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -11,63 +11,67 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use super::choose::Making;
-use super::state::{Live, Mark, write_private};
+use super::choose::CommitKind;
+use super::state::{LiveSession, SegmentEnd, write_private};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::record::Record;
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
-/// The extension of a file that cannot be stored, once the user has been told.
+/// The extension of a file that cannot be stored and that the user has been warned of.
 pub const TOLD: &str = "told";
 
-/// What the names of files begin with that say what became of commits; see `rewritten`.
+/// The beginning of the names of files that hold rewritten commits; see `rewritten`.
 pub const REWRITTEN: &str = "rewritten-";
 
-/// Says whether a file says what became of commits.
+/// Says whether a file holds rewritten commits.
 pub fn is_rewritten(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(REWRITTEN.as_bytes()))
 }
 
-/// What waits in a file.
+/// The content of a pending file.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum Pending {
-    /// A commit was made; its sessions have not been looked at yet.
-    Link(Link),
-    /// A stretch of a session, or its record.
+    /// A commit for which no session has been examined yet.
+    Commit(PendingCommit),
+    /// Words of a session that are not archived, or a record that is not written.
     Capture(Capture),
 }
 
-/// A commit that a session made, left for the session's own hook, which follows at once and sees the tool's answer too.
+/// A commit that is still to be recorded. `post-commit` writes it for the hook that the agent runs after the tool call,
+/// because that hook also sees the call's result; or the first attempt to record it failed.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Link {
+pub struct PendingCommit {
     /// The version of the format: 1.
     pub shiftlog: u32,
     /// The commit, in hex.
     pub commit: String,
-    /// What became of it since, by amending or rebasing: these get the same record.
+    /// What the commit became by amending or rebasing, in hex: these get the same record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
-    /// The sessions that ran the commit, as `agent/session`.
-    pub ran: Vec<String>,
-    /// How long each session's transcript was in bytes, by `agent/session`: what was said later belongs to the next
-    /// commit.
-    pub ends: BTreeMap<String, u64>,
-    /// How it was made.
-    #[serde(default)]
-    pub making: Making,
-    /// The top of the working tree that it was made in.
+    /// The sessions that ran `git commit`, as `agent/session`.
+    #[serde(rename = "ran")]
+    pub runners: Vec<String>,
+    /// The length of each session's transcript when the commit was made, by `agent/session`: later words belong to the
+    /// next commit.
+    #[serde(rename = "ends")]
+    pub transcript_bytes: BTreeMap<String, u64>,
+    /// How the commit was made.
+    #[serde(default, rename = "making")]
+    pub kind: CommitKind,
+    /// The top of the working tree that the commit was made in.
     #[serde(default, with = "super::paths::option", skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
-    /// The sessions that were looked at and that no hook here has reported: their agents write transcripts elsewhere.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<Live>,
+    /// Sessions to examine that no hook of this repository has reported: found in the agents' own stores or named by
+    /// the environment.
+    #[serde(default, rename = "others", skip_serializing_if = "Vec::is_empty")]
+    pub unreported: Vec<LiveSession>,
 }
 
-/// A stretch of a session that is to be recorded on commits.
+/// An increment of a session that is to be recorded on commits.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Capture {
     /// The version of the format: 1.
@@ -76,14 +80,14 @@ pub struct Capture {
     pub agent: String,
     /// The session's id.
     pub session: String,
-    /// The commits to record the session on, in hex; none if the words are only to be kept.
+    /// The commits to record the session on, in hex; none if the words are only to be archived.
     pub commits: Vec<String>,
-    /// The end of what the archive had; the file's bytes follow it. The stretch ends where they end.
-    pub from: Mark,
-    /// The end of what commits had; the stretch begins there unless later ones have been recorded since.
+    /// The end of what the archive had. The bytes in this file follow it, and the increment ends where they end.
+    pub from: SegmentEnd,
+    /// The end of what commits had. The increment begins there, unless later words have been recorded since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<Mark>,
-    /// The agent's own transcript, if the words were left there.
+    pub since: Option<SegmentEnd>,
+    /// The agent's own transcript, if the bytes are not in this file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<Unredacted>,
     /// The record, if the words are archived and only the note could not be written.
@@ -91,35 +95,37 @@ pub struct Capture {
     pub record: Option<Box<Record>>,
 }
 
-/// Words that are still where the agent wrote them.
+/// Words that could not be redacted and are left in the agent's transcript.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Unredacted {
     /// The agent's file.
     #[serde(with = "crate::capture::paths")]
     pub path: PathBuf,
-    /// The position in it at which the stretch ends.
+    /// The position in the agent's file at which the increment ends.
     pub until: u64,
 }
 
 impl Pending {
-    /// Returns the sessions whose later words must wait for it, as `agent/session`.
+    /// Returns the sessions, as `agent/session`, whose later words must not be stored before this.
     pub fn sessions(&self) -> Vec<String> {
         match self {
-            Pending::Link(link) => link.ends.keys().cloned().collect(),
+            Pending::Commit(pending) => pending.transcript_bytes.keys().cloned().collect(),
             Pending::Capture(capture) => vec![SessionKey::new(&capture.agent, &capture.session).to_string()],
         }
     }
 
-    /// Returns the commits that wait for it, in hex.
+    /// Returns the commits that are to get a record from this, in hex.
     pub fn commits(&self) -> Vec<&str> {
         match self {
-            Pending::Link(link) => std::iter::once(&link.commit).chain(&link.rewritten).map(String::as_str).collect(),
+            Pending::Commit(pending) => {
+                std::iter::once(&pending.commit).chain(&pending.rewritten).map(String::as_str).collect()
+            }
             Pending::Capture(capture) => capture.commits.iter().map(String::as_str).collect(),
         }
     }
 }
 
-/// Keeps something with the bytes that belong to it, and returns the file's path.
+/// Writes a pending file with its bytes and returns its path.
 ///
 /// # Errors
 ///
@@ -149,17 +155,17 @@ pub fn list(state: &State) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns the commits that a session made and that wait for it, with their files, oldest first.
-pub fn links_of(state: &State, session: &SessionKey) -> Vec<(PathBuf, Link)> {
+/// Returns the pending commits that a session made, oldest first, with their files.
+pub fn commits_left_to(state: &State, session: &SessionKey) -> Vec<(PathBuf, PendingCommit)> {
     let session = session.to_string();
-    let link = |path: PathBuf| match read_head(&path) {
-        Ok(Pending::Link(link)) if link.ran.contains(&session) => Some((path, link)),
+    let made_by_session = |path: PathBuf| match read_head(&path) {
+        Ok(Pending::Commit(commit)) if commit.runners.contains(&session) => Some((path, commit)),
         _ => None,
     };
-    list(state).into_iter().filter_map(link).collect()
+    list(state).into_iter().filter_map(made_by_session).collect()
 }
 
-/// Reads what a pending file is about, without the words in it.
+/// Reads the first line of a pending file, without the transcript's bytes.
 ///
 /// # Errors
 ///
@@ -176,7 +182,7 @@ pub fn read_head(path: &Path) -> Result<Pending> {
 ///
 /// # Errors
 ///
-/// [`Kind::Corrupt`] if it is none.
+/// [`Kind::Corrupt`] if the file is not a pending capture.
 pub fn read(path: &Path) -> Result<(Pending, Vec<u8>)> {
     let mut contents = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
     let corrupt = || Error::new(Kind::Corrupt, format!("'{}' is not a pending capture", path.display()));
@@ -186,22 +192,22 @@ pub fn read(path: &Path) -> Result<(Pending, Vec<u8>)> {
     Ok((pending, contents))
 }
 
-/// Leaves of a commit that waits only these sessions, as `agent/session`: the others are recorded.
+/// Removes from a pending commit all sessions but these (`agent/session`): the others have been recorded.
 ///
 /// # Errors
 ///
 /// [`Kind::Storage`] when the disk is full or read-only.
 pub fn keep_sessions(path: &Path, sessions: &BTreeSet<String>) -> Result<()> {
-    let Pending::Link(mut link) = read_head(path)? else { return Ok(()) };
-    if !link.ends.keys().any(|session| sessions.contains(session)) {
-        // Something else stood in the way, of all of them.
+    let Pending::Commit(mut commit) = read_head(path)? else { return Ok(()) };
+    if !commit.transcript_bytes.keys().any(|session| sessions.contains(session)) {
+        // None of its sessions is the reason for waiting, so none has been recorded.
         return Ok(());
     }
-    link.ends.retain(|session, _| sessions.contains(session));
-    write(path, &Pending::Link(link), b"")
+    commit.transcript_bytes.retain(|session, _| sessions.contains(session));
+    write(path, &Pending::Commit(commit), b"")
 }
 
-/// Takes note that commits were rewritten: what waits for an old one is for the new one too.
+/// Adds the new commits of a rewrite to all pending files that name the old ones.
 ///
 /// # Errors
 ///
@@ -216,7 +222,7 @@ pub fn follow_rewrites(state: &State, pairs: &[(ObjectId, ObjectId)]) -> Result<
             continue;
         }
         match &mut pending {
-            Pending::Link(link) => link.rewritten.extend(new),
+            Pending::Commit(commit) => commit.rewritten.extend(new),
             Pending::Capture(capture) => capture.commits.extend(new),
         }
         let (_, bytes) = read(&path)?;
@@ -225,7 +231,7 @@ pub fn follow_rewrites(state: &State, pairs: &[(ObjectId, ObjectId)]) -> Result<
     Ok(())
 }
 
-/// Takes out of a pending file what a redactor finds.
+/// Redacts the bytes, prompt and summary in a pending file; a changed file is written anew.
 ///
 /// # Errors
 ///

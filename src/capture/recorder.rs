@@ -1,7 +1,6 @@
-//! Writing: storing what a session said and recording it on a commit, or putting it aside when that fails.
+//! Archiving what a session said and recording it on commits; keeping it in a pending file if that fails.
 //!
-//! Read [`Recorder::record_stretch`]: every word that is kept goes through it. What hooks do is in `hook`, what was put
-//! aside is stored by `catch_up`.
+//! Read [`Recorder::record_increment`]. `hook` and `commit` call it for hooks, `catch_up` for pending files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,10 +8,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::State;
-use super::aside::{Stretch, kept_at, leave_unread, put_aside};
+use super::aside::{Increment, keep_unread, put_aside, with_pending_hint};
 use super::pending::{self, Capture, Pending};
-use super::reading::{Extent, MAX_LINE_BYTES, Reading, Redaction, Subject};
-use super::state::{Live, Lock, Mark, Open, Progress, stamp};
+use super::reading::{Extent, MAX_LINE_BYTES, Reading, Redaction, SessionContext};
+use super::state::{AwaitedResult, LiveSession, Lock, Progress, SegmentEnd, size_and_mtime};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -23,18 +22,18 @@ use crate::record::tombstone::Tombstones;
 use crate::record::{Note, Record, add_proven, redaction};
 use crate::transcript::SessionKey;
 
-/// How long a hook may take unless `shiftlog.hookTimeout` says otherwise, in seconds.
+/// The default of `shiftlog.hookTimeout`, in seconds.
 pub const HOOK_TIMEOUT_SECS: i64 = 5;
 
-/// How long a command waits for other commands and hooks.
+/// How long a command waits for the lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a recorder did, for the caller to tell.
+/// What a recorder did, for the caller to report.
 #[derive(Debug, Default)]
 pub struct Report {
     /// The sessions recorded, with their commits.
     pub recorded: Vec<(ObjectId, SessionKey)>,
-    /// What could not be done, and where the words are kept meanwhile.
+    /// What failed, and where the words are kept.
     pub warnings: Vec<Error>,
 }
 
@@ -47,30 +46,31 @@ pub struct Recorder<'r> {
     pub(crate) deadline: Instant,
     pub(crate) report: Report,
     pub(crate) redaction: Redaction,
-    /// What was removed for good and is not stored again.
+    /// The purged sessions and segments, which must not be stored again.
     purged: Tombstones,
-    /// Whether something that was put aside earlier could not be stored: what comes later must wait behind it.
+    /// Whether pending files could not be stored: then all later words are kept in pending files too, behind them.
     pub(super) is_blocked: bool,
-    /// The sessions of which something waits that takes too long now, as `agent/session`; what they say later must wait
+    /// The sessions (`agent/session`) with a pending file that did not fit into the time: their later words must wait
     /// behind it.
     pub(super) waiting: BTreeSet<String>,
     lock: Option<Lock>,
-    /// Why there is no lock: then nothing is stored and our state is not changed.
+    /// Why nothing may be stored now: there is no lock, or the purge marks cannot be read. Our state is then not
+    /// changed.
     hindrance: Option<Error>,
 }
 
 impl<'r> Recorder<'r> {
-    /// Makes a recorder that has `time_limit`, and waits for other hooks and commands to finish.
+    /// Makes a recorder whose deadline is `time_limit` from now. Waits for the lock.
     pub(super) fn open(repo: &'r Repository, notes_ref: &str, time_limit: Duration) -> Self {
         let deadline = Instant::now() + time_limit;
         let state = State::new(&repo.common_dir());
-        // Hooks have their own limit, which is less.
+        // The limit of a hook is shorter.
         let lock_deadline = deadline.min(Instant::now() + LOCK_TIMEOUT);
         let (lock, hindrance) = match repo.within_lock_wait(lock_deadline, |until| state.lock(until)) {
             Ok(lock) => (Some(lock), None),
             Err(error) => (None, Some(error)),
         };
-        // What was removed for good is not stored again only where the marks can be read.
+        // Without the purge marks, purged words could be stored again.
         let (purged, hindrance) = match Tombstones::read(repo) {
             Ok(purged) => (purged, hindrance),
             Err(error) => (Tombstones::default(), hindrance.or(Some(error))),
@@ -91,49 +91,49 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// Returns what was done.
+    /// Returns what was recorded and what failed. Releases the lock.
     pub fn finish(self) -> Report {
         self.report
     }
 
-    /// Lets other hooks go on while long work is done; each write may take until `deadline`.
-    pub(crate) fn let_others_in(&mut self, deadline: Instant) {
+    /// Releases the lock, so that hooks can run during long work. Each write may take until `deadline`.
+    pub(crate) fn release_lock(&mut self, deadline: Instant) {
         (self.lock, self.hindrance) = (None, None);
         self.deadline = deadline;
     }
 
-    /// Returns why nothing can be stored now, if our lock could not be had.
+    /// Returns why nothing may be stored now, if that is so.
     pub(super) fn hindrance(&self) -> Option<Error> {
         self.hindrance.as_ref().map(|error| Error::new(error.kind(), error.to_string()))
     }
 
-    /// Notes a failure in the log and in the report.
+    /// Adds a failure to the log and to the report.
     pub(super) fn warn(&mut self, error: Error) {
         self.state.log(&format!("warning: {error}"));
         self.report.warnings.push(error);
     }
 
-    /// Reads what a session said since it was last recorded on a commit; `None` if that is nothing. What stands behind
-    /// `limit` bytes of a file of lines is left for later.
+    /// Reads what a session said since it was last recorded; `None` if nothing. In a file of lines, only the first
+    /// `limit` bytes are read.
     ///
     /// # Errors
     ///
     /// If the transcript cannot be read, or not within the deadline.
-    pub(super) fn news(&mut self, live: &mut Live, limit: Option<u64>) -> Result<Option<Stretch<'r>>> {
-        // Most sessions that are known have nothing new; their files are not even opened.
+    pub(super) fn unrecorded(&mut self, live: &mut LiveSession, limit: Option<u64>) -> Result<Option<Increment<'r>>> {
+        // Most known sessions have nothing new. Size and modification time show that without opening the file.
         let agent = agent::named(&live.agent)?;
         let is_rendered = agent.is_rendered(&live.transcript);
         let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !is_rendered);
         if limit.is_some_and(|limit| recorded.is_some_and(|recorded| recorded >= limit)) {
-            // A later commit has it.
+            // A later commit has these words already.
             return Ok(None);
         }
         if recorded.is_some_and(|recorded| live.transcript.metadata().is_ok_and(|file| file.len() == recorded)) {
             return Ok(None);
         }
-        // Converting a document to lines costs more than looking at its file.
-        let stamp = if is_rendered { stamp(&live.transcript) } else { None };
-        if stamp.is_some() && stamp == live.progress.stamp {
+        // Rendering a document costs much more than reading its size and modification time.
+        let size_and_mtime = if is_rendered { size_and_mtime(&live.transcript) } else { None };
+        if size_and_mtime.is_some() && size_and_mtime == live.progress.size_and_mtime {
             return Ok(None);
         }
         let extent = match limit.filter(|limit| !is_rendered && live.progress.stored.raw <= Some(*limit)) {
@@ -142,26 +142,26 @@ impl<'r> Recorder<'r> {
             None => Extent::Complete,
         };
         let key = SessionKey::new(&live.agent, &live.session);
-        let news = self.unrecorded(key, agent, &live.transcript, extent, &mut live.progress)?;
-        live.progress.stamp = stamp.filter(|_| news.is_none());
-        Ok(news.map(|stretch| Stretch { model: live.model.clone(), stamp, ..stretch }))
+        let increment = self.unrecorded_in(key, agent, &live.transcript, extent, &mut live.progress)?;
+        live.progress.size_and_mtime = size_and_mtime.filter(|_| increment.is_none());
+        Ok(increment.map(|increment| Increment { model: live.model.clone(), size_and_mtime, ..increment }))
     }
 
-    fn unrecorded(
+    fn unrecorded_in(
         &mut self,
         key: SessionKey,
         agent: &'static dyn Agent,
         path: &Path,
         extent: Extent,
         progress: &mut Progress,
-    ) -> Result<Option<Stretch<'r>>> {
+    ) -> Result<Option<Increment<'r>>> {
         self.recover_progress(&key, progress);
         let reading = self.reading(agent, &key, progress, path, extent)?;
-        let stretch = self.stretch(key, reading, progress.recorded.clone())?;
-        Ok(stretch.map(|stretch| Stretch { transcript: Some(path.to_owned()), ..stretch }))
+        let increment = self.increment(key, reading, progress.recorded.clone())?;
+        Ok(increment.map(|increment| Increment { transcript: Some(path.to_owned()), ..increment }))
     }
 
-    /// Lays an agent's transcript beside the archive, within the deadline.
+    /// Opens an agent's transcript with the recorder's deadline; see [`Reading::open`].
     pub(super) fn reading(
         &self,
         agent: &'static dyn Agent,
@@ -170,49 +170,49 @@ impl<'r> Recorder<'r> {
         path: &Path,
         extent: Extent,
     ) -> Result<Reading<'r>> {
-        let subject = Subject { deadline: Some(self.deadline), ..self.subject(agent, key) };
-        Reading::open(subject, progress, path, extent)
+        let context = SessionContext { deadline: Some(self.deadline), ..self.context(agent, key) };
+        Reading::open(context, progress, path, extent)
     }
 
-    /// Returns what a session's transcript is read with, without a deadline.
-    pub(super) fn subject<'s>(&'s self, agent: &'static dyn Agent, key: &'s SessionKey) -> Subject<'s, 'r> {
-        Subject { archive: &self.archive, agent, key, redaction: &self.redaction, deadline: None }
+    /// Returns what is needed to read a session's transcript, without a deadline.
+    pub(super) fn context<'s>(&'s self, agent: &'static dyn Agent, key: &'s SessionKey) -> SessionContext<'s, 'r> {
+        SessionContext { archive: &self.archive, agent, key, redaction: &self.redaction, deadline: None }
     }
 
-    /// Returns the stretch from a mark to the end of a transcript; `None` if it is empty.
-    pub(super) fn stretch<'a>(
+    /// Returns the increment from `since` to the end of a transcript; `None` if it is empty.
+    pub(super) fn increment<'a>(
         &self,
         key: SessionKey,
         mut reading: Reading<'a>,
-        since: Mark,
-    ) -> Result<Option<Stretch<'a>>> {
+        since: SegmentEnd,
+    ) -> Result<Option<Increment<'a>>> {
         let (from, end) = (reading.position(&since)?, reading.end());
         let survey = reading.survey(from, end)?;
         let until = survey.until;
         if end.saturating_sub(until) >= MAX_LINE_BYTES {
             self.state.log(&format!("warning: {key}: a line is too long; nothing is recorded from it on"));
         }
-        let stretch = Stretch {
+        let increment = Increment {
             key,
             reading,
             transcript: None,
-            stamp: None,
+            size_and_mtime: None,
             model: None,
             survey,
             since,
             until,
             commit_ids: Vec::new(),
         };
-        Ok((until > from).then_some(stretch))
+        Ok((until > from).then_some(increment))
     }
 
-    /// Archives what a session said and no commit has, so that it survives the agent's own files.
-    pub(super) fn archive_session(&mut self, live: &mut Live) -> Result<()> {
-        match self.news(live, None) {
-            Ok(Some(mut news)) => self.record_stretch(&mut news, &mut live.progress),
+    /// Archives what a session said and no commit has, so that the words outlive the agent's own files.
+    pub(super) fn archive_session(&mut self, live: &mut LiveSession) -> Result<()> {
+        match self.unrecorded(live, None) {
+            Ok(Some(mut increment)) => self.record_increment(&mut increment, &mut live.progress),
             Ok(None) => {}
             Err(error) if error.kind() == Kind::Busy => {
-                let error = leave_unread(&self.state, live.key(), &live.transcript, &live.progress, None, error);
+                let error = keep_unread(&self.state, live.key(), &live.transcript, &live.progress, None, error);
                 self.warn(error);
             }
             Err(error) => return Err(error),
@@ -220,21 +220,21 @@ impl<'r> Recorder<'r> {
         self.record_sub_agents(None, live)
     }
 
-    /// Records the sub-agents of a session, each as a session of its own; without a commit they are only archived.
-    pub(super) fn record_sub_agents(&mut self, commit_id: Option<ObjectId>, live: &mut Live) -> Result<()> {
+    /// Records the sub-agents of a session, each as a session of its own; without a commit only archives them.
+    pub(super) fn record_sub_agents(&mut self, commit_id: Option<ObjectId>, live: &mut LiveSession) -> Result<()> {
         let agent = agent::named(&live.agent)?;
         for found in agent.sub_agents(&live.transcript) {
             let key = SessionKey::new(&live.agent, &found.session_id);
             let progress = live.sub_agents.entry(found.session_id).or_default();
             let extent = if live.is_over { Extent::Over } else { Extent::Complete };
-            match self.unrecorded(key.clone(), agent, &found.transcript, extent, progress) {
-                Ok(Some(mut stretch)) => {
-                    stretch.commit_ids.extend(commit_id);
-                    self.record_stretch(&mut stretch, progress);
+            match self.unrecorded_in(key.clone(), agent, &found.transcript, extent, progress) {
+                Ok(Some(mut increment)) => {
+                    increment.commit_ids.extend(commit_id);
+                    self.record_increment(&mut increment, progress);
                 }
                 Ok(None) => {}
                 Err(error) if error.kind() == Kind::Busy && commit_id.is_some() => {
-                    let error = leave_unread(&self.state, key, &found.transcript, progress, commit_id, error);
+                    let error = keep_unread(&self.state, key, &found.transcript, progress, commit_id, error);
                     self.warn(error);
                 }
                 Err(error) => self.warn(error),
@@ -243,80 +243,81 @@ impl<'r> Recorder<'r> {
         Ok(())
     }
 
-    /// Stores a stretch, then records it on its commits; what cannot be stored is put aside.
+    /// Archives an increment, then records it on its commits. If that fails, keeps it in a pending file and warns.
     ///
-    /// The archive is written before the note that names it: a crash in between leaves nothing dangling.
-    pub(super) fn record_stretch(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) {
-        // Storing moves this on, even if the archive's ref then cannot be moved.
-        let (kept, stored) = (stretch.reading.kept_bytes(), progress.stored.clone());
-        if self.is_blocked || self.waiting.contains(&stretch.key.to_string()) {
-            let error = Error::new(Kind::Busy, format!("{} waits for an earlier capture", stretch.key));
-            let error = put_aside(&self.state, self.redaction.is_ok(), stretch, progress, kept, error);
+    /// The archive is written before the note that names its segments: a crash in between leaves no note without words.
+    pub(super) fn record_increment(&mut self, increment: &mut Increment<'_>, progress: &mut Progress) {
+        // `store` changes both, even if it then fails to update the archive's ref.
+        let (kept, stored) = (increment.reading.kept_bytes(), progress.stored.clone());
+        if self.is_blocked || self.waiting.contains(&increment.key.to_string()) {
+            let error = Error::new(Kind::Busy, format!("{} waits for an earlier capture", increment.key));
+            let error = put_aside(&self.state, self.redaction.is_ok(), increment, progress, kept, error);
             return self.state.log(&format!("warning: {error}"));
         }
-        let outcome = self.archive_stretch(stretch, progress).and_then(|record| {
+        let outcome = self.archive_increment(increment, progress).and_then(|record| {
             let Some(record) = record else { return Ok(()) };
-            self.write_record(&record, &stretch.commit_ids).or_else(|error| {
-                let capture = Capture { record: Some(Box::new(record)), ..stretch.capture(progress.stored.clone()) };
+            self.write_record(&record, &increment.commit_ids).or_else(|error| {
+                let capture = Capture { record: Some(Box::new(record)), ..increment.capture(progress.stored.clone()) };
                 let path = pending::keep(&self.state, &Pending::Capture(capture), b"")?;
-                self.warn(kept_at(error, &path));
+                self.warn(with_pending_hint(error, &path));
                 Ok(())
             })?;
-            self.set_recorded(stretch, progress);
+            self.set_recorded(increment, progress);
             Ok(())
         });
         if let Err(error) = outcome {
             let kept = if progress.stored == stored { kept } else { progress.stored.bytes };
-            let error = put_aside(&self.state, self.redaction.is_ok(), stretch, progress, kept, error);
+            let error = put_aside(&self.state, self.redaction.is_ok(), increment, progress, kept, error);
             self.warn(error);
         }
     }
 
-    /// Archives a stretch, records it on its commits, and brings `progress` up to date with both.
+    /// Archives an increment, records it on its commits, and updates `progress`.
     ///
     /// # Errors
     ///
-    /// If it cannot be stored; `progress` then tells how much of it was.
-    pub(super) fn try_record(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<()> {
-        let Some(record) = self.archive_stretch(stretch, progress)? else { return Ok(()) };
-        self.write_record(&record, &stretch.commit_ids)?;
-        self.set_recorded(stretch, progress);
+    /// If it cannot be stored; `progress` then says how much of it was.
+    pub(super) fn try_record(&mut self, increment: &mut Increment<'_>, progress: &mut Progress) -> Result<()> {
+        let Some(record) = self.archive_increment(increment, progress)? else { return Ok(()) };
+        self.write_record(&record, &increment.commit_ids)?;
+        self.set_recorded(increment, progress);
         Ok(())
     }
 
-    /// Puts a stretch into the archive; returns what is to be recorded on its commits, if there are such.
-    fn archive_stretch(&mut self, stretch: &mut Stretch<'_>, progress: &mut Progress) -> Result<Option<Record>> {
+    /// Archives an increment. Returns the record for its commits; `None` if it has no commits, nothing new, or its
+    /// session was purged.
+    fn archive_increment(&mut self, increment: &mut Increment<'_>, progress: &mut Progress) -> Result<Option<Record>> {
         if let Some(error) = self.hindrance() {
             return Err(error);
         }
-        if self.purged.bars(&stretch.key) {
+        if self.purged.bars(&increment.key) {
             return Ok(None);
         }
-        let (kept, kept_bytes) = (stretch.reading.kept(), stretch.reading.kept_bytes());
-        stretch.reading.store(&self.archive, progress, stretch.until, self.deadline)?;
-        // What commits have beyond that is not part of the transcript any more.
+        let (kept, kept_bytes) = (increment.reading.kept(), increment.reading.kept_bytes());
+        increment.reading.store(&self.archive, progress, increment.until, self.deadline)?;
+        // The agent has rewritten its file, so the recorded words behind this position are no longer in the transcript.
         if kept_bytes < progress.recorded.bytes {
             (progress.recorded.bytes, progress.recorded.raw) = (kept_bytes, Some(kept));
         }
         crate::git::fault_point("archived");
-        let is_new = progress.stored.segment.is_some() && progress.stored.segment != stretch.since.segment;
-        if stretch.commit_ids.is_empty() || !is_new {
+        let is_new = progress.stored.segment.is_some() && progress.stored.segment != increment.since.segment;
+        if increment.commit_ids.is_empty() || !is_new {
             return Ok(None);
         }
-        self.record_of(stretch, &progress.stored).map(Some)
+        self.record_of(increment, &progress.stored).map(Some)
     }
 
-    /// Returns the record of a stretch that ends where `stored` says.
-    pub(super) fn record_of(&self, stretch: &Stretch<'_>, stored: &Mark) -> Result<Record> {
-        let tally = &stretch.survey.tally;
+    /// Returns the record of an increment that ends at `stored`.
+    pub(super) fn record_of(&self, increment: &Increment<'_>, stored: &SegmentEnd) -> Result<Record> {
+        let tally = &increment.survey.tally;
         Ok(Record {
-            model: tally.model.as_ref().or(stretch.model.as_ref()).cloned(),
+            model: tally.model.as_ref().or(increment.model.as_ref()).cloned(),
             time: Time::now().to_rfc3339(),
-            since: stretch.since.segment.clone(),
+            since: increment.since.segment.clone(),
             through: stored.segment.clone().unwrap_or_default(),
             bytes: stored.bytes,
-            sha256: stretch.reading.stored_sha256(&self.archive)?,
-            ..Record::of(&stretch.key, tally)
+            sha256: increment.reading.stored_sha256(&self.archive)?,
+            ..Record::of(&increment.key, tally)
         })
     }
 
@@ -349,20 +350,20 @@ impl<'r> Recorder<'r> {
         Ok(())
     }
 
-    /// Notes in `progress` that commits have everything that is stored.
-    fn set_recorded(&self, stretch: &Stretch<'_>, progress: &mut Progress) {
+    /// Marks everything that is stored as recorded.
+    fn set_recorded(&self, increment: &Increment<'_>, progress: &mut Progress) {
         progress.recorded = progress.stored.clone();
-        progress.stamp = stretch.stamp.filter(|_| stretch.until == stretch.reading.end());
+        progress.size_and_mtime = increment.size_and_mtime.filter(|_| increment.until == increment.reading.end());
     }
 
-    /// Stores a transcript whole, and records its parts on commits: each goes from the end of the one before to its own
-    /// end, a line end of the transcript.
+    /// Archives a whole transcript and records its parts on commits. `ends` are line ends with their commits; a part
+    /// goes from the end before it to its own end.
     ///
-    /// What is archived already is not cut any more: a part that ends in it ends with it.
+    /// Archived text is not split again: a part whose end is in archived text ends where that text ends.
     ///
     /// # Errors
     ///
-    /// If it cannot be stored; what has been recorded by then stays, and `progress` knows it.
+    /// If a part cannot be stored. The parts before it stay recorded, and `progress` includes them.
     pub(crate) fn record_parts(
         &mut self,
         key: &SessionKey,
@@ -371,7 +372,7 @@ impl<'r> Recorder<'r> {
         progress: &mut Progress,
     ) -> Result<()> {
         let agent = agent::named(&key.agent)?;
-        let mut reading = Reading::of_bytes(self.subject(agent, key), progress, transcript)?;
+        let mut reading = Reading::of_bytes(self.context(agent, key), progress, transcript)?;
         let (kept, end) = (reading.kept(), reading.end());
         let mut parts: BTreeMap<u64, Vec<ObjectId>> = BTreeMap::from([(end, Vec::new())]);
         for (until, commit_id) in ends {
@@ -383,88 +384,98 @@ impl<'r> Recorder<'r> {
             let survey = reading.survey(from, until)?;
             let until = survey.until;
             let key = key.clone();
-            let mut stretch =
-                Stretch { key, reading, transcript: None, stamp: None, model: None, survey, since, until, commit_ids };
+            let mut increment = Increment {
+                key,
+                reading,
+                transcript: None,
+                size_and_mtime: None,
+                model: None,
+                survey,
+                since,
+                until,
+                commit_ids,
+            };
             if until > from {
-                self.try_record(&mut stretch, progress)?;
+                self.try_record(&mut increment, progress)?;
             }
-            reading = stretch.reading;
+            reading = increment.reading;
         }
         Ok(())
     }
 
-    /// Finds out how far a session is stored and recorded when our own state does not know it.
+    /// Restores `progress` from the archive and the notes if our state on disk was lost.
     ///
-    /// Costs one tree lookup for a session that the archive does not have, which is the usual case; otherwise every
-    /// note is read.
+    /// Costs one tree lookup for a session that the archive does not have, which is the usual case. Otherwise reads
+    /// every note.
     pub(super) fn recover_progress(&mut self, key: &SessionKey, progress: &mut Progress) {
         if progress.stored.segment.is_some() {
             return;
         }
         let Ok(Some(newest)) = self.archive.newest(key) else { return };
         let Ok(header) = self.archive.header(newest) else { return };
-        progress.stored = Mark { segment: Some(newest.to_string()), bytes: header.total_bytes(), raw: None };
+        progress.stored = SegmentEnd { segment: Some(newest.to_string()), bytes: header.total_bytes(), raw: None };
         for entry in notes::list(self.repo, &self.notes_ref).unwrap_or_default() {
             let Ok(note) = notes::read(self.repo, entry.note_blob_id) else { continue };
             for record in Note::parse(&note).records().filter(|record| record.key() == *key) {
                 if record.bytes > progress.recorded.bytes {
-                    progress.recorded = Mark { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
+                    progress.recorded =
+                        SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
                 }
             }
         }
     }
 
-    /// Reads what a session said since it was last recorded; first extends the record of its last commit through the
-    /// result of the tool call that made it, once the transcript has that. What is left is returned.
+    /// Extends the record that waits for a tool result, if the transcript has that result now. Then returns what the
+    /// session has said since, as [`Recorder::unrecorded`] does, with the same `limit`.
     ///
-    /// `is_turn_over` says that the result must be there by now; then the first result counts if nothing tells which
-    /// is the right one.
+    /// `is_turn_over` says that the turn has ended, so the transcript must have the result; if no result names the call
+    /// or the commit, the first one counts.
     ///
-    /// `has_next` says that another commit has been made meanwhile, which gets what comes behind the result. `limit` is as in
-    /// [`Recorder::news`].
+    /// `has_next_commit` says that a further commit was made, which gets the words behind the result.
     ///
     /// # Errors
     ///
     /// If the transcript cannot be read.
-    pub(super) fn catch_up(
+    pub(super) fn extend_awaited_record(
         &mut self,
-        live: &mut Live,
+        live: &mut LiveSession,
         is_turn_over: bool,
-        has_next: bool,
+        has_next_commit: bool,
         limit: Option<u64>,
-    ) -> Result<Option<Stretch<'r>>> {
-        let news = self.news(live, limit)?;
-        let Some(Open { commit, call }) = live.open.clone() else { return Ok(news) };
+    ) -> Result<Option<Increment<'r>>> {
+        let increment = self.unrecorded(live, limit)?;
+        let Some(AwaitedResult { commit, call }) = live.awaited_result.clone() else { return Ok(increment) };
         let short_id = commit.get(..7).unwrap_or(&commit);
-        let is_the_one = |answer: &&crate::capture::reading::Answer| match &call {
-            Some(call) => answer.call_id == *call,
-            None => answer.text.contains(short_id),
+        let is_wanted = |result: &&crate::capture::reading::ResultLine| match &call {
+            Some(call) => result.call_id == *call,
+            None => result.text.contains(short_id),
         };
-        let answers = news.iter().flat_map(|news| &news.survey.answers);
-        let answer = answers.clone().find(is_the_one).or_else(|| answers.clone().next().filter(|_| is_turn_over));
-        let until = answer.map(|answer| answer.end);
+        let results = increment.iter().flat_map(|increment| &increment.survey.results);
+        let result = results.clone().find(is_wanted).or_else(|| results.clone().next().filter(|_| is_turn_over));
+        let until = result.map(|result| result.end);
         if until.is_some() || is_turn_over {
-            live.open = None;
+            live.awaited_result = None;
         }
-        let (Some(until), Some(commit_id)) = (until, self.repo.parse_id(&commit)) else { return Ok(news) };
-        let Some(mut stretch) = news else { return Ok(None) };
-        // What has been archived since cannot be cut in the middle of a segment; it goes with the commit. A transcript
-        // that ends with something about the whole better stays in one piece.
-        let is_whole = !has_next && agent::named(&live.agent)?.is_rendered(&live.transcript);
-        let until = if is_whole { stretch.until } else { until.max(stretch.reading.kept()) };
-        stretch.commit_ids.push(commit_id);
-        stretch.commit_ids.extend(self.amended_since(commit_id, &stretch.key, stretch.since.segment.as_deref()));
-        if stretch.until > until {
-            let from = stretch.reading.position(&stretch.since)?;
-            stretch.survey = stretch.reading.survey(from, until)?;
-            stretch.until = until;
+        let (Some(until), Some(commit_id)) = (until, self.repo.parse_id(&commit)) else { return Ok(increment) };
+        let Some(mut increment) = increment else { return Ok(None) };
+        // Archived text is not split again, so all of it goes with this commit. A rendered transcript is kept whole if
+        // possible, because its last line is about the whole document.
+        let is_whole = !has_next_commit && agent::named(&live.agent)?.is_rendered(&live.transcript);
+        let until = if is_whole { increment.until } else { until.max(increment.reading.kept()) };
+        increment.commit_ids.push(commit_id);
+        increment.commit_ids.extend(self.amended_since(commit_id, &increment.key, increment.since.segment.as_deref()));
+        if increment.until > until {
+            let from = increment.reading.position(&increment.since)?;
+            increment.survey = increment.reading.survey(from, until)?;
+            increment.until = until;
         }
-        // It continues the record that is there, and so becomes one with it.
-        self.record_stretch(&mut stretch, &mut live.progress);
-        self.news(live, limit)
+        // The increment begins where the existing record ends, so the two records are joined.
+        self.record_increment(&mut increment, &mut live.progress);
+        self.unrecorded(live, limit)
     }
 
-    /// Returns HEAD if it is an amended form of `commit_id`: another commit whose note ends with the same segment.
+    /// Returns HEAD if `commit_id` was amended to it: a different commit whose note has a record of this session that
+    /// ends with the same segment.
     fn amended_since(&self, commit_id: ObjectId, key: &SessionKey, through: Option<&str>) -> Option<ObjectId> {
         let head = self.repo.head().ok()?.commit_id.filter(|head| *head != commit_id)?;
         let note = notes::get(self.repo, &self.notes_ref, head).ok()??;

@@ -1,7 +1,7 @@
-//! Carrying notes from rewritten commits to what became of them.
+//! Carrying notes from rewritten commits to the new commits.
 //!
-//! Read [`after_rewrite`], which gets what Git tells its `post-rewrite` hook. What cannot be written at once is
-//! kept in a file beside the pending captures, and done by the next command that can.
+//! Read [`after_rewrite`], which gets the input of Git's `post-rewrite` hook. If the notes cannot be written, the pairs
+//! of commits are kept in a file beside the pending captures, and the next command carries the notes.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,30 +17,31 @@ use crate::git::{Commit, ObjectId, Order, Range, Rebase, RebaseStep, Repository}
 use crate::notes;
 use crate::record::{Note, Reader, merge_proven};
 
-/// What the message of a notes commit begins with that Git has made for `notes.rewriteRef`.
+/// The beginning of the message of notes commits that Git makes for `notes.rewriteRef`.
 const COPIED_BY_GIT: &str = "Notes added by 'git ";
-/// How many commits of the notes ref are looked at to find the one that Git has made.
+/// How many commits of the notes ref are read to find Git's own copy.
 const MAX_LOOKED_AT: usize = 64;
 
-/// A commit and what became of it.
+/// An old commit and the new one.
 type Pair = (ObjectId, ObjectId);
 
-/// What a rewriting of history did.
+/// The pairs of one rewriting of history.
 #[derive(Debug, Default)]
-pub(super) struct Rewritten {
+pub(super) struct Rewrite {
     /// `amend`, `rebase`, `cherry-pick` or `merge --squash`.
     command: String,
-    /// Whether the old commits stay, so that only the records go to the new ones, from whichever ref has them.
+    /// Whether the old commits stay, as in a cherry-pick. Then only records are carried, not other lines, and they are
+    /// read from all notes refs.
     is_copy: bool,
     /// The old and the new commits.
     pairs: Vec<Pair>,
-    /// Pairs that Git named although the change of the old commit was left out of the new one.
+    /// Pairs that Git named although the new commit does not have the change of the old one.
     skipped: Vec<Pair>,
 }
 
-/// The same as it is kept in a file.
+/// The stored form of [`Rewrite`].
 #[derive(Deserialize, Serialize)]
-struct Kept {
+struct StoredRewrite {
     shiftlog: u32,
     command: String,
     #[serde(default, rename = "copied", skip_serializing_if = "std::ops::Not::not")]
@@ -50,23 +51,23 @@ struct Kept {
     skipped: Vec<(String, String)>,
 }
 
-impl Rewritten {
-    /// Makes one for a commit that `command` made of others, which stay.
+impl Rewrite {
+    /// Returns the rewrite of a commit that `command` made of `sources`, which stay.
     pub(super) fn copied(command: &str, sources: &[ObjectId], new: ObjectId) -> Self {
         let pairs = sources.iter().map(|source| (*source, new)).collect();
-        Rewritten { command: command.to_owned(), is_copy: true, pairs, skipped: Vec::new() }
+        Rewrite { command: command.to_owned(), is_copy: true, pairs, skipped: Vec::new() }
     }
 
-    /// Sorts out the pairs that Git names.
+    /// Sorts the pairs that Git names into carried and skipped ones.
     ///
-    /// For a commit that `git rebase` left out (`--skip`, or its change was there already) Git names the commit that HEAD
-    /// was at: the upstream's, or the one that was picked before. With `--empty=keep` it names an empty commit.
+    /// For a commit that `git rebase` skipped (`--skip`, or its change was already there) Git names the commit that
+    /// HEAD was at: the upstream, or the commit picked before. With `--empty=keep` it names an empty commit.
     fn of(repo: &Repository, command: &str, pairs: &[Pair]) -> Self {
         let pairs = pairs.iter().copied().filter(|(old, new)| old != new);
-        let mut rewritten = Rewritten { command: command.to_owned(), ..Rewritten::default() };
+        let mut rewrite = Rewrite { command: command.to_owned(), ..Rewrite::default() };
         let Some(rebase) = Some(command).filter(|name| *name == "rebase").and_then(|_| repo.rebase()) else {
-            rewritten.pairs = pairs.collect();
-            return rewritten;
+            rewrite.pairs = pairs.collect();
+            return rewrite;
         };
         let pairs: Vec<Pair> = pairs.collect();
         let tips: BTreeSet<ObjectId> = pairs.iter().map(|(_, new)| *new).collect();
@@ -80,14 +81,14 @@ impl Rewritten {
             let is_first = seen.insert(new);
             let is_in_it = (is_first || rebase.step(old) == Some(RebaseStep::Meld)) && !repo.has_become_empty(old, new);
             let list =
-                if is_in_it && made_by_rebase.contains(&new) { &mut rewritten.pairs } else { &mut rewritten.skipped };
+                if is_in_it && made_by_rebase.contains(&new) { &mut rewrite.pairs } else { &mut rewrite.skipped };
             list.push((old, new));
         }
-        rewritten.add_parts(repo, &rebase, &made_by_rebase);
-        rewritten
+        rewrite.add_parts(repo, &rebase, &made_by_rebase);
+        rewrite
     }
 
-    /// Adds the first parts of commits that were split where the rebase stopped for them: Git names the last one alone.
+    /// Adds the first parts of commits that the user split in an `edit` step of a rebase: Git names only the last part.
     fn add_parts(&mut self, repo: &Repository, rebase: &Rebase, made_by_rebase: &HashSet<ObjectId>) {
         let named: HashSet<ObjectId> = self.pairs.iter().map(|(_, new)| *new).collect();
         let paths =
@@ -112,7 +113,7 @@ impl Rewritten {
     /// Writes the pairs into a file of the pending directory and returns its path.
     fn keep(&self, state: &State) -> Result<PathBuf> {
         let hex = |pairs: &[Pair]| pairs.iter().map(|(old, new)| (old.to_string(), new.to_string())).collect();
-        let kept = Kept {
+        let kept = StoredRewrite {
             shiftlog: 1,
             command: self.command.clone(),
             is_copy: self.is_copy,
@@ -129,52 +130,52 @@ impl Rewritten {
     fn read(repo: &Repository, path: &Path) -> Result<Self> {
         let text = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
         let corrupt = || Error::new(Kind::Corrupt, format!("'{}' names no rewritten commits", path.display()));
-        let kept: Kept = serde_json::from_slice(&text).map_err(|error| corrupt().because(error))?;
+        let kept: StoredRewrite = serde_json::from_slice(&text).map_err(|error| corrupt().because(error))?;
         let ids = |pairs: Vec<(String, String)>| -> Option<Vec<Pair>> {
             pairs.iter().map(|(old, new)| Some((repo.parse_id(old)?, repo.parse_id(new)?))).collect()
         };
         let (pairs, skipped) = (ids(kept.pairs).ok_or_else(corrupt)?, ids(kept.skipped).ok_or_else(corrupt)?);
-        Ok(Rewritten { command: kept.command, is_copy: kept.is_copy, pairs, skipped })
+        Ok(Rewrite { command: kept.command, is_copy: kept.is_copy, pairs, skipped })
     }
 }
 
-/// Carries notes from rewritten commits to what became of them, as our own union.
+/// Carries notes from rewritten commits to the new commits, joining them with notes that are there.
 ///
-/// Git's own copy (`notes.rewriteRef`) may have run before; doing it again changes nothing. `command` is `amend`
-/// or `rebase`; `notes.rewrite.<command>=false` is honoured.
+/// Git's own copy (`notes.rewriteRef`) may have run before; carrying again changes nothing. `command` is `amend` or
+/// `rebase`; `notes.rewrite.<command>=false` is honoured.
 ///
-/// What cannot be written is a warning; the next command does it.
+/// If the notes cannot be written, warns and keeps the pairs for the next command.
 ///
 /// # Errors
 ///
-/// If it cannot be written, nor kept for the next command.
+/// If the pairs cannot be kept for the next command either.
 pub fn after_rewrite(recorder: &mut Recorder<'_>, command: &str, pairs: &[Pair]) -> Result<()> {
     if recorder.repo.config_bool(&format!("notes.rewrite.{command}")) == Some(false) {
         return Ok(());
     }
-    let rewritten = Rewritten::of(recorder.repo, command, pairs);
+    let rewrite = Rewrite::of(recorder.repo, command, pairs);
     let hindrance = recorder.hindrance();
     if hindrance.is_none() {
-        // Commits that still wait to be recorded have no note to carry. Whoever has our lock may just be storing one; then
-        // its note is carried afterwards.
-        pending::follow_rewrites(&recorder.state, &rewritten.pairs)?;
+        // A pending commit has no note to carry yet. The process that holds the lock may be storing one; its note is
+        // carried afterwards.
+        pending::follow_rewrites(&recorder.state, &rewrite.pairs)?;
     }
-    if rewritten.pairs.is_empty() && rewritten.skipped.is_empty() {
+    if rewrite.pairs.is_empty() && rewrite.skipped.is_empty() {
         return Ok(());
     }
     match hindrance {
-        Some(error) => keep_rewritten(recorder, &rewritten, error),
-        None => carry_or_keep(recorder, &rewritten),
+        Some(error) => keep_rewrite(recorder, &rewrite, error),
+        None => carry_or_keep(recorder, &rewrite),
     }
 }
 
-/// Carries notes, or keeps the pairs for the next command.
-pub(super) fn carry_or_keep(recorder: &mut Recorder<'_>, rewritten: &Rewritten) -> Result<()> {
-    let Err(error) = carry_rewritten(recorder, rewritten) else { return Ok(()) };
-    keep_rewritten(recorder, rewritten, error)
+/// Carries notes; on failure keeps the pairs for the next command.
+pub(super) fn carry_or_keep(recorder: &mut Recorder<'_>, rewrite: &Rewrite) -> Result<()> {
+    let Err(error) = carry_notes(recorder, rewrite) else { return Ok(()) };
+    keep_rewrite(recorder, rewrite, error)
 }
 
-/// Keeps an amended commit for the next command: a lock stops Git before it runs its hook for rewritten commits.
+/// Keeps an amended commit for the next command. If a notes ref is locked, Git stops before it runs `post-rewrite`.
 ///
 /// # Errors
 ///
@@ -184,19 +185,19 @@ pub(super) fn keep_amended(recorder: &mut Recorder<'_>, old: ObjectId, new: Obje
         return Ok(());
     }
     pending::follow_rewrites(&recorder.state, &[(old, new)])?;
-    // Its note may itself wait to be carried to it.
+    // A note for the old commit may itself still have to be carried.
     let entries = std::fs::read_dir(recorder.state.pending_dir()).into_iter().flatten().flatten();
     let waits = entries.map(|entry| entry.path()).any(|path| pending::is_rewritten(&path));
     if !waits && notes::get(recorder.repo, &recorder.notes_ref, old)?.is_none() {
         return Ok(());
     }
-    let rewritten = Rewritten { command: "amend".to_owned(), pairs: vec![(old, new)], ..Rewritten::default() };
-    keep_rewritten(recorder, &rewritten, Error::new(Kind::Busy, "cannot carry notes: a notes ref is locked"))
+    let rewritten = Rewrite { command: "amend".to_owned(), pairs: vec![(old, new)], ..Rewrite::default() };
+    keep_rewrite(recorder, &rewritten, Error::new(Kind::Busy, "cannot carry notes: a notes ref is locked"))
 }
 
-/// Keeps pairs for the next command, and says so.
-fn keep_rewritten(recorder: &mut Recorder<'_>, rewritten: &Rewritten, why: Error) -> Result<()> {
-    let path = rewritten.keep(&recorder.state)?;
+/// Keeps pairs in a file for the next command, and warns.
+fn keep_rewrite(recorder: &mut Recorder<'_>, rewrite: &Rewrite, why: Error) -> Result<()> {
+    let path = rewrite.keep(&recorder.state)?;
     recorder.warn(why.hint(format!(
         "the rewritten commits are kept in '{}'; the next git shiftlog command carries their notes",
         path.display()
@@ -204,18 +205,18 @@ fn keep_rewritten(recorder: &mut Recorder<'_>, rewritten: &Rewritten, why: Error
     Ok(())
 }
 
-/// Carries the notes of what earlier commands had to leave, oldest first. Stops where it still cannot be done.
+/// Carries the notes of the pairs that earlier commands kept, oldest first. Stops at the first that cannot be written.
 ///
 /// # Errors
 ///
-/// What stands in the way.
+/// The error of the first that cannot be written.
 pub(super) fn carry_pending(recorder: &mut Recorder<'_>) -> Result<()> {
     let entries = std::fs::read_dir(recorder.state.pending_dir()).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| pending::is_rewritten(path)).collect();
     paths.sort();
     for path in paths {
-        let outcome = Rewritten::read(recorder.repo, &path).and_then(|rewritten| carry_rewritten(recorder, &rewritten));
+        let outcome = Rewrite::read(recorder.repo, &path).and_then(|rewrite| carry_notes(recorder, &rewrite));
         match outcome {
             Ok(()) => std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?,
             Err(error) if matches!(error.kind(), Kind::Busy | Kind::Storage) => return Err(error),
@@ -225,57 +226,37 @@ pub(super) fn carry_pending(recorder: &mut Recorder<'_>) -> Result<()> {
     Ok(())
 }
 
-fn carry_rewritten(recorder: &mut Recorder<'_>, rewritten: &Rewritten) -> Result<()> {
-    let mut undone: BTreeMap<ObjectId, Copied> = BTreeMap::new();
-    for (_, new) in &rewritten.skipped {
-        if let Some(copied) = copied_by_git(recorder, *new, rewritten)? {
-            undone.insert(*new, copied);
+/// Carries the notes of a rewrite in one update of the notes ref: joins the notes of the old commits to those of the
+/// new ones, and takes back what Git copied to commits that do not have the change.
+fn carry_notes(recorder: &Recorder<'_>, rewrite: &Rewrite) -> Result<()> {
+    let mut undone: BTreeMap<ObjectId, GitCopy> = BTreeMap::new();
+    for (_, new) in &rewrite.skipped {
+        if let Some(copy) = copied_by_git(recorder, *new, rewrite)? {
+            undone.insert(*new, copy);
         }
     }
     let own = (recorder.notes_ref != notes::DEFAULT_REF).then_some(recorder.notes_ref.as_str());
-    let reader = rewritten.is_copy.then(|| Reader::new(recorder.repo, own));
-    let message = format!("shiftlog: notes carried over by {}\n", rewritten.command);
+    let reader = rewrite.is_copy.then(|| Reader::new(recorder.repo, own));
+    let message = format!("shiftlog: notes carried over by {}\n", rewrite.command);
     notes::carry(recorder.repo, &recorder.notes_ref, &message, recorder.deadline, |editor| {
-        let mut merged: BTreeMap<ObjectId, Note> = undone.keys().map(|new| (*new, Note::default())).collect();
-        for (old, new) in &rewritten.pairs {
-            let is_only_one = rewritten.pairs.iter().filter(|(_, other)| other == new).count() == 1;
-            let note = match &reader {
-                Some(reader) => reader.note(*old)?.map(records_of),
-                None => match editor.get(*old) {
-                    // Nothing is to be joined: it goes as it is, whatever is in it.
-                    Ok(Some(note)) if is_only_one && !undone.contains_key(new) && editor.get(*new)?.is_none() => {
-                        editor.replace(*new, &note)?;
-                        continue;
-                    }
-                    Ok(note) => note.map(|note| Note::parse_lines(&note)),
-                    Err(error) if error.kind() == Kind::Corrupt => {
-                        recorder.state.log(&format!("warning: the note of {old} is not carried: {error}"));
-                        continue;
-                    }
-                    Err(error) => return Err(error),
-                },
-            };
-            if let Some(note) = note {
-                merge_proven(recorder.repo, merged.entry(*new).or_default(), note);
-            }
-        }
-        for (new, mut note) in merged {
-            let there = editor.get(new)?;
-            let present = there.as_deref().unwrap_or_default();
+        let carried = notes_to_carry(recorder, editor, rewrite, reader.as_ref(), &undone)?;
+        for (new, mut note) in carried {
+            let present = editor.get(new)?;
+            let present_bytes = present.as_deref().unwrap_or_default();
             match undone.get(&new) {
-                Some(copied) => merge_proven(recorder.repo, &mut note, copied.taken_back(present)),
-                None => merge_proven(recorder.repo, &mut note, Note::parse_lines(present)),
+                Some(copy) => merge_proven(recorder.repo, &mut note, copy.taken_back(present_bytes)),
+                None => merge_proven(recorder.repo, &mut note, Note::parse_lines(present_bytes)),
             }
             let bytes = note.to_bytes();
             if bytes.is_empty() {
                 editor.remove(new)?;
-            } else if there.as_deref() != Some(&bytes[..]) {
+            } else if present.as_deref() != Some(&bytes[..]) {
                 editor.replace(new, &bytes)?;
             }
         }
         Ok(())
     })?;
-    let (count, command) = (rewritten.pairs.len(), &rewritten.command);
+    let (count, command) = (rewrite.pairs.len(), &rewrite.command);
     recorder.state.log(&format!("carried notes from {count} commits ({command})"));
     if !undone.is_empty() {
         recorder.state.log(&format!("took notes of skipped commits back from {} commits", undone.len()));
@@ -283,12 +264,47 @@ fn carry_rewritten(recorder: &mut Recorder<'_>, rewritten: &Rewritten) -> Result
     Ok(())
 }
 
-/// Returns what Git's own copy did to the note of a commit, if it copied nothing there but what the old commits of
-/// this rewriting have; `None` if it did not touch it.
-fn copied_by_git(recorder: &Recorder<'_>, new: ObjectId, rewritten: &Rewritten) -> Result<Option<Copied>> {
+/// Returns the joined notes of the old commits by their new commit, with an empty note for each commit in `undone`.
+///
+/// A note that has nothing to be joined with is copied byte for byte by `editor`, and not returned.
+fn notes_to_carry(
+    recorder: &Recorder<'_>,
+    editor: &mut notes::Editor<'_>,
+    rewrite: &Rewrite,
+    reader: Option<&Reader<'_>>,
+    undone: &BTreeMap<ObjectId, GitCopy>,
+) -> Result<BTreeMap<ObjectId, Note>> {
+    let mut carried: BTreeMap<ObjectId, Note> = undone.keys().map(|new| (*new, Note::default())).collect();
+    for (old, new) in &rewrite.pairs {
+        let is_only_one = rewrite.pairs.iter().filter(|(_, other)| other == new).count() == 1;
+        let note = match reader {
+            Some(reader) => reader.note(*old)?.map(records_of),
+            None => match editor.get(*old) {
+                Ok(Some(note)) if is_only_one && !undone.contains_key(new) && editor.get(*new)?.is_none() => {
+                    editor.replace(*new, &note)?;
+                    continue;
+                }
+                Ok(note) => note.map(|note| Note::parse_lines(&note)),
+                Err(error) if error.kind() == Kind::Corrupt => {
+                    recorder.state.log(&format!("warning: the note of {old} is not carried: {error}"));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        if let Some(note) = note {
+            merge_proven(recorder.repo, carried.entry(*new).or_default(), note);
+        }
+    }
+    Ok(carried)
+}
+
+/// Returns the note of `new` before and after Git's own copy, if Git copied only lines of the old commits of this
+/// rewrite; `None` if Git copied nothing.
+fn copied_by_git(recorder: &Recorder<'_>, new: ObjectId, rewrite: &Rewrite) -> Result<Option<GitCopy>> {
     let Some(tip) = recorder.repo.tip(&recorder.notes_ref)? else { return Ok(None) };
     let mut theirs = Vec::new();
-    for (old, _) in rewritten.pairs.iter().chain(&rewritten.skipped).filter(|(_, to)| *to == new) {
+    for (old, _) in rewrite.pairs.iter().chain(&rewrite.skipped).filter(|(_, to)| *to == new) {
         theirs.extend(notes::get_at(recorder.repo, tip.tree_id, *old)?.unwrap_or_default());
         theirs.push(b'\n');
     }
@@ -300,7 +316,7 @@ fn copied_by_git(recorder: &Recorder<'_>, new: ObjectId, rewritten: &Rewritten) 
             let parent = recorder.repo.commit(*parent)?;
             let before = notes::get_at(recorder.repo, parent.tree_id, new)?.unwrap_or_default();
             let after = notes::get_at(recorder.repo, commit.tree_id, new)?.unwrap_or_default();
-            let copied = Copied { before, after };
+            let copied = GitCopy { before, after };
             if copied.is_from(&theirs) {
                 return Ok(Some(copied));
             }
@@ -311,28 +327,28 @@ fn copied_by_git(recorder: &Recorder<'_>, new: ObjectId, rewritten: &Rewritten) 
 }
 
 /// The note of a commit before and after Git copied another commit's note to it.
-struct Copied {
+struct GitCopy {
     before: Vec<u8>,
     after: Vec<u8>,
 }
 
-impl Copied {
-    /// Returns the lines that were added.
+impl GitCopy {
+    /// Returns the lines that Git added.
     fn added(&self) -> BTreeSet<&[u8]> {
         &lines(&self.after) - &lines(&self.before)
     }
 
-    /// Says whether all lines that were added are among these.
+    /// Says whether Git added lines and all of them are in `theirs`.
     fn is_from(&self, theirs: &[u8]) -> bool {
         let added = self.added();
         !added.is_empty() && added.is_subset(&lines(theirs))
     }
 
-    /// Returns the present note without what was added.
+    /// Returns the present note without the lines that Git added.
     fn taken_back(&self, present: &[u8]) -> Note {
         let mut note = Note::parse_lines(&self.before);
         if present != self.after {
-            // Something has been recorded since; what can still be told apart goes.
+            // Another record has been written since; only lines that are still separate can be removed.
             let added = self.added().into_iter().flat_map(|line| Note::parse_lines(line).into_units());
             let added: Vec<_> = added.collect();
             let mut since = Note::parse_lines(present);
@@ -347,7 +363,7 @@ fn lines(note: &[u8]) -> BTreeSet<&[u8]> {
     note.lines().map(|line| line.trim()).filter(|line| !line.is_empty()).collect()
 }
 
-/// Returns what of a note is carried to a copy of its commit: what people wrote about one commit is not about the other.
+/// Returns the records of a note: lines that people wrote are about the old commit and are not carried to a copy.
 pub(super) fn records_of(mut note: Note) -> Note {
     note.retain(|unit| !matches!(unit, crate::record::Unit::Foreign(_)));
     note

@@ -1,33 +1,34 @@
-//! The sessions that run: those that hooks have reported, and those that agents' own stores or the environment tell.
+//! Finding sessions: those that hooks have reported, those in the agents' own stores, and those that the environment
+//! names.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::process;
 use super::recorder::Recorder;
-use super::state::{Live, State};
+use super::state::{LiveSession, State};
 use crate::agent::{self, Agent, Found};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::transcript::SessionKey;
 
-/// A session whose hooks have been silent for so long counts as over.
+/// A session without a hook for this long counts as ended.
 const IDLE_SECS: i64 = 6 * 60 * 60;
 
-/// The state of a session that is over is kept so long: for commits made by hand afterwards, and so that its transcript
-/// in the agent's store is not taken for a new one.
+/// How long the state of an ended session is kept: for commits that are made by hand later, and so that its transcript
+/// in the agent's store is not taken for a new session.
 pub(super) const KEEP_SECS: i64 = 3 * 24 * 60 * 60;
 
-/// How far back `post-commit` looks for transcripts in the agents' own stores.
+/// How old a transcript in an agent's store may be for `post-commit` to read it.
 pub(super) const RECENT_SECS: i64 = 12 * 60 * 60;
 
 fn recent(agent: &dyn Agent, worktree: &Path) -> Vec<Found> {
     agent.recent(worktree, Time::now().seconds - RECENT_SECS)
 }
 
-/// Returns the sessions whose transcripts agents wrote lately in a worktree, and of which neither `known` nor what is
-/// settled has all.
-pub(super) fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
+/// Returns the sessions in the agents' own stores that ran in a worktree lately, without those in `known` and those
+/// whose words are all recorded.
+pub(super) fn recent_unreported(state: &State, worktree: Option<&Path>, known: &[LiveSession]) -> Vec<LiveSession> {
     let Some(worktree) = worktree else { return Vec::new() };
     let mut sessions = Vec::new();
     let mut elsewhere = None;
@@ -38,13 +39,16 @@ pub(super) fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live
                 continue;
             }
             let live = match state.session(&key) {
-                // Who makes the commit may not have written down why, yet.
-                Some(live) if (live.has_no_news() || live.is_left()) && runner(agent).as_ref() != Some(&key) => {
+                // The session that makes the commit may not have written its words yet.
+                Some(live)
+                    if (live.has_nothing_new() || live.is_settled_and_unchanged())
+                        && session_in_environment(agent).as_ref() != Some(&key) =>
+                {
                     continue;
                 }
                 Some(live) => live,
                 None => {
-                    // To find out where a session ran can cost a look at all of its transcript.
+                    // Finding out where a session ran can cost reading its whole transcript.
                     let elsewhere = elsewhere.get_or_insert_with(|| state.elsewhere(worktree));
                     if elsewhere.contains(&key) {
                         continue;
@@ -59,15 +63,15 @@ pub(super) fn undiscovered(state: &State, worktree: Option<&Path>, known: &[Live
                     }
                 }
             };
-            sessions.push(Live { worktree: Some(worktree.to_owned()), ..live });
+            sessions.push(LiveSession { worktree: Some(worktree.to_owned()), ..live });
         }
     }
     sessions
 }
 
-/// Writes down the sessions that are not as they were, and forgets those that no commit can need any more.
-pub(super) fn save_changed(recorder: &Recorder<'_>, before: &[Live], sessions: &[Live]) -> Result<()> {
-    // Without our lock, another process may have changed it since it was read.
+/// Saves the sessions that differ from `before`, and removes the state of those that no commit can need.
+pub(super) fn save_changed(recorder: &Recorder<'_>, before: &[LiveSession], sessions: &[LiveSession]) -> Result<()> {
+    // Without our lock, another process may have changed the files since they were read.
     if recorder.hindrance().is_some() {
         return Ok(());
     }
@@ -82,14 +86,15 @@ pub(super) fn save_changed(recorder: &Recorder<'_>, before: &[Live], sessions: &
     Ok(())
 }
 
-/// Archives sessions whose agent is gone.
-pub(super) fn close_forgotten(recorder: &mut Recorder<'_>, sessions: &mut [Live], current: Option<usize>) {
+/// Marks the sessions of agents that no longer run as ended, and archives their words. `current` is the position of the
+/// session whose hook this is; `None` at a commit.
+pub(super) fn close_abandoned(recorder: &mut Recorder<'_>, sessions: &mut [LiveSession], current: Option<usize>) {
     let now = Time::now().seconds;
     for (index, live) in sessions.iter_mut().enumerate() {
         if Some(index) == current {
             continue;
         }
-        // A hook's process may have been a shell that ended right after it: at a commit that says nothing.
+        // At a commit a dead process proves nothing: it may have been a shell that ended right after the hook.
         let is_gone = if current.is_some() { !is_going_on(live, now) } else { now - live.seen > IDLE_SECS };
         if !live.is_over && is_gone {
             live.is_over = true;
@@ -100,22 +105,22 @@ pub(super) fn close_forgotten(recorder: &mut Recorder<'_>, sessions: &mut [Live]
     }
 }
 
-/// Says whether a session is going on at `now` (epoch), as far as its hooks have told.
-pub(crate) fn is_going_on(live: &Live, now: i64) -> bool {
+/// Says whether a session is running at `now` (epoch), as far as its hooks and its process show.
+pub(crate) fn is_going_on(live: &LiveSession, now: i64) -> bool {
     let is_gone = live.process.is_some_and(|process| !process.is_alive()) || now - live.seen > IDLE_SECS;
     !live.is_over && !is_gone
 }
 
-/// Says whether a session that the environment names can have run anything lately: the variable stays behind in a terminal
-/// that an agent once opened.
-fn may_go_on(live: &Live) -> bool {
-    // Its last lines can be written in the second in which it ends.
+/// Says whether a session that the environment names may still be running: a terminal that an agent once opened keeps
+/// the variable.
+fn may_be_running(live: &LiveSession) -> bool {
+    // An ended session may write its last lines within the second of its end.
     let is_written = || agent::find(&live.agent).is_some_and(|a| a.is_written_since(&live.transcript, live.seen + 1));
     !live.is_over || is_written()
 }
 
-pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
-    Live {
+pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> LiveSession {
+    LiveSession {
         agent: key.agent.clone(),
         session: key.id.clone(),
         transcript,
@@ -128,27 +133,28 @@ pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> Live {
         head: None,
         progress: crate::capture::state::Progress::default(),
         sub_agents: BTreeMap::new(),
-        open: None,
+        awaited_result: None,
     }
 }
 
-/// Returns the session of an agent that the environment of this process names.
-pub(super) fn runner(agent: &dyn Agent) -> Option<SessionKey> {
+/// Returns the session of an agent that an environment variable of this process names.
+pub(super) fn session_in_environment(agent: &dyn Agent) -> Option<SessionKey> {
     Some(SessionKey::new(agent.name(), agent.session_of_environment()?))
 }
 
-/// Returns the sessions that the environment of this process names and that are not known here: their agent was started
-/// above this repository or in another one, so that its hooks report elsewhere.
+/// Returns the sessions that the environment names and that `known` does not have: their agent was started in another
+/// directory, so its hooks report to another repository.
 ///
-/// If one of those that are known is named too, the others are taken for agents that started its agent.
-pub(super) fn started_outside(state: &State, worktree: Option<&Path>, known: &[Live]) -> Vec<Live> {
-    let named: Vec<_> = agent::all().filter_map(|agent| Some((agent, runner(agent)?))).collect();
+/// Returns none if the environment also names a known session: the others are then taken for agents that started its
+/// agent.
+pub(super) fn named_by_environment(state: &State, worktree: Option<&Path>, known: &[LiveSession]) -> Vec<LiveSession> {
+    let named: Vec<_> = agent::all().filter_map(|agent| Some((agent, session_in_environment(agent)?))).collect();
     if named.iter().any(|(_, key)| known.iter().any(|live| live.key() == *key)) {
         return Vec::new();
     }
-    // The variable stays behind in a terminal that an agent once opened.
+    // A terminal that an agent once opened keeps the variable.
     let oldest = Time::now().seconds - RECENT_SECS;
-    let is_recent = |live: &Live| {
+    let is_recent = |live: &LiveSession| {
         let written = live.transcript.metadata().and_then(|file| file.modified()).ok();
         let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
         age.is_none_or(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written >= oldest))
@@ -158,22 +164,22 @@ pub(super) fn started_outside(state: &State, worktree: Option<&Path>, known: &[L
         let found = || Some(new_live(&key, agent.transcript(&key.id, directory)?));
         state.session(&key).or_else(found)
     };
-    let may_run = |live: &Live| is_recent(live) && may_go_on(live);
+    let may_run = |live: &LiveSession| is_recent(live) && may_be_running(live);
     named.into_iter().filter_map(find).filter(may_run).collect()
 }
 
-/// Returns the sessions that must have run the commit whose hook this process is: the agent says so in the
-/// environment, or its process is above ours.
-pub(super) fn runners(sessions: &[Live]) -> Vec<SessionKey> {
-    let named = agent::all().filter_map(runner);
-    // A variable may have come from another agent that started this one.
-    let is_known = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && may_go_on(live));
+/// Returns the sessions that have run the `git commit` whose hook this process is: those that the environment names, or
+/// the session whose agent is an ancestor of this process.
+pub(super) fn find_runners(sessions: &[LiveSession]) -> Vec<SessionKey> {
+    let named = agent::all().filter_map(session_in_environment);
+    // A variable may be inherited from another agent that started this one.
+    let is_known = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && may_be_running(live));
     let named: Vec<SessionKey> = named.filter(is_known).collect();
     if !named.is_empty() {
         return named;
     }
-    let above = process::above(sessions.iter().filter_map(|live| live.process));
-    let above = sessions.iter().filter(|live| live.process.is_some_and(|process| above.contains(&process)));
-    // One agent process can have had several sessions, one after the other; the latest is the one that acts.
-    above.max_by_key(|live| live.seen).map(Live::key).into_iter().collect()
+    let ancestors = process::ancestors_among(sessions.iter().filter_map(|live| live.process));
+    let has_ancestor = |live: &&LiveSession| live.process.is_some_and(|process| ancestors.contains(&process));
+    // One agent process can have had several sessions in turn; the latest is the active one.
+    sessions.iter().filter(has_ancestor).max_by_key(|live| live.seen).map(LiveSession::key).into_iter().collect()
 }

@@ -1,6 +1,7 @@
-//! What we keep beside the repository: a small file per live session, a lock, a log.
+//! Our own state on disk: a small file per session, a lock and a log.
 //!
-//! All of it lives in `$GIT_COMMON_DIR/shiftlog`. Losing it costs duplicates that readers drop, never words.
+//! All of it is in `$GIT_COMMON_DIR/shiftlog`. If it is lost, the next captures store some words twice, which readers
+//! drop; no word is lost.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -18,25 +19,25 @@ use crate::git::private::{self, is_shared};
 use crate::transcript::SessionKey;
 use crate::{agent, outside};
 
-/// The log is started afresh beyond this size; the old one stays beside it.
+/// The log is renamed to `log.old` when it is larger than this.
 const MAX_LOG_BYTES: u64 = 1 << 20;
-/// How many commits are remembered that Git's hook has looked at.
-const MAX_JUDGED: usize = 200;
-/// So many sessions are remembered to have run elsewhere.
+/// How many commits that `post-commit` has examined are remembered.
+const MAX_EXAMINED: usize = 200;
+/// How many sessions that ran in another worktree are remembered.
 const MAX_ELSEWHERE: usize = 1000;
-/// What a process has not finished writing by then, it never will.
+/// A temporary file older than this was left by a process that was killed.
 const UNFINISHED: Duration = Duration::from_secs(60 * 60);
-/// As long a system may take to tell one moment from the next.
+/// The coarsest resolution of a file's modification time: two writes within it can have the same time.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 /// The end of a segment in a session's transcript.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Mark {
+pub struct SegmentEnd {
     /// The segment's blob id in hex; `None` at the beginning of the session.
     pub segment: Option<String>,
-    /// The length of the transcript there, as it is stored.
+    /// The length of the stored (redacted) transcript at this segment.
     pub bytes: u64,
-    /// The length that the agent's own file had there; redaction makes the two differ. `None` if it is not known.
+    /// The length of the agent's own file at this segment, before redaction; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<u64>,
 }
@@ -44,60 +45,65 @@ pub struct Mark {
 /// How far a transcript is stored, and how far it is recorded on commits.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Progress {
-    /// What the archive has.
+    /// The end of what the archive has.
     #[serde(default)]
-    pub stored: Mark,
-    /// What commits have; never beyond `stored`.
+    pub stored: SegmentEnd,
+    /// The end of what commits have; never beyond `stored`.
     #[serde(default)]
-    pub recorded: Mark,
-    /// The state of SHA-256 after the stored bytes, in hex, so that they need not be hashed again.
-    #[serde(default)]
-    pub digest: Option<String>,
-    /// XXH3 of the agent's bytes that are stored, in hex: tells whether it has rewritten them since.
-    #[serde(default)]
-    pub check: Option<String>,
-    /// Line ends near the end of a stored document or database, the first one first. Its last lines (about the whole, and
-    /// messages that wait for a tool's answer) change in place; a capture resumes before those that changed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub heads: Vec<Head>,
+    pub recorded: SegmentEnd,
+    /// The state of SHA-256 after the stored bytes, in hex, so that a capture hashes only new bytes.
+    #[serde(default, rename = "digest")]
+    pub sha256_state: Option<String>,
+    /// XXH3, in hex, of the stored part of the agent's file, before redaction: shows whether the agent has rewritten
+    /// that part.
+    #[serde(default, rename = "check")]
+    pub xxh3: Option<String>,
+    /// Line ends near the end of a stored document or database, in order. The agent changes the last lines (the one
+    /// about the whole document, and messages that wait for a tool's result) in place; a capture resumes before the
+    /// first line that changed.
+    #[serde(default, rename = "heads", skip_serializing_if = "Vec::is_empty")]
+    pub resume_points: Vec<ResumePoint>,
     /// Size and modification time (ns) of a document or database when commits last had all of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stamp: Option<(u64, u64)>,
+    #[serde(default, rename = "stamp", skip_serializing_if = "Option::is_none")]
+    pub size_and_mtime: Option<(u64, u64)>,
 }
 
 /// A line end of the stored transcript at which a capture can resume.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Head {
-    /// The length of the stored transcript there.
+pub struct ResumePoint {
+    /// The length of the stored transcript at this line end.
     pub bytes: u64,
-    /// The length of the agent's lines there.
+    /// The length of the agent's lines, before redaction, at this line end.
     pub raw: u64,
-    /// As in [`Progress`].
-    pub digest: String,
-    /// As in [`Progress`].
-    pub check: String,
+    /// The state of SHA-256 at this line end; see [`Progress::sha256_state`].
+    #[serde(rename = "digest")]
+    pub sha256_state: String,
+    /// XXH3 up to this line end; see [`Progress::xxh3`].
+    #[serde(rename = "check")]
+    pub xxh3: String,
 }
 
-/// A commit whose tool call had not ended when it was recorded.
+/// A recorded commit whose record still lacks the result of the tool call that ran `git commit`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Open {
+pub struct AwaitedResult {
     /// The commit, in hex.
     pub commit: String,
-    /// The tool call, once its hook has told us.
+    /// The id of the tool call, once the agent's hook has named it.
     pub call: Option<String>,
 }
 
-/// A session that is going on, or ended with words that no commit has yet.
+/// What we know of one session: its files, its process, how far it is stored. Sessions of the past that were imported
+/// have one too.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Live {
+pub struct LiveSession {
     /// The agent's name.
     pub agent: String,
     /// The session's id.
     pub session: String,
-    /// Where the agent writes its transcript.
+    /// The agent's transcript: a file of lines, a document or a database.
     #[serde(with = "crate::capture::paths")]
     pub transcript: PathBuf,
-    /// The model that a hook told last; not every transcript has it.
+    /// The model that a hook named last; not every transcript names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The top of the working tree the session works in.
@@ -106,43 +112,46 @@ pub struct Live {
     /// The agent's process.
     #[serde(default)]
     pub process: Option<Process>,
-    /// When a hook last ran for it, in seconds since the epoch.
+    /// When a hook last ran for this session, in seconds since the epoch.
     #[serde(default)]
     pub seen: i64,
-    /// Whether it is over.
+    /// Whether the session has ended.
     #[serde(default)]
     pub is_over: bool,
-    /// Whether a hook has run for it after a tool call: then one follows after a commit that it makes, too.
+    /// Whether the agent runs a hook after tool calls. If so, one will follow each commit of this session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_tool_hooks: bool,
-    /// Where HEAD of its worktree was when a hook last looked.
+    /// The commit (hex) that HEAD of `worktree` named when a hook last looked; empty on an unborn branch.
     #[serde(default)]
     pub head: Option<String>,
-    /// How far its transcript is stored.
+    /// How far the transcript is stored and recorded.
     #[serde(default)]
     pub progress: Progress,
-    /// How far the transcripts of its sub-agents are stored, by the session id they have.
+    /// The same for each sub-agent, by the session id of the sub-agent.
     #[serde(default)]
     pub sub_agents: BTreeMap<String, Progress>,
-    /// The commit that still waits for its tool call's result.
-    #[serde(default)]
-    pub open: Option<Open>,
+    /// The commit whose tool result is still to come.
+    #[serde(default, rename = "open")]
+    pub awaited_result: Option<AwaitedResult>,
 }
 
-impl Live {
+impl LiveSession {
     /// Returns the session's name.
     pub fn key(&self) -> SessionKey {
         SessionKey::new(&self.agent, &self.session)
     }
 
-    /// Says whether it is over with nothing left to record: a commit need not look at it.
+    /// Says whether the session has ended and commits have all of it: a commit need not look at it.
     fn is_settled(&self) -> bool {
-        self.is_over && self.open.is_none() && self.is_recorded() && (self.has_no_news() || self.is_rendered())
+        self.is_over
+            && self.awaited_result.is_none()
+            && self.is_recorded()
+            && (self.has_nothing_new() || self.is_rendered())
     }
 
-    /// Says whether it is over with nothing left to record, and was not written since a hook last ran for it, which has made
-    /// sure of that. Its agent tells of sessions that are no files.
-    pub fn is_left(&self) -> bool {
+    /// Says whether the session is settled and its transcript was not written since its last hook. For sessions that
+    /// are not files of their own, the agent answers.
+    pub fn is_settled_and_unchanged(&self) -> bool {
         let is_written = || agent::find(&self.agent).is_none_or(|a| a.is_written_since(&self.transcript, self.seen));
         self.is_settled() && !is_written()
     }
@@ -156,23 +165,25 @@ impl Live {
         agent::find(&self.agent).is_some_and(|agent| agent.is_rendered(&self.transcript))
     }
 
-    /// Says whether commits have all that its transcript says, as far as the look of its file tells.
-    pub fn has_no_news(&self) -> bool {
-        let is_as_it_was = || match self.is_rendered() {
-            true => self.progress.stamp.is_some_and(|before| stamp(&self.transcript) == Some(before)),
-            // A line end was added where the last line had none.
+    /// Says whether commits have the whole transcript, judged by its size or modification time; the file is not read.
+    pub fn has_nothing_new(&self) -> bool {
+        let is_unchanged = || match self.is_rendered() {
+            true => self.progress.size_and_mtime.is_some_and(|before| size_and_mtime(&self.transcript) == Some(before)),
+            // When a session ends, a missing final line end is added to the stored transcript.
             false => self.transcript.metadata().is_ok_and(|file| {
                 let stored = self.progress.stored.raw;
                 stored == Some(file.len()) || self.is_over && stored == Some(file.len() + 1)
             }),
         };
-        self.open.is_none() && self.is_recorded() && is_as_it_was()
+        self.awaited_result.is_none() && self.is_recorded() && is_unchanged()
     }
 }
 
-/// Returns the size of a file and when it was written, in nanoseconds since the epoch; `None` if that is so lately that it
-/// can be written again at what passes for the same time, or if it is a database with something in its log.
-pub(super) fn stamp(path: &Path) -> Option<(u64, u64)> {
+/// Returns the size of a file and its modification time in nanoseconds since the epoch.
+///
+/// `None` if the file was written so recently that a further write could have the same time, or if it is a database
+/// with a non-empty write-ahead log.
+pub(super) fn size_and_mtime(path: &Path) -> Option<(u64, u64)> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     if Path::new(&log).metadata().is_ok_and(|log| log.len() > 0) {
@@ -185,25 +196,25 @@ pub(super) fn stamp(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.len(), u64::try_from(written.as_nanos()).ok()?)).filter(|_| is_past)
 }
 
-/// Sessions that ran in other worktrees: a file with a line for each, which saves a look at their transcripts.
-pub(super) struct Elsewhere {
+/// A cache of sessions that ran in other worktrees, one line each: it saves reading their transcripts at every commit.
+pub(super) struct SessionsElsewhere {
     path: PathBuf,
     lines: String,
     worktree: String,
 }
 
-impl Elsewhere {
+impl SessionsElsewhere {
     fn line(&self, key: &SessionKey) -> String {
         format!("{key} {}", self.worktree)
     }
 
-    /// Says whether a session is known to have run elsewhere.
+    /// Says whether the cache names this session.
     pub fn contains(&self, key: &SessionKey) -> bool {
         let line = self.line(key);
         self.lines.lines().any(|known| known == line)
     }
 
-    /// Remembers a session. If that cannot be written, nothing is lost but time.
+    /// Adds a session. A failed write costs only time at the next commit.
     pub fn add(&mut self, key: &SessionKey) {
         let kept = self.lines.lines().count().saturating_sub(MAX_ELSEWHERE);
         let start = self.lines.split_inclusive('\n').take(kept).map(str::len).sum();
@@ -219,17 +230,17 @@ pub struct State {
 }
 
 impl State {
-    /// Returns the state of the repository with this common directory; nothing is created yet.
+    /// Returns the state of the repository with this common directory. Creates nothing.
     pub fn new(common_dir: &Path) -> Self {
         State { root: common_dir.join("shiftlog") }
     }
 
-    /// Returns the directory itself.
+    /// Returns `$GIT_COMMON_DIR/shiftlog`.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns the directory for what could not be stored.
+    /// Returns the directory of captures and commits that are still to be stored.
     pub fn pending_dir(&self) -> PathBuf {
         self.root.join("pending")
     }
@@ -239,25 +250,27 @@ impl State {
         let is_whole = |entry: std::io::Result<std::fs::DirEntry>| entry.is_ok_and(|entry| !is_unfinished(&entry));
         let is_empty = |dir: PathBuf| match std::fs::read_dir(dir) {
             Ok(mut entries) => !entries.any(is_whole),
-            // What may not be read can hold anything.
+            // A directory that cannot be read may hold sessions.
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         };
         is_empty(self.root.join("live")) && is_empty(self.pending_dir())
     }
 
-    /// Waits for other processes that change our state, at most until `deadline`.
+    /// Takes the lock on our state; waits for other processes until `deadline`.
     ///
-    /// Refs move by compare-and-swap and need no lock. What is known of a session and what the archive has of it must
-    /// change together, so whoever does not get the lock changes neither.
+    /// Refs move by compare-and-swap and need no lock. But the file of a session and the archive must change together,
+    /// so a process without the lock changes neither.
     ///
     /// # Errors
     ///
-    /// [`Kind::Busy`](crate::error::Kind::Busy) when the deadline passes, another kind if there can be no lock; the message names the file.
+    /// [`Kind::Busy`](crate::error::Kind::Busy) when the deadline passes, another kind if the lock file cannot be
+    /// created; the message names the file.
     pub fn lock(&self, deadline: Instant) -> Result<Lock> {
         self.lock_file("lock", deadline)
     }
 
-    /// Does the same with a lock of another name, for what hooks need not wait for.
+    /// Takes another lock beside the state, under `name`, for long work that hooks need not wait for. Waits until
+    /// `deadline`.
     ///
     /// # Errors
     ///
@@ -266,28 +279,30 @@ impl State {
         private::lock(&self.root.join(name), deadline)
     }
 
-    /// Returns all sessions that are live, or over with words that no commit has; files that cannot be read are skipped.
-    pub fn sessions(&self) -> Vec<Live> {
+    /// Returns the sessions that are running, or have ended with words that no commit has, ordered by agent and id.
+    /// Files that cannot be read are skipped.
+    pub fn sessions(&self) -> Vec<LiveSession> {
         let mut sessions = self.sessions_in("live");
         sessions.sort_by(|a, b| (&a.agent, &a.session).cmp(&(&b.agent, &b.session)));
         sessions
     }
 
-    /// Returns all sessions that are known, settled and imported ones too.
-    pub fn all_sessions(&self) -> Vec<Live> {
+    /// Returns all known sessions, including settled and imported ones.
+    pub fn all_sessions(&self) -> Vec<LiveSession> {
         let mut sessions = self.sessions();
         sessions.extend(["settled", "imported"].into_iter().flat_map(|name| self.sessions_in(name)));
         sessions
     }
 
-    fn sessions_in(&self, directory: &str) -> Vec<Live> {
+    fn sessions_in(&self, directory: &str) -> Vec<LiveSession> {
         let entries = std::fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
-        // A process that was killed while it wrote leaves what looks like a second session.
+        // A process that was killed while writing leaves a temporary copy of the session's file.
         let whole = entries.filter(|entry| !is_unfinished(entry));
         whole.filter_map(|entry| serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()).collect()
     }
 
-    /// Removes what processes left that were killed while they wrote, and closes our directory to others.
+    /// Removes temporary files of processes that were killed, and takes away other users' access to our directory
+    /// unless the repository is shared.
     pub fn sweep(&self) {
         for directory in ["", "live", "settled", "imported", "purged", "pending"] {
             for entry in std::fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten() {
@@ -305,80 +320,80 @@ impl State {
         }
     }
 
-    /// Notes that Git's hook has looked at a commit and found that some session has no part in it.
+    /// Remembers that `post-commit` has examined a commit and did not record every session on it.
     ///
     /// # Errors
     ///
     /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
-    pub(super) fn note_judged(&self, commit_id: ObjectId) -> Result<()> {
+    pub(super) fn mark_examined(&self, commit_id: ObjectId) -> Result<()> {
         let path = self.root.join("judged");
         let known = std::fs::read_to_string(&path).unwrap_or_default();
-        let skipped = known.lines().count().saturating_sub(MAX_JUDGED);
+        let skipped = known.lines().count().saturating_sub(MAX_EXAMINED);
         let mut lines: String = known.lines().skip(skipped).map(|line| format!("{line}\n")).collect();
         lines.push_str(&format!("{commit_id}\n"));
         write_private(&path, lines.as_bytes())
     }
 
-    /// Says whether Git's hook has looked at a commit; see [`State::note_judged`].
-    pub(super) fn is_judged(&self, commit_id: ObjectId) -> bool {
+    /// Says whether [`State::mark_examined`] was called for a commit.
+    pub(super) fn is_examined(&self, commit_id: ObjectId) -> bool {
         let known = std::fs::read_to_string(self.root.join("judged")).unwrap_or_default();
         let id = commit_id.to_string();
         known.lines().any(|line| line == id)
     }
 
-    /// Returns the sessions that are known to have run elsewhere than in a worktree.
-    pub(super) fn elsewhere(&self, worktree: &Path) -> Elsewhere {
+    /// Reads the cache of sessions that did not run in `worktree`.
+    pub(super) fn elsewhere(&self, worktree: &Path) -> SessionsElsewhere {
         let path = self.root.join("elsewhere");
         let lines = std::fs::read_to_string(&path).unwrap_or_default();
-        Elsewhere { path, lines, worktree: outside::line(&worktree.to_string_lossy()) }
+        SessionsElsewhere { path, lines, worktree: outside::line(&worktree.to_string_lossy()) }
     }
 
-    /// Returns the session called `key`, if it is known.
-    pub fn session(&self, key: &SessionKey) -> Option<Live> {
+    /// Returns what is known of the session `key`; `None` if nothing is, or its file cannot be read.
+    pub fn session(&self, key: &SessionKey) -> Option<LiveSession> {
         let mut files = ["live", "settled", "imported"].into_iter().map(|name| self.file(name, key));
         serde_json::from_slice(&files.find_map(|file| std::fs::read(file).ok())?).ok()
     }
 
-    /// Writes down a session.
+    /// Writes the file of a session.
     ///
     /// # Errors
     ///
     /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
-    pub fn save(&self, live: &Live) -> Result<()> {
+    pub fn save(&self, live: &LiveSession) -> Result<()> {
         let bytes =
             serde_json::to_vec(live).map_err(|error| Error::other("cannot write a session's state").because(error))?;
-        // Those that are settled stand apart, so that the next hooks need not read them.
-        let (here, there) = if live.is_settled() { ("settled", "live") } else { ("live", "settled") };
-        write_private(&self.file(here, &live.key()), &bytes)?;
-        for there in [there, "imported"] {
-            let _ = std::fs::remove_file(self.file(there, &live.key()));
+        // Settled sessions have a directory of their own, so that hooks do not read their files.
+        let (directory, other) = if live.is_settled() { ("settled", "live") } else { ("live", "settled") };
+        write_private(&self.file(directory, &live.key()), &bytes)?;
+        for other in [other, "imported"] {
+            let _ = std::fs::remove_file(self.file(other, &live.key()));
         }
         Ok(())
     }
 
-    /// Writes down a session of the past: no hook looks at it, but how far it is stored is known.
+    /// Writes the file of an imported session: hooks do not read it, later imports see how far the session is stored.
     ///
     /// # Errors
     ///
     /// As [`State::save`].
-    pub fn save_imported(&self, live: &Live) -> Result<()> {
+    pub fn save_imported(&self, live: &LiveSession) -> Result<()> {
         let bytes =
             serde_json::to_vec(live).map_err(|error| Error::other("cannot write a session's state").because(error))?;
         write_private(&self.file("imported", &live.key()), &bytes)
     }
 
-    /// Writes down a session that is known already: one that is known from an import alone stays one.
+    /// Writes the file of a known session again, in the directory where it is.
     ///
     /// # Errors
     ///
     /// As [`State::save`].
-    pub fn update(&self, live: &Live) -> Result<()> {
+    pub fn update(&self, live: &LiveSession) -> Result<()> {
         let has = |name| self.file(name, &live.key()).exists();
         let is_imported = has("imported") && !has("live") && !has("settled");
         if is_imported { self.save_imported(live) } else { self.save(live) }
     }
 
-    /// Remembers of a session that words of it were removed for good: an import must not bring them back.
+    /// Remembers that words of a session were purged: an import must not bring them back.
     ///
     /// # Errors
     ///
@@ -387,12 +402,12 @@ impl State {
         write_private(&self.file("purged", key), b"{}")
     }
 
-    /// Says whether words of a session were removed for good here.
+    /// Says whether [`State::mark_purged`] was called for a session.
     pub fn is_purged(&self, key: &SessionKey) -> bool {
         self.file("purged", key).exists()
     }
 
-    /// Forgets a session that is not settled.
+    /// Removes the file of an unsettled session, unless words of it were purged.
     pub fn forget(&self, key: &SessionKey) {
         if self.is_purged(key) {
             return;
@@ -400,14 +415,16 @@ impl State {
         let _ = std::fs::remove_file(self.file("live", key));
     }
 
-    /// Forgets the settled sessions that were written down before `seconds` (epoch), and sweeps.
+    /// Removes the files of settled sessions that were last written before `seconds` (epoch), and
+    /// [sweeps](State::sweep).
     pub fn forget_settled(&self, seconds: i64) {
         self.sweep();
         for entry in std::fs::read_dir(self.root.join("settled")).into_iter().flatten().flatten() {
             let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
             let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
             let is_old = age.is_some_and(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written < seconds));
-            // What was taken out of a session would come back from its agent's file if it were taken for a new one.
+            // Without this file, the session would be taken for a new one and its purged words stored again from the
+            // agent's file.
             let is_purged = self.root.join("purged").join(entry.file_name()).exists();
             if is_old && !is_purged {
                 let _ = std::fs::remove_file(entry.path());
@@ -419,12 +436,12 @@ impl State {
         self.root.join(directory).join(format!("{}.json", key.file_name()))
     }
 
-    /// Adds a line to the log. A log that cannot be written stops nobody.
+    /// Adds a line to the log. Failure is ignored.
     pub fn log(&self, line: &str) {
         self.try_log(line);
     }
 
-    /// Adds a line to the log, and says whether that could be written.
+    /// Adds a line to the log. Returns whether it was written.
     pub fn try_log(&self, line: &str) -> bool {
         let path = self.root.join("log");
         if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_LOG_BYTES) {
@@ -439,7 +456,7 @@ impl State {
     }
 }
 
-/// Says whether a file is the beginning of another, which [`write_private`] had not finished.
+/// Says whether an entry is a temporary file of [`write_private`].
 fn is_unfinished(entry: &std::fs::DirEntry) -> bool {
     entry.file_name().to_string_lossy().starts_with('.')
 }

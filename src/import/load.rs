@@ -14,9 +14,9 @@ use super::{Fate, Source};
 use crate::agent::{Agent, Found};
 use crate::archive::Archive;
 use crate::capture::State;
-use crate::capture::reading::{Reading, Redaction, Subject};
+use crate::capture::reading::{Reading, Redaction, SessionContext};
 use crate::capture::sessions::is_going_on;
-use crate::capture::state::{Live, Mark, Progress};
+use crate::capture::state::{LiveSession, Progress, SegmentEnd};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
@@ -45,7 +45,7 @@ pub struct Loaded {
     pub agent: &'static dyn Agent,
     pub worktree: PathBuf,
     pub sources: Vec<Source>,
-    pub live: Option<Live>,
+    pub live: Option<LiveSession>,
     /// Set if it is left alone.
     pub fate: Option<Fate>,
 }
@@ -106,7 +106,7 @@ impl<'a, 'r> Loader<'a, 'r> {
         agent: &'static dyn Agent,
         found: &Found,
         owner: &SessionKey,
-        live: Option<&Live>,
+        live: Option<&LiveSession>,
     ) -> Result<(Trace, Source)> {
         let key = SessionKey::new(&owner.agent, &found.session_id);
         let mut bytes = agent.read(&found.transcript)?;
@@ -142,20 +142,20 @@ impl<'a, 'r> Loader<'a, 'r> {
 
     /// Returns how far a session is stored and recorded, from the archive and the notes if our own state does not know.
     fn recovered(&self, key: &SessionKey, progress: Progress) -> Result<Progress> {
-        if progress.stored != Mark::default() {
+        if progress.stored != SegmentEnd::default() {
             return Ok(progress);
         }
         let Some(newest) = self.archive.newest(key)? else { return Ok(progress) };
         let bytes = self.archive.header(newest)?.total_bytes();
-        let stored = Mark { segment: Some(newest.to_string()), bytes, raw: None };
+        let stored = SegmentEnd { segment: Some(newest.to_string()), bytes, raw: None };
         let recorded = self.noted.recorded.get(key).cloned().unwrap_or_default();
         Ok(Progress { stored, recorded, ..Progress::default() })
     }
 
     fn compare(&self, agent: &'static dyn Agent, source: &mut Source, bytes: Vec<u8>) -> Result<()> {
         let (archive, redaction) = (&self.archive, &self.redaction);
-        let subject = Subject { archive, agent, key: &source.key, redaction, deadline: None };
-        let mut reading = Reading::of_bytes(subject, &source.progress, bytes)?;
+        let context = SessionContext { archive, agent, key: &source.key, redaction, deadline: None };
+        let mut reading = Reading::of_bytes(context, &source.progress, bytes)?;
         source.recorded = reading.position(&source.progress.recorded)?;
         let (kept, end) = (reading.kept(), reading.end());
         source.has_news = kept < end && reading.survey(kept, end)?.until > kept;

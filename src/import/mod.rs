@@ -26,7 +26,7 @@ use self::texts::Texts;
 use crate::agent::Agent;
 use crate::capture::State;
 use crate::capture::recorder::Report;
-use crate::capture::state::{Live, Lock, Progress};
+use crate::capture::state::{LiveSession, Lock, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::transcript::SessionKey;
@@ -80,7 +80,7 @@ pub struct Planned {
     worktree: PathBuf,
     sources: Vec<Source>,
     /// What our own state had of it.
-    live: Option<Live>,
+    live: Option<LiveSession>,
 }
 
 /// A transcript: the session's own, or a sub-agent's.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::capture::state::Mark;
+use crate::capture::state::SegmentEnd;
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
@@ -16,7 +16,7 @@ pub struct Noted {
     /// The commits that each session is on.
     pub commits: HashMap<SessionKey, Vec<ObjectId>>,
     /// How far our own notes have each session.
-    pub recorded: HashMap<SessionKey, Mark>,
+    pub recorded: HashMap<SessionKey, SegmentEnd>,
 }
 
 impl Noted {
@@ -33,13 +33,13 @@ impl Noted {
                 sessions.insert(commit_id, keys);
             }
         }
-        let mut recorded: HashMap<SessionKey, Mark> = HashMap::new();
+        let mut recorded: HashMap<SessionKey, SegmentEnd> = HashMap::new();
         for entry in notes::list(repo, notes_ref)? {
             let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
             for record in note.records() {
                 let mark = recorded.entry(record.key()).or_default();
                 if record.bytes > mark.bytes {
-                    *mark = Mark { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
+                    *mark = SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
                 }
             }
         }

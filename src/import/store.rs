@@ -11,7 +11,7 @@ use crate::agent::Agent;
 use crate::capture;
 use crate::capture::recorder::Recorder;
 use crate::capture::sessions::new_live;
-use crate::capture::state::{Mark, Progress};
+use crate::capture::state::{Progress, SegmentEnd};
 use crate::error::{Error, Result};
 use crate::git::{ObjectId, Repository};
 use crate::notes;
@@ -31,7 +31,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan, tell: &mut dyn
     let mut recorder = capture::recorder(repo, notes_ref);
     for (number, planned) in plan.sessions.iter().enumerate() {
         tell(number, plan.sessions.len());
-        recorder.let_others_in(Instant::now() + TIMEOUT);
+        recorder.release_lock(Instant::now() + TIMEOUT);
         if !matches!(planned.fate, Fate::Recorded | Fate::Archived) {
             continue;
         }
@@ -86,7 +86,7 @@ fn import(recorder: &mut Recorder<'_>, planned: &Planned) -> Result<Imported> {
             true => &mut live.progress,
             false => live.sub_agents.entry(source.key.id.clone()).or_default(),
         };
-        if progress.stored == Mark::default() {
+        if progress.stored == SegmentEnd::default() {
             *progress = source.progress.clone();
         }
         let stored = progress.stored.clone();

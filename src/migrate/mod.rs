@@ -1,8 +1,8 @@
-//! Turning the notes of the earlier tools of this name into records and segments of ours.
+//! Turning the notes of the earlier tools of this name into records and segments.
 //!
-//! Read [`plan`], then [`carry_out`]. An earlier tool stored the whole session on each of its commits. Here each session is
-//! stored once, and a commit gets what its transcript has beyond that of the commit before it. What is stored does not
-//! depend on who does it, so two clones that do it on their own agree.
+//! Read [`plan`], then [`carry_out`]. An earlier tool stored the whole session on each of its commits. Here each
+//! session is stored once, and the record of a commit is the increment since the commit before. The result does not
+//! depend on who runs it, so two clones that migrate on their own agree.
 
 mod store;
 
@@ -17,7 +17,7 @@ use bstr::ByteSlice as _;
 use crate::capture::State;
 use crate::capture::process::Process;
 use crate::capture::reading::Redaction;
-use crate::capture::state::{Live, Lock};
+use crate::capture::state::{LiveSession, Lock};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Order, Range, Repository, Tip};
@@ -27,30 +27,30 @@ use crate::record::{Earlier, Note, Reader, Record, Unit, add_proven, redaction};
 use crate::transcript::{SessionKey, Tokens};
 use crate::{agent, notes};
 
-/// Where the refs are kept as they were.
+/// The refs that keep the notes refs as they were before.
 const BACKUP_PREFIX: &str = "refs/shiftlog/backup/";
-/// How long one write may wait for other processes.
+/// How long one write may take, waiting for other processes.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// How long to wait for another process that migrates; a person can stop it.
+/// How long to wait for another migration; the user can interrupt.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long to wait for it without a word.
+/// How long to wait for another migration before telling the user.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long a session counts as going on after its last hook, whatever has become of its process.
+/// How long a session counts as running after its last hook, whatever has become of its process.
 const RECENT_SECS: i64 = 60 * 60;
 
 /// A document of an earlier tool that can be migrated.
 #[derive(Clone, Debug)]
 struct Document {
-    /// The commit that carries it.
+    /// The commit whose note has the document.
     commit_id: ObjectId,
-    /// The ref that it stands under, by its place among the sources.
+    /// The index in [`Plan::sources`] of its notes ref.
     source: usize,
     checksum: String,
-    /// The length of its transcript.
+    /// The length of the unpacked transcript.
     bytes: usize,
     time: Time,
     model: Option<String>,
-    /// What the whole session cost by then.
+    /// The tokens of the whole session up to this document.
     tokens: Option<Tokens>,
 }
 
@@ -63,65 +63,64 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns on how many commits it stands.
+    /// Returns the number of commits that have a document of the session.
     pub fn commits(&self) -> usize {
         self.documents.iter().map(|document| document.commit_id).collect::<HashSet<_>>().len()
     }
 }
 
-/// A ref that is kept as it is.
+/// A backup of a notes ref.
 #[derive(Debug)]
 pub struct Backup {
-    /// The ref.
+    /// The notes ref.
     pub ref_name: String,
-    /// The new ref that names the same commit.
+    /// The ref to create, which names the same commit.
     pub backup_name: String,
     commit_id: ObjectId,
 }
 
-/// A ref that documents are read from.
+/// A notes ref that documents are read from, and its tip.
 #[derive(Debug)]
 struct Source {
     ref_name: String,
     tip: Tip,
 }
 
-/// What is to be done.
+/// What a migration would do.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// The sessions to migrate.
     pub sessions: Vec<Session>,
-    /// The refs to keep.
+    /// The backups to make.
     pub backups: Vec<Backup>,
-    /// Other refs whose documents become records under ours; they stay as they are.
+    /// Other notes refs whose documents become records under ours; they are not changed.
     pub merged_refs: Vec<String>,
-    /// Documents under our ref that a record was made of before, and that have come back since.
+    /// The number of documents under our ref that were migrated before and have come back.
     pub repeated: usize,
-    /// What stays as it is, and why.
+    /// The documents and notes that are not migrated, and why.
     pub left: Vec<Error>,
     notes_ref: String,
     sources: Vec<Source>,
-    /// What of our notes goes: documents by commit, session and checksum.
-    gone: HashSet<(ObjectId, SessionKey, String)>,
-    /// Damaged notes under our ref whose documents are all in its history.
-    mended: HashSet<ObjectId>,
-    /// Where commits stand in history, the oldest first.
+    /// The documents to remove from our notes, by commit, session and checksum.
+    removed: HashSet<(ObjectId, SessionKey, String)>,
+    /// The commits with a damaged note under our ref whose documents are all in its history.
+    repaired: HashSet<ObjectId>,
+    /// The position of each commit in history, oldest first.
     ranks: HashMap<ObjectId, usize>,
 }
 
 impl Plan {
-    /// Says whether the notes stay as they are.
+    /// Says whether the notes would not change.
     pub fn is_empty(&self) -> bool {
-        self.sessions.is_empty() && self.gone.is_empty()
+        self.sessions.is_empty() && self.removed.is_empty()
     }
 }
 
-/// Waits until no other process of this repository migrates, and keeps others out while it is held. Calls `tell` if that
-/// takes more than a second.
+/// Takes the lock on migrating; waits for other migrations. Calls `tell` if that takes more than a second.
 ///
 /// # Errors
 ///
-/// If there can be no lock, or another process does not give it back.
+/// If the lock file cannot be created, or another process does not release it.
 pub fn lock(repo: &Repository, tell: impl FnOnce() + Send) -> Result<Lock> {
     let state = State::new(&repo.common_dir());
     std::thread::scope(|scope| {
@@ -137,17 +136,17 @@ pub fn lock(repo: &Repository, tell: impl FnOnce() + Send) -> Result<Lock> {
     })
 }
 
-/// Returns the sessions that are going on: hooks know how far those are stored, and nobody else may store more of them.
+/// Returns the running sessions: only hooks may store more of them, since they know how far these are stored.
 fn live_sessions(repo: &Repository) -> HashSet<SessionKey> {
-    let is_recent = |live: &Live| Time::now().seconds - live.seen < RECENT_SECS;
-    // The process that a hook found can be one that only passed it on.
-    let is_live = |live: &Live| !live.is_over && (is_recent(live) || live.process.is_none_or(Process::is_alive));
-    State::new(&repo.common_dir()).sessions().iter().filter(|live| is_live(live)).map(Live::key).collect()
+    let is_recent = |live: &LiveSession| Time::now().seconds - live.seen < RECENT_SECS;
+    // The process that a hook found may have been a wrapper that ended.
+    let is_live = |live: &LiveSession| !live.is_over && (is_recent(live) || live.process.is_none_or(Process::is_alive));
+    State::new(&repo.common_dir()).sessions().iter().filter(|live| is_live(live)).map(LiveSession::key).collect()
 }
 
-/// Finds the documents under `notes_ref`, under the ref of the first tool, and under `others`. Nothing is written.
+/// Finds the documents under `notes_ref`, under the ref of the first tool, and under `others`. Writes nothing.
 ///
-/// Unpacks every document once.
+/// Unpacks each document once.
 ///
 /// # Errors
 ///
@@ -178,7 +177,7 @@ impl Plan {
         self.ranks.get(&commit_id).copied().unwrap_or(usize::MAX)
     }
 
-    /// Adds the documents of the newest source.
+    /// Adds the documents of the last source.
     fn add_documents(&mut self, repo: &Repository, found: &mut BTreeMap<SessionKey, Vec<Document>>) -> Result<()> {
         let source = self.sources.len() - 1;
         let (name, tip) = (self.sources[source].ref_name.clone(), self.sources[source].tip);
@@ -193,7 +192,7 @@ impl Plan {
                 continue;
             }
             let there = Note::parse(&bytes);
-            let note = mended(repo, &name, commit_id, Cow::Borrowed(&there));
+            let note = repaired(repo, &name, commit_id, Cow::Borrowed(&there));
             if there.is_damaged() && !is_whole(&there, &note) {
                 self.leave(repo, commit_id, None, "a merge has torn its note, and history does not have all of it");
                 continue;
@@ -208,7 +207,7 @@ impl Plan {
                     let there = found.get(&key).into_iter().flatten();
                     there.into_iter().any(|known| known.commit_id == commit_id && known.checksum == checksum)
                 };
-                // What was removed for good is not there for any reader.
+                // A purged session is not migrated.
                 if purged.bars(&key) || (is_done && !is_ours) {
                     continue;
                 }
@@ -229,13 +228,13 @@ impl Plan {
                     }
                 }
                 if is_ours {
-                    self.gone.insert((commit_id, key, checksum));
+                    self.removed.insert((commit_id, key, checksum));
                 } else if !self.merged_refs.contains(&name) {
                     self.merged_refs.push(name.clone());
                 }
             }
-            if is_ours && there.is_damaged() && self.gone.iter().any(|(id, ..)| *id == commit_id) {
-                self.mended.insert(commit_id);
+            if is_ours && there.is_damaged() && self.removed.iter().any(|(id, ..)| *id == commit_id) {
+                self.repaired.insert(commit_id);
             }
         }
         Ok(())
@@ -256,7 +255,7 @@ impl Plan {
         self.left.push(Error::other(what).because(why));
     }
 
-    /// Names a backup for each ref that has documents, and for our own.
+    /// Plans a backup of our notes ref and of each ref that has documents.
     fn add_backups(&mut self, repo: &Repository) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -276,11 +275,11 @@ impl Plan {
         Ok(())
     }
 
-    /// Reads the transcript of a document once more, as it was when the plan was made.
+    /// Reads the transcript of a document again, from the note at the time of planning.
     fn transcript(&self, repo: &Repository, key: &SessionKey, document: &Document) -> Result<Vec<u8>> {
         let source = &self.sources[document.source];
         let bytes = notes::get_at(repo, source.tip.tree_id, document.commit_id)?.unwrap_or_default();
-        let note = mended(repo, &source.ref_name, document.commit_id, Cow::Owned(Note::parse(&bytes)));
+        let note = repaired(repo, &source.ref_name, document.commit_id, Cow::Owned(Note::parse(&bytes)));
         let found = note.units().iter().find_map(|unit| match unit {
             Unit::Earlier(found, _) if found.key() == *key && found.checksum == document.checksum => Some(found),
             _ => None,
@@ -293,25 +292,25 @@ impl Plan {
     }
 }
 
-/// Returns the note of a commit under a ref, put together again if it is damaged.
-fn mended<'n>(repo: &Repository, ref_name: &str, commit_id: ObjectId, note: Cow<'n, Note>) -> Cow<'n, Note> {
+/// Returns the note of a commit, repaired from the history of its ref if it is damaged.
+fn repaired<'n>(repo: &Repository, ref_name: &str, commit_id: ObjectId, note: Cow<'n, Note>) -> Cow<'n, Note> {
     if !note.is_damaged() {
         return note;
     }
-    Cow::Owned(Reader::with_refs(repo, Vec::new()).mended(note.into_owned(), ref_name, commit_id))
+    Cow::Owned(Reader::with_refs(repo, Vec::new()).repaired(note.into_owned(), ref_name, commit_id))
 }
 
 fn own_note(repo: &Repository, notes_ref: &str, commit_id: ObjectId) -> Result<Note> {
     Ok(Note::parse(&notes::get(repo, notes_ref, commit_id)?.unwrap_or_default()))
 }
 
-/// Says whether a note that was put together again has every document of which shreds are left.
-fn is_whole(damaged: &Note, mended: &Note) -> bool {
-    if mended.is_damaged() {
+/// Says whether a repaired note has every document of which the damaged note has fragments.
+fn is_whole(damaged: &Note, repaired: &Note) -> bool {
+    if repaired.is_damaged() {
         return false;
     }
     let has = |line: &[u8]| {
-        mended.units().iter().any(|unit| match unit {
+        repaired.units().iter().any(|unit| match unit {
             Unit::Earlier(document, _) => line.contains_str(&document.checksum),
             unit => {
                 unit.record().is_some_and(|record| record.earlier.iter().any(|checksum| line.contains_str(checksum)))
@@ -324,7 +323,7 @@ fn is_whole(damaged: &Note, mended: &Note) -> bool {
     })
 }
 
-/// Returns what is needed of a document that is whole and that we can read.
+/// Returns a document for the plan, if it is whole and its agent is known.
 fn checked(repo: &Repository, commit_id: ObjectId, source: usize, document: &Earlier) -> Result<Document> {
     let key = document.key();
     if agent::find(&key.agent).is_none() {
@@ -349,8 +348,8 @@ fn checked(repo: &Repository, commit_id: ObjectId, source: usize, document: &Ear
     })
 }
 
-/// Returns where commits stand in history: a parent before its children, otherwise by time. Those that are not here have
-/// no place.
+/// Returns the positions of commits in history: parents before children, otherwise by time. Commits that the repository
+/// lacks have none.
 fn ranks(repo: &Repository, commit_ids: &BTreeSet<ObjectId>) -> Result<HashMap<ObjectId, usize>> {
     let tips: Vec<ObjectId> = commit_ids.iter().copied().filter(|id| repo.commit(*id).is_ok()).collect();
     let mut steps = HashMap::new();
@@ -381,7 +380,7 @@ fn ranks(repo: &Repository, commit_ids: &BTreeSet<ObjectId>) -> Result<HashMap<O
     Ok(order.into_iter().rev().enumerate().map(|(rank, commit_id)| (commit_id, rank)).collect())
 }
 
-/// Returns a name for the backup of a ref that nothing has yet, or `None` if there is one that names this commit.
+/// Returns an unused name for the backup of a ref; `None` if there is a backup that names this commit.
 fn free_name(repo: &Repository, ref_name: &str, commit_id: ObjectId) -> Result<Option<String>> {
     let first = format!("{BACKUP_PREFIX}{}", ref_name.strip_prefix("refs/").unwrap_or(ref_name));
     for number in 1.. {
@@ -395,12 +394,12 @@ fn free_name(repo: &Repository, ref_name: &str, commit_id: ObjectId) -> Result<O
     Ok(None)
 }
 
-/// Carries a plan out: backups, then the archive, then the notes. A crash in between leaves nothing dangling, and what it
-/// had stored is found again. Returns what turned out to stay as it is.
+/// Carries out a plan: backups, then the archive, then the notes. After a crash in between, no note lacks its words,
+/// and the next run uses what is stored. Returns the documents and notes that were not migrated, and why.
 ///
 /// # Errors
 ///
-/// If a ref cannot be written, a document has changed meanwhile, or nothing can be redacted.
+/// If a ref cannot be written, a document has changed since planning, or there is no redactor.
 pub fn carry_out(repo: &Repository, mut plan: Plan) -> Result<Vec<Error>> {
     let redaction: Redaction = Rc::new(Ok(redaction::redactor(repo)?));
     for backup in &plan.backups {
@@ -412,7 +411,7 @@ pub fn carry_out(repo: &Repository, mut plan: Plan) -> Result<Vec<Error>> {
     crate::git::fault_point("migrate-kept");
     let mut records: BTreeMap<ObjectId, Vec<Record>> = BTreeMap::new();
     let sessions = std::mem::take(&mut plan.sessions);
-    let mut known = store::known_stretches(repo, &plan, &sessions)?;
+    let mut known = store::known_increments(repo, &plan, &sessions)?;
     for session in sessions {
         let known = known.remove(&session.key).unwrap_or_default();
         for (commit_id, record) in store::store(repo, &mut plan, &session, known, &redaction)? {
@@ -420,19 +419,20 @@ pub fn carry_out(repo: &Repository, mut plan: Plan) -> Result<Vec<Error>> {
         }
     }
     crate::git::fault_point("migrate-stored");
-    let touched: BTreeSet<ObjectId> = records.keys().copied().chain(plan.gone.iter().map(|gone| gone.0)).collect();
+    let touched: BTreeSet<ObjectId> =
+        records.keys().copied().chain(plan.removed.iter().map(|removed| removed.0)).collect();
     let message = "shiftlog: migrate notes of an earlier tool\n";
-    // The documents can be anybody's: what is made of them is not ours to sign.
+    // Anyone can have written the documents, so the records made of them are not signed.
     notes::carry(repo, &plan.notes_ref, message, Instant::now() + TIMEOUT, |editor| {
         for commit_id in &touched {
             let old = editor.get(*commit_id)?;
             let mut note = Note::parse_lines(old.as_deref().unwrap_or_default());
-            if plan.mended.contains(commit_id) {
-                note = mended(repo, &plan.notes_ref, *commit_id, Cow::Owned(note)).into_owned();
+            if plan.repaired.contains(commit_id) {
+                note = repaired(repo, &plan.notes_ref, *commit_id, Cow::Owned(note)).into_owned();
             }
-            let is_gone = |document: &Earlier| (*commit_id, document.key(), document.checksum.clone());
+            let name = |document: &Earlier| (*commit_id, document.key(), document.checksum.clone());
             note.retain(|unit| match unit {
-                Unit::Earlier(document, _) => !plan.gone.contains(&is_gone(document)),
+                Unit::Earlier(document, _) => !plan.removed.contains(&name(document)),
                 _ => true,
             });
             records.get(commit_id).into_iter().flatten().for_each(|record| add_proven(repo, &mut note, record.clone()));

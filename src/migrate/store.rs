@@ -1,4 +1,4 @@
-//! Storing the transcripts of a session's documents, each word once, and making records of them.
+//! Archiving the transcripts of a session's documents, each word once, and making their records.
 //!
 //! Read [`store`].
 
@@ -9,38 +9,39 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Document, Plan, Session, TIMEOUT};
 use crate::archive::{Archive, hex};
-use crate::capture::reading::{Reading, Redaction, Subject, Survey};
-use crate::capture::state::{Mark, Progress};
+use crate::capture::reading::{Reading, Redaction, SessionContext, Survey};
+use crate::capture::state::{Progress, SegmentEnd};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::record::{Note, Record};
 use crate::transcript::SessionKey;
 use crate::{agent, notes};
 
-/// A part of a session that a commit has already.
-pub struct RecordedPart {
-    /// The place of the oldest such commit.
+/// An increment that a commit has already.
+pub struct KnownIncrement {
+    /// The rank of the oldest such commit; see [`Plan::ranks`].
     rank: usize,
-    /// Where it ends.
-    mark: Mark,
+    /// The end of the increment.
+    mark: SegmentEnd,
     record: Record,
 }
 
-/// Stores a session and returns a record for each of its documents.
+/// Archives a session and returns a record for each of its documents, with the document's commit.
 ///
-/// Those documents go first that are the beginning of another; otherwise the order is that of their commits.
+/// The documents are stored in the order of their commits, but a document whose transcript is a prefix of another comes
+/// before it.
 pub fn store(
     repo: &Repository,
     plan: &mut Plan,
     session: &Session,
-    mut known: HashMap<String, RecordedPart>,
+    mut known: HashMap<String, KnownIncrement>,
     redaction: &Redaction,
 ) -> Result<Vec<(ObjectId, Record)>> {
     let archive = Archive::new(repo);
     let mut progress = Progress::default();
     if let Some(newest) = archive.newest(&session.key)? {
         let bytes = archive.header(newest)?.total_bytes();
-        progress.stored = Mark { segment: Some(newest.to_string()), bytes, raw: None };
+        progress.stored = SegmentEnd { segment: Some(newest.to_string()), bytes, raw: None };
     }
     let mut segment_ids = Vec::new();
     let mut by_checksum: HashMap<&str, Record> = HashMap::new();
@@ -58,14 +59,14 @@ pub fn store(
         if survey.until < reading.end() {
             let why = "its last lines begin a secret that does not end there";
             plan.leave(repo, document.commit_id, Some(&session.key), why);
-            plan.gone.retain(|(_, key, checksum)| *key != session.key || *checksum != document.checksum);
+            plan.removed.retain(|(_, key, checksum)| *key != session.key || *checksum != document.checksum);
             continue;
         }
         segment_ids.extend(reading.write(&archive, survey.until)?);
         reading.update(&mut progress);
         let through = progress.stored.segment.clone().unwrap_or_default();
         let record = match known.get_mut(&through) {
-            // Two documents can differ in what is redacted alone.
+            // Two documents can differ only in redacted words.
             Some(known) => {
                 known.rank = known.rank.min(rank);
                 known.record.clone()
@@ -74,7 +75,7 @@ pub fn store(
                 let sha256 = reading.stored_sha256(&archive)?;
                 let record = record(&session.key, since, &survey, &progress, sha256);
                 let mark = progress.stored.clone();
-                known.insert(through, RecordedPart { rank, mark, record: record.clone() });
+                known.insert(through, KnownIncrement { rank, mark, record: record.clone() });
                 record
             }
         };
@@ -95,7 +96,7 @@ pub fn store(
     Ok(records.collect())
 }
 
-/// Lays a document's transcript beside what is stored.
+/// Compares a document's transcript with the archive.
 fn read<'a>(
     archive: &Archive<'a>,
     session: &Session,
@@ -108,13 +109,13 @@ fn read<'a>(
     if transcript.last() != Some(&b'\n') {
         transcript.push(b'\n');
     }
-    let subject = Subject { archive, agent, key: &session.key, redaction, deadline: None };
-    let reading = Reading::of_bytes(subject, progress, transcript)?;
+    let context = SessionContext { archive, agent, key: &session.key, redaction, deadline: None };
+    let reading = Reading::of_bytes(context, progress, transcript)?;
     Ok(reading.captured_at(document.time))
 }
 
-fn record(key: &SessionKey, since: Mark, survey: &Survey, progress: &Progress, sha256: String) -> Record {
-    // The earlier tools did not say for which tree it was.
+fn record(key: &SessionKey, since: SegmentEnd, survey: &Survey, progress: &Progress, sha256: String) -> Record {
+    // The tree is unknown: the earlier tools did not record it.
     Record {
         since: since.segment,
         through: progress.stored.segment.clone().unwrap_or_default(),
@@ -124,13 +125,13 @@ fn record(key: &SessionKey, since: Mark, survey: &Survey, progress: &Progress, s
     }
 }
 
-/// Returns the stretches that our records of these sessions tell of already, by the segments they end with.
-pub fn known_stretches(
+/// Returns the increments of these sessions that our notes already have, by the segment they end with.
+pub fn known_increments(
     repo: &Repository,
     plan: &Plan,
     sessions: &[Session],
-) -> Result<HashMap<SessionKey, HashMap<String, RecordedPart>>> {
-    let mut known: HashMap<SessionKey, HashMap<String, RecordedPart>> = HashMap::new();
+) -> Result<HashMap<SessionKey, HashMap<String, KnownIncrement>>> {
+    let mut known: HashMap<SessionKey, HashMap<String, KnownIncrement>> = HashMap::new();
     for session in sessions {
         if Archive::new(repo).newest(&session.key)?.is_some() {
             known.insert(session.key.clone(), HashMap::new());
@@ -144,32 +145,37 @@ pub fn known_stretches(
         for record in note.records() {
             let Some(known) = known.get_mut(&record.key()) else { continue };
             let rank = plan.rank(entry.annotated_id);
-            let mark = Mark { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
+            let mark = SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
             let record = Record { earlier: Vec::new(), tree: None, ..record.clone() };
-            let there = known.entry(record.through.clone()).or_insert(RecordedPart { rank, mark, record });
+            let there = known.entry(record.through.clone()).or_insert(KnownIncrement { rank, mark, record });
             there.rank = there.rank.min(rank);
         }
     }
     Ok(known)
 }
 
-/// Returns where an increment begins: at the nearest segment before it that an earlier commit has.
-fn since(archive: &Archive<'_>, known: &HashMap<String, RecordedPart>, reading: &Reading<'_>, rank: usize) -> Mark {
-    let Some(parent) = reading.parent() else { return Mark::default() };
+/// Returns the beginning of an increment: the nearest segment before it that an earlier commit has.
+fn since(
+    archive: &Archive<'_>,
+    known: &HashMap<String, KnownIncrement>,
+    reading: &Reading<'_>,
+    rank: usize,
+) -> SegmentEnd {
+    let Some(parent) = reading.parent() else { return SegmentEnd::default() };
     let has_new = reading.end() > reading.kept();
     let fits = |segment_id: ObjectId| {
         let known = known.get(&segment_id.to_string()).filter(|known| known.rank < rank)?;
         (has_new || known.mark.bytes < reading.kept_bytes()).then(|| known.mark.clone())
     };
-    // As a rule it is the one before; only otherwise are all of them read.
+    // Usually the parent; only otherwise is the whole chain read.
     fits(parent).unwrap_or_else(|| {
         let (links, _) = archive.chain(parent, None);
         links.iter().find_map(|link| fits(link.segment_id)).unwrap_or_default()
     })
 }
 
-/// Returns the documents with different transcripts in the order of their commits, but for those that are the beginning
-/// of one before them, which go in front of it.
+/// Returns the documents with different transcripts in the order of their commits. A document whose transcript is a
+/// prefix of an earlier one comes before that one.
 fn storage_order<'s>(repo: &Repository, plan: &Plan, session: &'s Session) -> Result<Vec<&'s Document>> {
     let mut seen = HashSet::new();
     let mut order: Vec<&Document> = Vec::new();

@@ -1,4 +1,4 @@
-//! What differs between two notes trees, and making one of two.
+//! Comparing and merging notes trees.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -9,38 +9,38 @@ use super::{Editor, MAX_TREES, collect, each_entry, get_at};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Merged, ObjectId, Repository};
 
-/// The note of one object on both sides, and where they parted. `None` where there is no note.
+/// The note of one object on both sides and in their merge base. `None` where there is no note.
 #[derive(Clone, Debug)]
 pub struct Versions {
-    /// The object that carries the note.
+    /// The object that the note is attached to.
     pub annotated_id: ObjectId,
-    /// Ours.
+    /// Our note.
     pub ours: Option<Vec<u8>>,
-    /// Theirs.
+    /// Their note.
     pub theirs: Option<Vec<u8>>,
-    /// The one both began with.
+    /// The note in the merge base.
     pub base: Option<Vec<u8>>,
 }
 
-/// What two versions of a note become.
+/// The result of merging two versions of a note.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// The note to have; `None` for none.
+    /// The merged note; `None` for no note.
     pub note: Option<Vec<u8>>,
-    /// Whether theirs holds what may not come back, so that their history must not be joined to ours.
+    /// Whether their note has purged words, so that their history must not be joined to ours.
     pub bars_theirs: bool,
 }
 
-/// The note blobs of one object in two trees: one each, as a rule.
+/// The note blobs of one object in two trees: usually one each.
 type Blobs = (Vec<ObjectId>, Vec<ObjectId>);
 
-/// Entries of a tree by their names: whether each is a tree, and its id.
+/// The entries of a tree by name: whether an entry is a tree, and its id.
 type Entries = BTreeMap<BString, (bool, ObjectId)>;
 
 /// Merges the notes of the commit `theirs` into `ref_name`. Returns whether the ref moved.
 ///
-/// `resolve` decides about each object whose note differs; notes that are alike are not read. Costs in proportion to
-/// what differs. Where we have no notes yet, `takes_all` takes theirs as they are.
+/// `resolve` merges the note of each object whose notes differ; equal notes are not read. The cost is proportional to
+/// the difference. If we have no notes yet and `takes_all` is set, their tree is taken unchanged.
 ///
 /// # Errors
 ///
@@ -85,10 +85,10 @@ pub fn merge(
     })
 }
 
-/// Joins to the notes of `ref_name` those that were lost with it; see [`Repository::lost_tree`]. Returns whether the ref
-/// moved.
+/// Restores the notes that `ref_name` has lost; see [`Repository::lost_tree`]. Returns whether the ref moved.
 ///
-/// `join` gets our note of an object, if there is one, and the lost one, and returns the note to have; empty for none.
+/// `join` gets our present note of an object, if there is one, and the lost note. It returns the note to store; empty
+/// for none.
 ///
 /// # Errors
 ///
@@ -116,7 +116,7 @@ pub fn rejoin(
     })
 }
 
-/// Returns the objects whose notes differ between two notes trees, sorted. Subtrees that are the same are not read.
+/// Returns the objects whose notes differ between two notes trees, sorted. Does not read subtrees that are equal.
 ///
 /// # Errors
 ///
@@ -125,7 +125,8 @@ pub fn changed(repo: &Repository, before: ObjectId, after: ObjectId) -> Result<V
     changed_where(repo, before, after, None)
 }
 
-/// Does the same for some objects alone: subtrees that cannot hold the note of one of them are not read either.
+/// Returns those of the objects `wanted` whose notes differ between two notes trees, sorted. Does not read subtrees
+/// that cannot have such a note.
 ///
 /// # Errors
 ///
@@ -152,21 +153,20 @@ fn changed_where(
     Ok(differing.map(|(id, _)| id).filter(|id| wanted.is_none_or(|wanted| wanted.contains(id))).collect())
 }
 
-/// What a walk through two notes trees has met.
+/// A walk through two notes trees at once.
 struct Comparison<'a> {
     repo: &'a Repository,
-    /// The ids of the objects whose notes are asked for, sorted; `None` for all.
+    /// The hex ids of the wanted objects, sorted; `None` for all.
     wanted: Option<Vec<String>>,
-    /// What the path to the present subtrees spells.
+    /// The beginning of the hex id that the path to the present subtrees spells.
     prefix: String,
-    /// The notes of both trees that are not in a subtree which both have. Where the fanout differs, a note is met at two
-    /// places.
+    /// The notes of both trees outside subtrees that are equal. If the fanouts differ, a note is found at two places.
     found: BTreeMap<ObjectId, Blobs>,
     trees: usize,
 }
 
 impl Comparison<'_> {
-    /// Says whether an object whose note is asked for has an id that begins with the prefix and this name.
+    /// Says whether the id of a wanted object begins with `prefix` and `name`.
     fn may_have_wanted(&self, name: &[u8]) -> bool {
         let Some(wanted) = &self.wanted else { return true };
         let beginning = || self.prefix.bytes().chain(name.iter().copied());
@@ -174,7 +174,7 @@ impl Comparison<'_> {
         wanted.get(at).is_some_and(|hex| hex.bytes().take(self.prefix.len() + name.len()).eq(beginning()))
     }
 
-    /// Returns the entries of a tree that may be, or hold, a note that is asked for.
+    /// Returns the entries of a tree that may be, or contain, a wanted note.
     fn entries(&self, tree_id: Option<ObjectId>) -> Result<Entries> {
         let mut entries = Entries::new();
         let Some(tree_id) = tree_id else { return Ok(entries) };
@@ -219,7 +219,7 @@ impl Comparison<'_> {
         match subtrees {
             [None, None] => {}
             [Some(_), Some(_)] => self.add(subtrees)?,
-            // Everything below stands on one side alone.
+            // Only one side has notes here.
             [one, other] => {
                 let mut all = Vec::new();
                 if let Some(tree_id) = one.or(other) {

@@ -1,6 +1,6 @@
-//! Notes as Git stores them: bytes attached to objects, under a ref, in a tree with fanout.
+//! Notes as Git stores them: bytes attached to objects, in a tree with fanout, under a ref.
 //!
-//! Read [`get`] and [`edit`]. What the bytes say is the business of the `record` room.
+//! Read [`get`] and [`edit`]. This room does not know what the bytes mean; see `record`.
 
 mod merge;
 
@@ -18,22 +18,22 @@ pub const DEFAULT_REF: &str = "refs/notes/shiftlog";
 /// The largest note that is read, in bytes. Notes of the earlier tools hold whole transcripts.
 pub const MAX_NOTE_BYTES: u64 = 48 * 1024 * 1024;
 
-/// How many bytes of notes are in memory at once where many are read.
+/// How many bytes of notes are in memory at once when many are read.
 const MANY_BYTES: usize = 8 * 1024 * 1024;
 
-/// The most trees that are read to list notes: enough for a fanout of two levels.
+/// How many trees are read to list notes: enough for a fanout of two levels.
 const MAX_TREES: usize = 100_000;
 
 /// One entry of a notes tree.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Entry {
-    /// The object that carries the note.
+    /// The object that the note is attached to.
     pub annotated_id: ObjectId,
     /// The blob with the note's bytes.
     pub note_blob_id: ObjectId,
 }
 
-/// Turns what a user calls a notes ref into a full name, as `git notes --ref` does.
+/// Returns the full name of a notes ref from what the user typed, as `git notes --ref` does.
 pub fn expand_ref(name: &str) -> String {
     if name.starts_with("refs/notes/") || name.starts_with("refs/shiftlog/") {
         name.to_owned()
@@ -52,13 +52,13 @@ pub fn expand_ref(name: &str) -> String {
 ///
 /// # Errors
 ///
-/// [`Kind::Corrupt`] if the notes tree names an object that is no blob.
+/// [`Kind::Corrupt`] if the notes tree names an object that is not a blob.
 pub fn get(repo: &Repository, ref_name: &str, annotated_id: ObjectId) -> Result<Option<Vec<u8>>> {
     let Some(tip) = repo.tip(ref_name)? else { return Ok(None) };
     get_at(repo, tip.tree_id, annotated_id)
 }
 
-/// Returns the blobs that are attached to `annotated_id` in the notes tree `tree_id`: one, as a rule.
+/// Returns the note blobs of `annotated_id` in the notes tree `tree_id`: usually one.
 ///
 /// # Errors
 ///
@@ -97,15 +97,15 @@ pub fn read(repo: &Repository, note_blob_id: ObjectId) -> Result<Vec<u8>> {
     repo.read_blob(note_blob_id, MAX_NOTE_BYTES)
 }
 
-/// Returns the bytes of many note blobs, in the order asked for. Large ones, and those that cannot be read, are left out,
-/// and are to be read one by one.
+/// Returns the bytes of many note blobs, in the given order. Large and unreadable ones are left out; the caller reads
+/// them one by one.
 pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Pieces {
     repo.read_blobs(note_blob_ids, MANY_BYTES)
 }
 
 /// Returns all notes under `ref_name`, in the order of the tree; none if there is no such ref.
 ///
-/// Reads trees only, never a note: about 20 ms for ten thousand. Entries that are no notes are skipped.
+/// Reads trees only, never a note: about 20 ms for ten thousand. Skips entries that are not notes.
 ///
 /// # Errors
 ///
@@ -119,7 +119,7 @@ pub fn list(repo: &Repository, ref_name: &str) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The notes of one ref while they are being edited; see [`edit`].
+/// An edit of the notes of one ref; see [`edit`].
 pub struct Editor<'r> {
     repo: &'r Repository,
     base: Option<ObjectId>,
@@ -127,12 +127,12 @@ pub struct Editor<'r> {
 }
 
 impl Editor<'_> {
-    /// Returns the note of `annotated_id` as it stands on the ref's tip, before this edit.
+    /// Returns the note of `annotated_id` at the ref's tip, before this edit.
     pub fn get(&self, annotated_id: ObjectId) -> Result<Option<Vec<u8>>> {
         self.base.map_or(Ok(None), |tree_id| get_at(self.repo, tree_id, annotated_id))
     }
 
-    /// Attaches `note` to `annotated_id`, in place of what was there.
+    /// Attaches `note` to `annotated_id`; replaces an existing note.
     pub fn replace(&mut self, annotated_id: ObjectId, note: &[u8]) -> Result<()> {
         let blob_id = self.repo.write_blob(note)?;
         self.change(annotated_id, Some(blob_id))
@@ -151,9 +151,9 @@ impl Editor<'_> {
 
 /// Edits the notes under `ref_name` by compare-and-swap and returns whether anything changed.
 ///
-/// `change` may run several times, each time on what is there by then: it must read through the editor, and keep
-/// what it did not come to change. Notes of other objects, and entries that are no notes, stay as they are. The
-/// fanout is the one Git itself would choose.
+/// `change` may run several times, each time on the ref's present tip: it must read through the editor, and keep the
+/// parts of a note that it does not mean to change. Notes of other objects, and entries that are not notes, are kept.
+/// The fanout is the one that Git would choose.
 ///
 /// # Errors
 ///
@@ -168,7 +168,8 @@ pub fn edit(
     repo.update_ref(ref_name, message, deadline, edited(repo, ref_name, change))
 }
 
-/// Does the same with notes that were written before: the commit is not signed, since it only carries them.
+/// Edits notes as [`edit`] does, but without signing the commit: for records that were written before and are only
+/// carried.
 ///
 /// # Errors
 ///
@@ -183,7 +184,7 @@ pub fn carry(
     repo.carry_ref(ref_name, message, deadline, edited(repo, ref_name, change))
 }
 
-/// Returns the notes tree `root` with other notes for some objects.
+/// Returns the notes tree `root` with the notes of some objects replaced.
 ///
 /// # Errors
 ///
@@ -198,7 +199,7 @@ pub fn tree_with(repo: &Repository, root: ObjectId, changed: &[(ObjectId, Vec<u8
     editor.state.write(repo.gix()).map_err(fail)
 }
 
-/// Returns what makes the tree of an edit from the tip of the ref.
+/// Returns the function that makes the tree of an edit from the ref's tip, for [`Repository::update_ref`].
 fn edited<'r>(
     repo: &'r Repository,
     ref_name: &'r str,
@@ -215,19 +216,19 @@ fn edited<'r>(
     }
 }
 
-/// What a note is to be.
+/// The new content of a note.
 #[derive(Clone, Debug, Default)]
 pub struct Changed {
-    /// What of it stays as it was.
+    /// The part that is unchanged.
     pub carried: Vec<u8>,
-    /// All of it; empty for no note.
+    /// The whole content; empty to remove the note.
     pub note: Vec<u8>,
 }
 
-/// Changes the notes under `ref_name` and leaves the ref's history behind. Returns whether anything changed; if not, the
-/// ref stays. See [`Repository::replace_ref`] for what is signed.
+/// Changes the notes under `ref_name` and drops the ref's history. Returns whether anything changed; if not, the ref
+/// stays. See [`Repository::replace_ref`] for what is signed.
 ///
-/// `change` returns what a note is to be, or `None` if it stays as it is. Reads every note.
+/// `change` returns the new content of a note, or `None` to keep it. Reads every note.
 ///
 /// # Errors
 ///
@@ -269,7 +270,7 @@ pub fn rewrite(
 
 /// Returns earlier contents of a note, newest first, from the history of its ref.
 ///
-/// Meant for repairing a note that a merge has damaged; walks the whole history of the ref.
+/// For repairing a note that a merge has damaged. Walks the whole history of the ref.
 ///
 /// # Errors
 ///
@@ -289,7 +290,7 @@ pub fn earlier_contents(repo: &Repository, ref_name: &str, annotated_id: ObjectI
     Ok(seen)
 }
 
-/// Finds the entries for the rest of a hex id below `tree_id`, whatever the fanout, also mixed.
+/// Finds the entries for the rest of a hex id below `tree_id`, with any fanout, even mixed.
 fn find(repo: &Repository, tree_id: ObjectId, rest: &str, found: &mut Vec<ObjectId>) -> Result<()> {
     let mut subtrees = Vec::new();
     each_entry(repo, tree_id, |name, is_tree, id| {
@@ -306,7 +307,7 @@ fn find(repo: &Repository, tree_id: ObjectId, rest: &str, found: &mut Vec<Object
     Ok(())
 }
 
-/// Collects the notes below `tree_id`, whose path so far spells `prefix`.
+/// Collects the notes below `tree_id`. `prefix` is the part of the hex id that the path to this tree spells.
 fn collect(
     repo: &Repository,
     tree_id: ObjectId,
@@ -314,7 +315,7 @@ fn collect(
     entries: &mut Vec<Entry>,
     trees: &mut usize,
 ) -> Result<()> {
-    // Trees that name one subtree many times make a small repository look endless.
+    // Trees that name one subtree many times could make a small repository take forever to list.
     *trees += 1;
     if *trees > MAX_TREES {
         return Err(Error::new(Kind::Corrupt, "the notes tree has more subtrees than any fanout needs"));

@@ -1,6 +1,8 @@
-//! Marks of removal that others have made: they hide what they name, and do nothing else until somebody accepts them.
+//! Purge marks of other people, fetched from remotes: they hide what they name, and change nothing until the user
+//! accepts them.
 //!
-//! They stay where they were fetched to, apart from ours (see `tombstone`): nothing of ours is changed because of them.
+//! They stay in the refs that they were fetched to, separate from our own marks (see `tombstone`). Nothing in our refs
+//! is changed because of them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
@@ -15,30 +17,30 @@ use crate::transcript::SessionKey;
 
 /// Where a remote's refs are fetched to.
 const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
-/// How many marks are read from the history of a ref to find who made them: enough for a thousand commits with a thousand
-/// marks. Of older ones it is not told who made them.
+/// How many marks are read from the history of a ref to find their authors: enough for a thousand commits with a
+/// thousand marks. The authors of older marks are not reported.
 const MAX_READ: usize = 1_000_000;
 
-/// What others say was removed for good.
+/// The purge marks of other people.
 #[derive(Clone, Debug, Default)]
 pub struct Bars {
     /// Each mark with the refs that have it.
     marks: HashMap<Mark, Vec<String>>,
-    /// What stands in the place of what each names, once somebody has asked.
+    /// The text shown in place of what each mark names; computed when first needed.
     texts: OnceLock<BTreeMap<Mark, String>>,
 }
 
-/// Who made a mark.
+/// The author of a mark.
 #[derive(Clone, Debug)]
 pub struct Maker {
-    /// The commit that brought the mark; `None` if too many commits would have to be looked at.
+    /// The commit that added the mark; `None` if it was not found within [`MAX_READ`] marks.
     pub commit: Option<Box<Commit>>,
-    /// Its signature.
+    /// The signature of that commit.
     pub signature: Signature,
 }
 
 impl Bars {
-    /// Reads the marks that were fetched from remotes and are not among ours. A ref that cannot be read bars nothing.
+    /// Reads the marks that were fetched from remotes and are not among ours. Skips refs that cannot be read.
     pub fn read(repo: &Repository, ours: &Tombstones) -> Self {
         let mut bars = Bars::default();
         for name in repo.ref_names(REMOTES_PREFIX).into_iter().filter(|name| name.ends_with("/purged")) {
@@ -50,22 +52,22 @@ impl Bars {
         bars
     }
 
-    /// Says whether others have removed nothing but what we have removed as well.
+    /// Says whether there are no marks besides our own.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }
 
-    /// Returns the marks, each with the refs that have it.
+    /// Returns the marks.
     pub fn marks(&self) -> impl Iterator<Item = &Mark> {
         self.marks.keys()
     }
 
-    /// Says whether a segment is barred by itself.
+    /// Says whether there is a mark for this segment itself.
     pub fn has_segment(&self, segment_id: ObjectId) -> bool {
         !self.is_empty() && self.marks.contains_key(&Mark::Segment(segment_id))
     }
 
-    /// Returns the mark that bars a session, if there is one.
+    /// Returns the mark for a session or for its parent session, if there is one.
     pub fn of_session(&self, session: &SessionKey) -> Option<Mark> {
         if self.is_empty() {
             return None;
@@ -75,7 +77,7 @@ impl Bars {
         names.into_iter().flatten().map(Mark::Session).find(|mark| self.marks.contains_key(mark))
     }
 
-    /// Returns the mark that bars a record by what the record itself names: its session, or its last segment.
+    /// Returns the mark for the record's session or for its last segment, if there is one.
     pub fn of_record(&self, repo: &Repository, record: &Record) -> Option<Mark> {
         if self.is_empty() {
             return None;
@@ -84,8 +86,9 @@ impl Bars {
         self.of_session(&record.key()).or_else(|| through.filter(|mark| self.marks.contains_key(mark)))
     }
 
-    /// Does the same and looks at every segment of the record. Costs a walk of them.
-    pub fn of_stretch(&self, repo: &Repository, record: &Record) -> Option<Mark> {
+    /// Returns the mark for the record's session or for any segment of its increment, if there is one. Reads the chain
+    /// of segments.
+    pub fn of_increment(&self, repo: &Repository, record: &Record) -> Option<Mark> {
         if self.is_empty() {
             return None;
         }
@@ -97,15 +100,15 @@ impl Bars {
         })
     }
 
-    /// Returns the segments that are barred by themselves.
+    /// Returns the segments that have a mark of their own.
     pub fn segments(&self) -> HashSet<ObjectId> {
         let segment = |mark: &Mark| if let Mark::Segment(id) = mark { Some(*id) } else { None };
         self.marks.keys().filter_map(segment).collect()
     }
 
-    /// Returns who made marks. Of several makers of one mark, the one with the best signature.
+    /// Returns the authors of marks. Of several authors of one mark, returns the one with the best signature.
     ///
-    /// Costs a look at the history of the refs that have them.
+    /// Reads the history of the refs that have these marks.
     ///
     /// # Errors
     ///
@@ -136,7 +139,8 @@ impl Bars {
         Ok(makers)
     }
 
-    /// Returns what stands in the place of something barred: `removed by <name> on <date>`, and whether that is signed.
+    /// Returns the text shown in place of what a mark names: `removed by <name> <<address>> on <date>`, and whether the
+    /// mark is signed.
     pub fn removed_by(&self, repo: &Repository, mark: &Mark) -> String {
         let texts = self.texts.get_or_init(|| {
             let all: Vec<Mark> = self.marks.keys().cloned().collect();
@@ -148,7 +152,7 @@ impl Bars {
 }
 
 impl Maker {
-    /// Says whether the mark has a good signature by a key that is trusted.
+    /// Says whether the mark has a good signature by a trusted key.
     pub fn is_trusted(&self) -> bool {
         self.signature.state == State::Good
     }
@@ -169,7 +173,7 @@ impl std::fmt::Display for Maker {
     }
 }
 
-/// Returns the marks among `wanted` with the commits of a ref that brought them: no parent of such a commit has the mark.
+/// Returns the marks among `wanted` with the commits of a ref that added them: no parent of such a commit has the mark.
 fn introduced(repo: &Repository, ref_name: &str, wanted: &[Mark]) -> Result<Vec<(Mark, ObjectId)>> {
     let wanted: HashSet<&Mark> = wanted.iter().collect();
     let Some(tip) = repo.tip(ref_name)? else { return Ok(Vec::new()) };

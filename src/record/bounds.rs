@@ -1,25 +1,26 @@
-//! How much is read for a note, and how much of a transcript is made messages of.
+//! Limits of reading: how much of the archive is read for one note, and how much of a transcript is parsed.
 //!
-//! A value of JSON takes fifty times its text in memory, and text that says nothing shrinks to nothing: a small repository
-//! could fill the memory of whoever reads it. The bounds grow with what is stored, which real transcripts never reach.
+//! A parsed JSON value takes fifty times its text in memory, and repeated text compresses to almost nothing, so a small
+//! hostile repository could fill the reader's memory. The limits grow with the stored size; real transcripts do not
+//! reach them.
 
 use std::collections::HashSet;
 
 use crate::archive::{Contents, segment};
 use crate::git::ObjectId;
 
-/// How many segments are looked at for one note.
+/// How many segments are read for one note.
 pub(super) const MAX_LINKS: usize = 40_000;
-/// How many bytes are read of any transcript.
+/// How many bytes of any transcript are parsed.
 const SHOWN_BYTES: u64 = 32 << 20;
-/// Beyond it, how many times as much as is stored. Transcripts shrink to a fifth or an eighth.
+/// How many further bytes are parsed for each stored byte. Transcripts compress to a fifth or an eighth.
 const SHOWN_RATIO: u64 = 16;
-/// Up to this length values are not counted.
+/// In a text up to this length JSON values are not counted.
 const UNCOUNTED_BYTES: usize = 4 << 20;
-/// How many values of JSON are read of any transcript; beyond it, one for every two bytes that are stored.
+/// How many JSON values of any transcript are parsed, plus one for every two stored bytes.
 const SHOWN_VALUES: u64 = 400_000;
 
-/// Returns the length of the beginning of a transcript that is made messages of: all of it, or up to a line end.
+/// Returns how many bytes at the beginning of a transcript are parsed: all, or up to a line end.
 pub(super) fn readable(transcript: &[u8], stored_bytes: u64) -> usize {
     let max_bytes = SHOWN_BYTES.saturating_add(stored_bytes.saturating_mul(SHOWN_RATIO));
     let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
@@ -35,7 +36,8 @@ pub(super) fn readable(transcript: &[u8], stored_bytes: u64) -> usize {
     values_end(beginning, SHOWN_VALUES + stored_bytes / 2)
 }
 
-/// Returns where the line begins in which the number of values goes beyond `max_values`, or the length of the text.
+/// Returns the start of the line in which the number of JSON values exceeds `max_values`; the length of the text if
+/// none does.
 fn values_end(text: &[u8], max_values: u64) -> usize {
     let (mut values, mut line_start, mut is_string, mut is_escaped) = (0, 0, false, false);
     for (at, byte) in text.iter().enumerate() {
@@ -54,7 +56,7 @@ fn values_end(text: &[u8], max_values: u64) -> usize {
     text.len()
 }
 
-/// What was read for one note.
+/// What was read for one note so far.
 #[derive(Default)]
 pub(super) struct Budget {
     links: usize,
@@ -64,25 +66,25 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Counts what was read of the archive.
+    /// Adds what was read from the archive.
     pub(super) fn spend(&mut self, contents: &Contents) {
         self.links += contents.links;
         self.unpacked_bytes = self.unpacked_bytes.saturating_add(contents.unpacked_bytes());
         for (segment_id, bytes) in &contents.sources {
-            // Many records can name the same segment; it is stored once.
+            // Many records can name the same segment, which is stored only once.
             if self.seen.insert(*segment_id) {
                 self.stored_bytes += bytes;
             }
         }
     }
 
-    /// Counts what was unpacked from something that stands in the note itself.
+    /// Adds bytes that were unpacked from the note itself.
     pub(super) fn spend_bytes(&mut self, unpacked_bytes: u64, stored_bytes: u64) {
         self.unpacked_bytes = self.unpacked_bytes.saturating_add(unpacked_bytes);
         self.stored_bytes += stored_bytes;
     }
 
-    /// Says whether no more is to be read.
+    /// Says whether a limit is reached, so that nothing more may be read.
     pub(super) fn is_spent(&self) -> bool {
         self.links > MAX_LINKS || self.unpacked_bytes > segment::unpacked_limit(self.stored_bytes)
     }

@@ -1,4 +1,4 @@
-//! How many conversations each branch has, counted in one walk over all of them.
+//! Counting the conversations of each branch, in one walk over all branches.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,24 @@ use super::Reader;
 use crate::error::Result;
 use crate::git::{Branch, ObjectId, Order, Range};
 
-/// A branch with what was recorded on its commits.
+/// A branch and the number of its conversations.
 #[derive(Clone, Debug)]
 pub struct BranchSummary {
     /// The branch.
     pub branch: Branch,
     /// Whether it is checked out in this worktree.
     pub is_current: bool,
-    /// How many commits with a conversation can be reached from it.
+    /// The number of commits with a conversation that the branch reaches.
     pub conversations: usize,
-    /// When the newest of these was committed, in seconds since the epoch.
+    /// The newest committer time of these, in seconds since the epoch; `None` if there are none.
     pub last_time: Option<i64>,
 }
 
 impl Reader<'_> {
-    /// Returns the branches with their counts, in the order given. With `contains`, only those that reach that commit.
+    /// Returns the branches with their counts, in the given order. With `contains`, only those that reach that commit.
     ///
-    /// Every commit is met once, however many branches share it: it carries the set of branches that reach it, and
-    /// hands it to its parents. A set is dropped once it has been handed on.
+    /// Each commit is visited once, after all its children. It holds the set of branches that reach it, as bits, and
+    /// adds this set to those of its parents; then its own set is dropped.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The conversations that the records of a note stand for.
+//! Reading the conversations that the records of a note name.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,39 +13,40 @@ use crate::error::{Error, Kind, Result};
 use crate::redact::Redactor;
 use crate::transcript::{Message, SessionKey};
 
-/// The problem of a conversation that is not read because of those before it.
+/// The problem of a conversation that is not read because earlier ones of the note reached the limit.
 const TOO_MUCH: &str = "it is left out: the note names more words than are stored; '--session=<id>' reads it alone";
 
-/// How much of a large conversation is read.
+/// How much of a large transcript is returned.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Words {
-    /// All bytes, for those who need them as they are. Messages are bounded in any case.
+    /// All bytes. Messages are limited in any case.
     All,
-    /// What is shown.
+    /// As many bytes as are parsed into messages.
     Shown,
 }
 
 /// A conversation read back.
 #[derive(Debug)]
 pub struct Conversation {
-    /// What the record says.
+    /// The data of the record.
     pub summary: Summary,
-    /// The transcript's bytes, as far as they are there.
+    /// The transcript's bytes, without missing parts.
     pub bytes: Vec<u8>,
-    /// The messages in them.
+    /// The messages parsed from the bytes.
     pub messages: Vec<Message>,
-    /// What is missing or damaged.
+    /// Descriptions of missing or damaged parts.
     pub problems: Vec<String>,
 }
 
 impl Reader<'_> {
-    /// Reads the conversations of a note: what each record added, or with `is_full` the whole session up to it.
+    /// Reads the conversations of a note: the increment of each record, or with `is_full` the whole session up to the
+    /// record's end.
     ///
-    /// `session` picks one, by its id or a unique beginning of it.
+    /// `session` selects one session, by its id or a unique prefix of the id.
     ///
     /// # Errors
     ///
-    /// [`Kind::Missing`] if no session, or more than one, goes by that name.
+    /// [`Kind::Missing`] if `session` matches none or more than one.
     pub fn conversations(&self, note: &Note, session: Option<&str>, is_full: bool) -> Result<Vec<Conversation>> {
         let mut found: Vec<Conversation> = Vec::new();
         self.each_conversation(note, session, is_full, Words::All, |conversation| {
@@ -55,10 +56,10 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Visits the conversations of a note one by one, until `visit` breaks off: only one is in memory then.
+    /// Visits the conversations of a note one by one, until `visit` breaks. Only one is in memory at a time.
     ///
-    /// What a note can make us read is bounded: all its conversations together, and with [`Words::Shown`] each of them.
-    /// What is left out is a problem of the conversation.
+    /// The total size of all conversations is limited, and with [`Words::Shown`] the size of each. A part that is left
+    /// out is a problem of the conversation.
     ///
     /// # Errors
     ///
@@ -104,10 +105,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns the mark of others that names some words of a record, or of its session up to it.
+    /// Returns the purge mark of others for words of a record, or with `is_full` for words of its session up to its
+    /// end.
     fn mark_on(&self, record: &Record, is_full: bool) -> Option<Mark> {
         let whole = Record { since: record.since.clone().filter(|_| !is_full), ..record.clone() };
-        self.bars.of_stretch(self.repo, &whole)
+        self.bars.of_increment(self.repo, &whole)
     }
 
     /// Reads the conversation of one unit of a note.
@@ -149,13 +151,13 @@ impl Reader<'_> {
                 bytes.shrink_to_fit();
             }
         }
-        // A transcript of an agent that this version does not know is still shown raw.
+        // The transcript of an unknown agent is still shown raw.
         let agent = agent::find(&summary.key.agent);
         let messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes[..readable]));
         Conversation { summary, bytes, messages, problems }
     }
 
-    /// Reads the words of a record; returns them, the size of the files they are stored in, and what is missing.
+    /// Reads the words of a record. Returns them, the stored size of their segments, and the problems.
     fn recorded_words(
         &self,
         record: &Record,
@@ -195,10 +197,11 @@ impl Reader<'_> {
 }
 
 impl Conversation {
-    /// Takes out secrets that another tool has stored, and messages in which nothing is said: what is left is counted.
+    /// Redacts the transcript, which an earlier tool may have stored with secrets, and removes messages without
+    /// content.
     pub fn redact(&mut self, redactor: &Redactor) {
         let (redacted, dealt) = redactor.redact(&self.bytes);
-        // A key that has no end cannot wait here; it is left out.
+        // No later capture will complete an unfinished key; it is left out.
         if matches!(redacted, Cow::Owned(_)) || dealt < self.bytes.len() {
             let bytes = redacted.into_owned();
             let agent = agent::find(&self.summary.key.agent);
@@ -209,7 +212,7 @@ impl Conversation {
     }
 }
 
-/// Finds the session that a user calls `name`.
+/// Finds the session with the id `name`, or the only one whose id begins with `name`.
 fn pick<'k>(keys: impl Iterator<Item = &'k SessionKey> + Clone, name: &str) -> Result<SessionKey> {
     if let Some(exact) = keys.clone().find(|key| key.id == name) {
         return Ok(exact.clone());

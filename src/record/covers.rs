@@ -1,4 +1,4 @@
-//! Whether a record of somebody else may take the place of one that is here.
+//! Joining records only where the archive proves that no words are lost.
 
 use sha2::{Digest as _, Sha256};
 
@@ -6,8 +6,8 @@ use super::{Note, Record, Unit};
 use crate::archive::{self, Archive};
 use crate::git::Repository;
 
-/// Adds a record of ours to a note that is written again. It becomes one with the record that it continues; with another
-/// only if the archive proves that neither loses words by it: anybody can write a longer record of our session.
+/// Adds a record of ours to a note. It is joined with the record that it continues, and with another record only if the
+/// archive proves that neither loses words: anyone can write a longer record of our session.
 pub(crate) fn add_proven(repo: &Repository, note: &mut Note, record: Record) {
     let since = record.since.clone();
     note.add_if(record, |joined, part| {
@@ -15,8 +15,7 @@ pub(crate) fn add_proven(repo: &Repository, note: &mut Note, record: Record) {
     });
 }
 
-/// Adds all that `other` has to a note that is written again. Records become one only if the archive proves that neither
-/// loses words by it.
+/// Adds everything in `other` to a note. Two records are joined only if the archive proves that neither loses words.
 pub(crate) fn merge_proven(repo: &Repository, note: &mut Note, other: Note) {
     for unit in other.into_units() {
         match unit {
@@ -28,8 +27,8 @@ pub(crate) fn merge_proven(repo: &Repository, note: &mut Note, other: Note) {
     }
 }
 
-/// Says whether a record of others has all the words of one that is here, as their segments tell: only then may it take
-/// its place. The words of a record that are not here cannot be lost.
+/// Says whether `later` has all words of `record`, as the stored segments show; only then may it replace `record`. A
+/// record whose last segment is missing here has no words to lose.
 pub(crate) fn has_all_of(repo: &Repository, later: &Record, record: &Record) -> bool {
     let Some(through) = repo.parse_id(&record.through) else { return false };
     if !repo.has_object(through) {
@@ -41,7 +40,7 @@ pub(crate) fn has_all_of(repo: &Repository, later: &Record, record: &Record) -> 
     if links.last().is_some_and(|link| link.segment_id == through) {
         return links.iter().take_while(|link| link.segment_id != through).all(|link| link.header.keep >= record.bytes);
     }
-    // Two clones can have stored the same words in other segments.
+    // Two clones can have stored the same words in different segments.
     let text = archive.transcript(later).bytes();
     let beginning = usize::try_from(record.bytes).ok().and_then(|length| text.get(..length));
     beginning.is_some_and(|text| archive::hex(&Sha256::digest(text)) == record.sha256)

@@ -1,4 +1,4 @@
-//! Notes of the earlier tools of this name: one JSON document with the whole transcript inside.
+//! Notes of the earlier tools of this name: one JSON document that contains the whole transcript.
 
 use std::io::Read as _;
 
@@ -10,25 +10,25 @@ use crate::archive::segment;
 use crate::error::{Error, Kind, Result};
 use crate::transcript::{SessionKey, Tokens};
 
-/// The most bytes a transcript of an earlier tool may unpack to.
+/// The largest transcript of an earlier tool, unpacked, in bytes.
 const MAX_TRANSCRIPT_BYTES: u64 = 512 << 20;
 
-/// A document of an earlier tool. The transcript stays packed until [`Earlier::transcript`].
+/// A document of an earlier tool. [`Earlier::transcript`] unpacks the transcript.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Earlier {
     /// The session's id.
     pub session_id: String,
-    /// When it was stored; RFC 3339.
+    /// When the document was stored; RFC 3339.
     #[serde(default)]
     pub timestamp: String,
-    /// How many messages the tool counted.
+    /// The number of messages, as the tool counted them.
     #[serde(default)]
     pub message_count: u64,
     /// `sha256:` and the digest of the transcript, in hex.
     pub checksum: String,
-    /// base64 of gzip of the transcript.
+    /// The transcript, as base64 of gzip.
     transcript: String,
-    /// The agent; the first versions knew only one.
+    /// The agent; `claude` in documents of the first versions, which do not name it.
     #[serde(default = "claude")]
     pub agent: String,
     /// The model.
@@ -53,7 +53,7 @@ fn claude() -> String {
 }
 
 impl Earlier {
-    /// Reads the document that `text` begins with, pretty-printed or not, and returns it with its bytes.
+    /// Parses the document at the beginning of `text`, pretty-printed or not. Returns it and its bytes.
     pub fn parse_prefix(text: &[u8]) -> Option<(Self, &[u8])> {
         let mut documents = serde_json::Deserializer::from_slice(text).into_iter::<Earlier>();
         let document = documents.next()?.ok()?;
@@ -61,7 +61,7 @@ impl Earlier {
         Some((document, &text[..end]))
     }
 
-    /// Returns how many bytes the packed transcript has.
+    /// Returns the size of the packed transcript in bytes.
     pub(super) fn packed_bytes(&self) -> usize {
         self.transcript.len()
     }
@@ -72,12 +72,12 @@ impl Earlier {
         SessionKey::new(agent, &self.session_id)
     }
 
-    /// Returns how many turns were counted.
+    /// Returns the number of turns, as the tool counted them.
     pub fn turns(&self) -> u64 {
         self.effort.unwrap_or_default().turns
     }
 
-    /// Returns the tokens, if the tool counted them.
+    /// Returns the tokens, if the tool recorded them.
     pub fn tokens(&self) -> Option<Tokens> {
         self.effort.map(|effort| Tokens {
             input: effort.input_tokens,
@@ -87,7 +87,8 @@ impl Earlier {
         })
     }
 
-    /// Returns this document, which stands as `text`, with another transcript in it, and its text.
+    /// Returns this document, whose bytes are `text`, with another transcript and its checksum; the document and its
+    /// new bytes.
     pub(crate) fn with_transcript(&self, text: &[u8], transcript: &[u8]) -> Option<(Self, Vec<u8>)> {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         std::io::Write::write_all(&mut packer, transcript).ok()?;
@@ -102,11 +103,11 @@ impl Earlier {
         Some((document, text))
     }
 
-    /// Unpacks the transcript; the second value says what is wrong with it, if its digest differs.
+    /// Unpacks the transcript. The second value is the problem if the digest differs.
     ///
     /// # Errors
     ///
-    /// [`Kind::Corrupt`] if it cannot be unpacked.
+    /// [`Kind::Corrupt`] if the transcript cannot be unpacked.
     pub fn transcript(&self) -> Result<(Vec<u8>, Option<String>)> {
         let corrupt =
             || Error::new(Kind::Corrupt, format!("the transcript of session '{}' is damaged", self.session_id));

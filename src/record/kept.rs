@@ -1,6 +1,6 @@
-//! Joining again what a rewrite of history or a forced fetch has taken from our refs.
+//! Restoring notes, segments and marks that a forced fetch or a rewrite of history removed from our refs.
 //!
-//! Read [`rejoin`]. That something is lost is told by `git`, which keeps a second ref for each of ours.
+//! Read [`rejoin`]. The `git` room keeps a second ref for each of ours and detects a loss by it.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -12,16 +12,16 @@ use crate::error::Result;
 use crate::git::{KEPT_PREFIX, ObjectId, Repository};
 use crate::notes;
 
-/// Joins to our refs what they had after our last write and were not meant to lose. Returns the refs that moved.
+/// Restores in our refs what they had after our last write and have lost since. Returns the refs that moved.
 ///
-/// What was removed for good stays away. Costs a look at six refs where nothing was lost.
+/// Purged words are not restored. Reads six refs if nothing was lost.
 ///
 /// # Errors
 ///
 /// If a ref is damaged or cannot be written.
 pub fn rejoin(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<Vec<String>> {
     let mut joined = Vec::new();
-    // The marks first: they bar what the others may have.
+    // The purge marks come first: they say what must not be restored in the other refs.
     for name in [tombstone::REF, archive::REF, notes_ref] {
         if repo.lost_tree(name)?.is_none() {
             continue;
@@ -43,7 +43,7 @@ pub fn rejoin(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<V
     Ok(joined)
 }
 
-/// Joins the paths of the lost tree of a ref: segments, or marks.
+/// Restores the paths of a ref's lost tree: segments, or purge marks.
 fn rejoin_paths(repo: &Repository, ref_name: &str, deadline: Instant, purged: &Tombstones) -> Result<bool> {
     let archive = Archive::new(repo);
     let is_barred = |path: &str, id: ObjectId| {
@@ -59,7 +59,7 @@ fn rejoin_paths(repo: &Repository, ref_name: &str, deadline: Instant, purged: &T
     })
 }
 
-/// Keeps what our refs have now, where nothing is kept yet: repositories of earlier versions.
+/// Writes the second ref of each of our refs that has none yet, as in repositories of earlier versions.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ pub fn keep(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<()>
         .try_for_each(|name| repo.keep_ref(name, deadline))
 }
 
-/// Keeps what our refs have now and nothing else: what was removed for good must not stay reachable.
+/// Sets the second refs to what our refs have now, so that purged words are no longer reachable.
 ///
 /// # Errors
 ///

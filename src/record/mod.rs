@@ -1,6 +1,7 @@
-//! A session recorded on a commit: the record, reading it back, walking the commits that have one.
+//! Records: a session recorded on a commit. Parsing notes, reading the recorded words back, listing the commits that
+//! have a record.
 //!
-//! Read [`Record`] first, then [`Reader`] for a commit and [`Query`] for many. The stored form is described in
+//! Read [`Record`] first, then [`Reader::note`] for one commit and [`Query`] for many. The stored form is described in
 //! gitshiftlog-format(5).
 
 pub(crate) mod bars;
@@ -37,10 +38,10 @@ pub use self::walk::{Listed, Query};
 use crate::git::Repository;
 use crate::transcript::{SessionKey, Tally, Tokens};
 
-/// The longest prompt that a record repeats, in characters.
+/// The longest prompt in a record, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
 
-/// One line of a note: these segments of this session led to this commit.
+/// One line of a note: an increment of a session that led to the commit.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Record {
     /// The version of the format: 1.
@@ -58,25 +59,25 @@ pub struct Record {
     /// The first prompt of the increment, cut at 200 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// What the conversation comes to, in a few sentences, if somebody had it summarised.
+    /// A summary of the conversation, in a few sentences, if one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// When it was summarised; RFC 3339 in UTC.
+    /// When the summary was written; RFC 3339 in UTC.
     #[serde(default, rename = "summaryTime", skip_serializing_if = "Option::is_none")]
     pub summary_time: Option<String>,
-    /// How many prompts the increment has.
+    /// The number of prompts in the increment.
     #[serde(default)]
     pub turns: u64,
-    /// How many prompts and texts of the assistant the increment has.
+    /// The number of prompts and assistant texts in the increment.
     #[serde(default)]
     pub messages: u64,
-    /// What the increment cost.
+    /// The tokens that the increment used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// The segment that the increment begins after, as a hex blob id; `None` for the beginning of the session.
+    /// The segment that the increment begins after, as a hex blob id; `None` if it begins with the session.
     #[serde(default)]
     pub since: Option<String>,
-    /// The segment that the increment ends with.
+    /// The segment that the increment ends with, as a hex blob id.
     pub through: String,
     /// The length of the whole transcript up to `through`.
     #[serde(default)]
@@ -84,20 +85,21 @@ pub struct Record {
     /// SHA-256, in hex, of the whole transcript up to `through`.
     #[serde(default)]
     pub sha256: String,
-    /// The tree of the commit that it was made for, in hex; a commit that the record was carried to has another.
+    /// The tree of the commit that the record was made for, in hex. A commit that the record was carried to has another
+    /// tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
-    /// The checksums of the earlier tools' documents that it was made of, by `git shiftlog migrate`.
+    /// The checksums of the documents of an earlier tool that `git shiftlog migrate` made the record of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
-    /// Keys that a later version may have added.
+    /// Unknown keys, which a later version may have added; kept when the record is written again.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
 impl Record {
-    /// Returns a record of what was counted of a stretch of a session. When it was made, and where the stretch begins and
-    /// ends, is still to be said.
+    /// Returns a record with the counts of an increment. The caller sets the time, `since`, `through`, `bytes` and
+    /// `sha256`.
     pub(crate) fn of(key: &SessionKey, tally: &Tally) -> Self {
         Record {
             shiftlog: 1,
@@ -131,7 +133,7 @@ impl Record {
         serde_json::to_string(self).expect("a record has only strings, numbers and maps with string keys")
     }
 
-    /// Parses a line of a note; `None` if it is no record of a version we know.
+    /// Parses a line of a note; `None` if the line is not a record of version 1.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let record: Record = serde_json::from_slice(line).ok()?;
         (record.shiftlog == 1 && !record.through.is_empty()).then_some(record)
@@ -141,24 +143,24 @@ impl Record {
         self.session == other.session && self.agent == other.agent
     }
 
-    /// Says whether both are about the same stretch of the same session.
-    fn is_same_stretch(&self, other: &Record) -> bool {
+    /// Says whether both are records of the same increment.
+    fn is_same_increment(&self, other: &Record) -> bool {
         self.is_same_session(other) && self.since == other.since && self.through == other.through
     }
 
-    /// Says whether this record has all that `other` has.
+    /// Says whether the increment of this record contains that of `other`, as far as the records show.
     pub(crate) fn covers(&self, other: &Record) -> bool {
-        self.is_same_stretch(other) || (self.joined(other).is_some() && self.bytes >= other.bytes)
+        self.is_same_increment(other) || (self.joined(other).is_some() && self.bytes >= other.bytes)
     }
 
-    /// Says whether this record begins where `other` does, and reaches as far or farther. Of one stretch, no more than
-    /// the summary may differ.
+    /// Says whether this record begins where `other` begins and reaches at least as far. Records of the same increment
+    /// may differ only in their summaries.
     pub(crate) fn goes_on_with(&self, other: &Record) -> bool {
         let is_same = self.without_summary() == other.without_summary();
         is_same || (self.since == other.since && self.through != other.through && self.covers(other))
     }
 
-    /// Returns what decides between two summaries: the newer stands.
+    /// Returns the rank of the summary: of two, the higher one (the newer one) is kept.
     fn summary_rank(&self) -> Option<(Option<&str>, &str)> {
         self.summary.as_deref().map(|summary| (self.summary_time.as_deref(), summary))
     }
@@ -167,30 +169,31 @@ impl Record {
         Record { summary: None, summary_time: None, ..self.clone() }
     }
 
-    /// Returns one record for both if they are about one stretch, or if one continues the other; else `None`.
+    /// Returns the joined record of two records of the same increment, or of which one continues the other; otherwise
+    /// `None`.
     ///
-    /// Of two summaries the newer stands, whichever of the records has it: it says nothing about which record stands, or
-    /// clones that meet the same records in another order would not agree.
+    /// The newer summary is kept, whichever record has it, and has no influence on which record is kept: clones that
+    /// join the same records in a different order must get the same result.
     fn joined(&self, other: &Record) -> Option<Record> {
         if !self.is_same_session(other) {
             return None;
         }
         let newest = if other.summary_rank() > self.summary_rank() { other } else { self };
         let (summary, summary_time) = (newest.summary.clone(), newest.summary_time.clone());
-        let stretch = self.joined_stretch(other)?;
-        Some(Record { summary, summary_time, ..stretch })
+        let joined = self.joined_without_summary(other)?;
+        Some(Record { summary, summary_time, ..joined })
     }
 
-    /// Returns one record for both, whatever their summaries.
+    /// Returns the joined record, without regard to summaries.
     ///
-    /// Of two that begin at the same segment the longer stands: the shorter was extended.
-    fn joined_stretch(&self, other: &Record) -> Option<Record> {
+    /// Of two that begin at the same segment the longer is kept: it extends the shorter.
+    fn joined_without_summary(&self, other: &Record) -> Option<Record> {
         if !self.is_same_session(other) {
             return None;
         }
         if self.since == other.since {
-            // Whichever is asked first must not matter, or two clones that join the same notes would never agree.
-            // Without its tree a record cannot be verified; one made of an earlier tool's document has none.
+            // The result must not depend on the order, or two clones that join the same notes would never agree. A
+            // record without a tree cannot be verified; those made from an earlier tool's document have none.
             let rank =
                 |record: &Record| (record.bytes, record.tree.is_some(), record.time.clone(), record.prompt.is_some());
             let line = |record: &Record| record.without_summary().to_line();
@@ -222,7 +225,7 @@ impl Record {
         })
     }
 
-    /// Returns the checksums of the documents that either was made of.
+    /// Returns the checksums of both records, sorted and without duplicates.
     fn earlier_with(&self, other: &Record) -> Vec<String> {
         let mut earlier = [&self.earlier[..], &other.earlier].concat();
         earlier.sort();
@@ -236,7 +239,7 @@ pub fn configured_notes_ref(repo: &Repository) -> Option<String> {
     repo.config_string("shiftlog.notesRef").filter(|name| !name.is_empty())
 }
 
-/// Returns a prompt as a record repeats it: white space folded, cut at 200 characters.
+/// Returns a prompt as a record holds it: white space folded, cut at 200 characters; `None` if it is blank.
 fn short_prompt(prompt: &str) -> Option<String> {
     let mut short = String::new();
     for word in prompt.split_whitespace() {

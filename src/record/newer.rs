@@ -1,7 +1,7 @@
-//! Records that a newer version of the format made: shown as far as this version knows their keys, kept as they stand.
+//! Records in a newer format: shown as far as this version knows their keys, kept unchanged.
 //!
-//! The format page promises for every version: a record is one line that begins with `{"shiftlog":<version>,`, and a key
-//! keeps its meaning. So a key that is known here may be shown; what the others say is unknown.
+//! gitshiftlog-format(5) promises for every version that a record is one line beginning with `{"shiftlog":<version>,`
+//! and that a key keeps its meaning. So the known keys may be shown.
 
 use bstr::BString;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{Note, Record, Unit};
 use crate::transcript::Tokens;
 
-/// How the line of a record begins.
+/// The beginning of a record's line.
 const HEAD: &[u8] = b"{\"shiftlog\":";
 /// The newest version that this program knows.
 const KNOWN_VERSION: u64 = 1;
@@ -19,14 +19,14 @@ const KNOWN_VERSION: u64 = 1;
 pub struct Newer {
     /// The version of the format.
     pub version: u64,
-    /// The keys that this version knows. One that is absent, or whose value has another type, has its default.
+    /// The keys that this version knows. A key that is absent or has another type has its default value.
     pub record: Record,
-    /// The line as it stands.
+    /// The line, unchanged.
     pub text: BString,
 }
 
 impl Newer {
-    /// Reads a line of a note; `None` if it is no record of a newer version, or does not name its session.
+    /// Parses a line of a note; `None` if it is not a record of a newer version or does not name its session.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let digits = line.strip_prefix(HEAD)?.split(|byte| *byte == b',').next()?;
         let version: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
@@ -41,7 +41,7 @@ impl Newer {
         Some(Newer { version, record, text: line.into() })
     }
 
-    /// Returns the record with what `changed` has of its segments and its words; other keys stay as they are.
+    /// Returns the record with the segments, prompt and summary of `changed`; other keys are unchanged.
     pub(super) fn with(&self, changed: &Record) -> Option<Self> {
         let mut keys: Map<String, Value> = serde_json::from_slice(&self.text).ok()?;
         let known = serde_json::to_value(changed).ok()?;
@@ -57,7 +57,7 @@ impl Newer {
     }
 }
 
-/// Says whether a key is one of version 1 and its value has the type that version 1 gives it.
+/// Says whether a key exists in version 1 and its value has the type of version 1.
 fn has_known_type(name: &str, value: &Value) -> bool {
     match name {
         "agent" | "session" | "time" | "through" | "sha256" => value.is_string(),
@@ -70,7 +70,7 @@ fn has_known_type(name: &str, value: &Value) -> bool {
 }
 
 impl Unit {
-    /// Returns the record that this is, of whatever version.
+    /// Returns the record of this or a newer version; `None` for other units.
     pub fn record(&self) -> Option<&Record> {
         match self {
             Unit::Record(record) => Some(record),
@@ -81,7 +81,7 @@ impl Unit {
 }
 
 impl Note {
-    /// Returns the records in order, also those of newer versions, of which only some keys are known.
+    /// Returns the records in order, including those of newer versions, of which only known keys are read.
     pub fn records_of_all_versions(&self) -> impl Iterator<Item = &Record> {
         self.units().iter().filter_map(Unit::record)
     }

@@ -1,23 +1,23 @@
-//! The note of one commit: records one a line, and whatever else is in it, kept as it is.
+//! The note of one commit: records, one a line, and other lines, which are kept unchanged.
 
 use bstr::{BString, ByteSlice as _};
 
 use super::{Earlier, Newer, Record};
 use crate::transcript::SessionKey;
 
-/// With how many units a new one is compared: a note of somebody else's can have a million.
+/// A new unit is compared with this many units at most: a note by someone else can have a million.
 const MAX_COMPARED: usize = 1024;
 
-/// How many lines of one note a reader looks at; a document of an earlier tool counts as one.
+/// How many lines of one note are read for showing; a document of an earlier tool counts as one.
 pub const MAX_READ_LINES: usize = 4096;
 
-/// How many bytes of one note a reader looks at, transcripts of earlier tools aside.
+/// How many bytes of one note are read for showing, without transcripts of earlier tools.
 pub const MAX_READ_BYTES: usize = 2 << 20;
 
-/// The longest line of a note that a reader takes for a record. Ours have a few hundred bytes.
+/// The longest line that is parsed as a record for showing, in bytes. Our records have a few hundred.
 pub const MAX_READ_LINE_BYTES: usize = 64 << 10;
 
-/// What is looked at of a note.
+/// How much of a note is parsed.
 struct Bounds {
     lines: usize,
     bytes: usize,
@@ -25,33 +25,33 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// All of it.
+    /// Everything, for code that writes the note again.
     const NONE: Bounds = Bounds { lines: usize::MAX, bytes: usize::MAX, line_bytes: usize::MAX };
-    /// As much as a reader shows.
+    /// As much as is shown.
     const READ: Bounds = Bounds { lines: MAX_READ_LINES, bytes: MAX_READ_BYTES, line_bytes: MAX_READ_LINE_BYTES };
 }
 
-/// A part of a note that stands on its own.
+/// One independent part of a note.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unit {
-    /// A record of ours, one line.
+    /// A record of this version, one line.
     Record(Box<Record>),
     /// A record of a newer version, one line.
     Newer(Box<Newer>),
-    /// A document of an earlier tool, with its text as it stands.
+    /// A document of an earlier tool, and its unchanged text.
     Earlier(Box<Earlier>, BString),
-    /// A line that we do not know.
+    /// A line that is none of these, such as a remark by a person.
     Foreign(BString),
 }
 
-/// A record that others say was removed for good, and that is not shown for that reason.
+/// A record that is not shown, because a purge mark of others names its session or its segment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hidden {
     /// The session.
     pub key: SessionKey,
     /// When the record was made; RFC 3339.
     pub time: String,
-    /// Who says so, and when, as a sentence without its subject: `removed by A U Thor <author@example.com> on 2026-11-22`.
+    /// The author of the mark and the date: `removed by A U Thor <author@example.com> on 2026-11-22, unsigned`.
     pub removed_by: String,
 }
 
@@ -60,32 +60,31 @@ pub struct Hidden {
 pub struct Note {
     units: Vec<Unit>,
     hidden: Vec<Hidden>,
-    /// What could not be read of it; see [`Note::read`].
+    /// Descriptions of parts that could not be read.
     problems: Vec<String>,
 }
 
 impl Note {
-    /// Reads a note. Nothing fails: what is no record stays as it is. Blank lines go, duplicates count once, and
-    /// records of one session that continue each other become one.
+    /// Parses a whole note, to be written again. Never fails: lines that are not records are kept. Blank lines are
+    /// dropped, duplicates count once, and records of one session that continue each other are joined.
     ///
-    /// All of it is read, for those who write it again.
     pub fn parse(bytes: &[u8]) -> Self {
         Self::parse_within(bytes, Bounds::NONE, Note::add)
     }
 
-    /// Does the same, but each record stays as the line that it is. For writing what others wrote: a record that is made
-    /// of two lines would have another writer than either.
+    /// Parses a whole note, to be written again, without joining records. Notes of other people must stay as they are:
+    /// a joined record would have no author.
     pub(crate) fn parse_lines(bytes: &[u8]) -> Self {
         Self::parse_within(bytes, Bounds::NONE, Note::add_record_line)
     }
 
-    /// Reads a note for those who only show it: of a note that nobody has made by working, the rest is left out, and
+    /// Parses a note for showing: of a note larger than any that real work makes, the rest is left out, and
     /// [`Note::problems`] says so.
     pub fn read(bytes: &[u8]) -> Self {
         Self::parse_within(bytes, Bounds::READ, Note::add)
     }
 
-    /// Does the same, but each record stays as the line that it is.
+    /// Parses a note for showing, without joining records.
     pub(crate) fn read_lines(bytes: &[u8]) -> Self {
         Self::parse_within(bytes, Bounds::READ, Note::add_record_line)
     }
@@ -106,8 +105,8 @@ impl Note {
                 rest = &rest[end..];
                 continue;
             }
-            let is_shred = is_shred(line);
-            if bounds.lines == 0 || (bounds.bytes < line.len() && line.len() <= bounds.line_bytes && !is_shred) {
+            let is_fragment = is_fragment(line);
+            if bounds.lines == 0 || (bounds.bytes < line.len() && line.len() <= bounds.line_bytes && !is_fragment) {
                 left_out += rest.lines().filter(|line| !line.trim().is_empty()).count();
                 break;
             }
@@ -131,7 +130,7 @@ impl Note {
                 } else {
                     left_out += 1;
                 }
-            } else if line.len() > bounds.line_bytes && !is_shred {
+            } else if line.len() > bounds.line_bytes && !is_fragment {
                 left_out += 1;
             } else if seen.insert(line) {
                 note.units.push(Unit::Foreign(line.into()));
@@ -147,17 +146,17 @@ impl Note {
         note
     }
 
-    /// Returns an empty note that stands for one that cannot be read.
+    /// Returns an empty note whose problem is `why`, for a note that cannot be read.
     pub(super) fn unreadable(why: String) -> Self {
         Note { problems: vec![why], ..Note::default() }
     }
 
-    /// Returns what of the note could not be read.
+    /// Returns descriptions of the parts that could not be read.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Returns the note's bytes: one unit after the other, each with a line end.
+    /// Returns the bytes of the note: the units in order, each with a line end.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for unit in &self.units {
@@ -171,7 +170,7 @@ impl Note {
         bytes
     }
 
-    /// Returns the units in order, and gives up the note.
+    /// Consumes the note and returns the units in order.
     pub fn into_units(self) -> Vec<Unit> {
         self.units
     }
@@ -189,13 +188,12 @@ impl Note {
         })
     }
 
-    /// Adds a record. One that is there already changes nothing; one that continues or extends another joins it.
+    /// Adds a record. A duplicate changes nothing; a record that continues or extends another is joined with it.
     pub fn add(&mut self, record: Record) {
         self.add_if(record, |_, _| true);
     }
 
-    /// Does the same, but two become one only if `has_all_of` says of the one, and of each of the two, that no words are
-    /// lost.
+    /// Adds a record, but joins two records only if `has_all_of(joined, part)` holds for both parts: no words are lost.
     pub(super) fn add_if(&mut self, mut record: Record, has_all_of: impl Fn(&Record, &Record) -> bool) {
         let joined = |known: &Record, record: &Record| {
             known.joined(record).filter(|joined| has_all_of(joined, known) && has_all_of(joined, record))
@@ -221,12 +219,13 @@ impl Note {
         self.add_line(Unit::Record(Box::new(record)));
     }
 
-    /// Returns the units that a new one is compared with: the last ones, which are all in any note that we made.
+    /// Returns the units that a new one is compared with: the last [`MAX_COMPARED`], which are all units of any note
+    /// that we write.
     fn compared(&self) -> impl Iterator<Item = (usize, &Unit)> {
         self.units.iter().enumerate().skip(self.units.len().saturating_sub(MAX_COMPARED))
     }
 
-    /// Adds everything that `other` has and this note has not.
+    /// Adds everything in `other` that this note lacks. Joins records.
     pub fn merge(&mut self, other: &Note) {
         self.problems.extend_from_slice(&other.problems);
         for unit in &other.units {
@@ -238,7 +237,7 @@ impl Note {
         other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
     }
 
-    /// Returns the records that are not shown, because others say that they were removed.
+    /// Returns the records that are not shown because of purge marks of others.
     pub fn hidden(&self) -> &[Hidden] {
         &self.hidden
     }
@@ -250,33 +249,33 @@ impl Note {
         }
     }
 
-    /// Adds a unit that is not there yet; a record joins no other.
+    /// Adds a unit unless the note has it. Does not join records.
     pub(crate) fn add_line(&mut self, unit: Unit) {
         if !self.compared().any(|(_, known)| *known == unit) {
             self.units.push(unit);
         }
     }
 
-    /// Returns a note without units of which the same is hidden, and could not be read.
+    /// Returns a note without units, but with the same hidden records and problems.
     pub(super) fn without_units(&self) -> Self {
         Note { units: Vec::new(), hidden: self.hidden.clone(), problems: self.problems.clone() }
     }
 
-    /// Adds everything that `other` has and this note has not; records join no other.
+    /// Adds everything in `other` that this note lacks. Does not join records.
     pub(super) fn merge_lines(&mut self, other: &Note) {
         self.problems.extend_from_slice(&other.problems);
         other.units.iter().for_each(|unit| self.add_line(unit.clone()));
         other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
     }
 
-    /// Joins the records that continue or extend each other, as [`Note::parse`] does.
+    /// Joins records that continue or extend each other, as [`Note::parse`] does.
     pub(super) fn with_joined_records(self) -> Self {
         let mut note = self.without_units();
         self.units.into_iter().for_each(|unit| note.add_unit(unit));
         note
     }
 
-    /// Adds a unit; one that is there already changes nothing.
+    /// Adds a unit unless the note has it. Joins records.
     pub(crate) fn add_unit(&mut self, unit: Unit) {
         if let Unit::Record(record) = unit {
             return self.add(*record);
@@ -284,12 +283,12 @@ impl Note {
         self.add_line(unit);
     }
 
-    /// Keeps only the units that `is_kept` says.
+    /// Removes the units for which `is_kept` is false.
     pub(crate) fn retain(&mut self, is_kept: impl FnMut(&Unit) -> bool) {
         self.units.retain(is_kept);
     }
 
-    /// Drops the documents of earlier tools that a record of the same session was made of.
+    /// Drops the documents of earlier tools from which `migrate` made a record of this note.
     pub(super) fn drop_migrated(&mut self) {
         let made_of: std::collections::HashSet<_> = self
             .records_of_all_versions()
@@ -303,7 +302,7 @@ impl Note {
         }
     }
 
-    /// Changes the records of this version: each becomes what `change` returns, or goes.
+    /// Replaces each record of this version by what `change` returns; drops it for `None`.
     pub(crate) fn map_records(&mut self, mut change: impl FnMut(Record) -> Option<Record>) {
         for unit in std::mem::take(&mut self.units) {
             match unit {
@@ -317,7 +316,7 @@ impl Note {
         }
     }
 
-    /// Changes the records of newer versions: each becomes what `change` returns, or goes.
+    /// Replaces each record of a newer version by what `change` returns; drops it for `None`.
     pub(super) fn map_newer(&mut self, mut change: impl FnMut(Newer) -> Option<Newer>) {
         for unit in std::mem::take(&mut self.units) {
             match unit {
@@ -327,22 +326,22 @@ impl Note {
         }
     }
 
-    /// Says whether lines of this note are shreds of documents that an earlier tool merged line by line.
+    /// Says whether the note has fragments of documents that an earlier tool merged line by line.
     pub fn is_damaged(&self) -> bool {
         self.units.iter().any(|unit| match unit {
-            Unit::Foreign(line) => is_shred(line),
+            Unit::Foreign(line) => is_fragment(line),
             _ => false,
         })
     }
 
-    /// Says whether the note holds any conversation.
+    /// Says whether the note has a record or a document.
     pub fn has_conversation(&self) -> bool {
         self.units.iter().any(|unit| !matches!(unit, Unit::Foreign(_)))
     }
 }
 
-/// Says whether a line is a shred of a document that an earlier tool merged line by line.
-fn is_shred(line: &[u8]) -> bool {
+/// Says whether a line is a fragment of a document that an earlier tool merged line by line.
+fn is_fragment(line: &[u8]) -> bool {
     line.starts_with(b"\"checksum\"") || line.starts_with(b"\"transcript\"")
 }
 

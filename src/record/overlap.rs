@@ -1,4 +1,4 @@
-//! Records of one session on one commit whose words overlap: which of them stand for others.
+//! Joining and dropping records of one session on one commit whose words overlap.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,13 +6,14 @@ use super::{Note, Reader, Record, Unit, bounds, has_all_of};
 use crate::archive::Archive;
 use crate::git::ObjectId;
 
-/// The most records of one note that are compared with each other.
+/// In a note with more records than this, records are not compared with each other.
 const MAX_COMPARED: usize = 64;
 
 impl Reader<'_> {
-    /// Joins the records of a note. Of two that begin at one place, the longer stands for both only if its segments prove
-    /// that it has all the words of the other: anybody can write a longer record of somebody else's session.
-    pub(super) fn joined(&self, note: Note) -> Note {
+    /// Joins the records of a note that continue each other. Of two that begin at the same segment, the longer replaces
+    /// the shorter only if the archive proves that it has all its words: anyone can write a longer record of someone
+    /// else's session.
+    pub(super) fn with_proven_joins(&self, note: Note) -> Note {
         if note.records().count() > MAX_COMPARED {
             return note.with_joined_records();
         }
@@ -36,10 +37,10 @@ impl Reader<'_> {
         joined
     }
 
-    /// Drops records whose stretch lies within another's of the same session, which only the archive can tell.
-    pub(super) fn settled(&self, mut note: Note) -> Note {
+    /// Drops records whose increment lies within that of another record, as the chain of segments shows.
+    pub(super) fn without_contained_records(&self, mut note: Note) -> Note {
         let records: Vec<_> = note.records().collect();
-        // A note that holds more is none that we made.
+        // A note with more records was not written by us.
         if !(2..=MAX_COMPARED).contains(&records.len()) {
             return note;
         }
@@ -59,8 +60,8 @@ impl Reader<'_> {
         note
     }
 
-    /// Says whether the stretch of `inner` lies within that of `outer`. `parents` keeps which segment each follows: the
-    /// records of a session are on one chain, and each link costs a read.
+    /// Says whether the increment of `inner` lies within that of `outer`. `parents` caches the parent of each segment
+    /// that was read: the records of a session share one chain.
     fn contains(&self, outer: &Record, inner: &Record, parents: &mut HashMap<ObjectId, Option<ObjectId>>) -> bool {
         let parse = |hex: &str| self.repo.parse_id(hex);
         let stop = outer.since.as_deref().and_then(parse);
@@ -82,9 +83,9 @@ impl Reader<'_> {
             Some(since) => is_on_it(since),
             None => outer.since.is_none(),
         };
-        // The last link is `outer.since` itself, whose words are not part of the stretch.
+        // The chain ends with `outer.since`, whose words are not part of the increment.
         let ends_inside = is_on_it(&inner.through) && outer.since.as_ref() != Some(&inner.through);
-        // Of two that end together, the one that begins later lies within the other.
+        // Of two that end at the same segment, the one that begins later lies within the other.
         begins_inside && ends_inside && (inner.through != outer.through || inner.since != outer.since)
     }
 }

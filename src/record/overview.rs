@@ -1,11 +1,11 @@
-//! What the records of a note say of their sessions, whichever tool or version wrote them.
+//! The data of records, in one form for all tools and versions that wrote them.
 
 use std::collections::HashMap;
 
 use super::{Hidden, Note, Record, Unit};
 use crate::transcript::{SessionKey, Tokens};
 
-/// What a record says about its session, whichever tool wrote it.
+/// The data of one record or document.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// The session.
@@ -14,24 +14,24 @@ pub struct Summary {
     pub model: Option<String>,
     /// When the record was made; RFC 3339.
     pub time: String,
-    /// The first prompt of the increment, shortened.
+    /// The first prompt of the increment, shortened; for a hidden record the author of the purge mark.
     pub prompt: Option<String>,
-    /// What the conversation comes to, if somebody had it summarised.
+    /// A summary of the conversation, if one was written.
     pub summary: Option<String>,
-    /// How many prompts the increment has.
+    /// The number of prompts in the increment.
     pub turns: u64,
-    /// How many prompts and texts of the assistant the increment has.
+    /// The number of prompts and assistant texts in the increment.
     pub messages: u64,
-    /// What the increment cost.
+    /// The tokens that the increment used.
     pub tokens: Option<Tokens>,
-    /// Whether others say that it was removed; then `prompt` says who.
+    /// Whether the record is hidden by a purge mark of others.
     pub is_removed: bool,
-    /// The version of the format that the record has, if that is newer than what this program knows.
+    /// The version of the record's format, if it is newer than this program.
     pub newer_version: Option<u64>,
 }
 
 impl Summary {
-    /// Returns what stands in the place of a record that is not shown.
+    /// Returns what is shown in place of a hidden record.
     pub(super) fn of_hidden(hidden: &Hidden) -> Summary {
         Summary {
             key: hidden.key.clone(),
@@ -62,7 +62,7 @@ impl Summary {
         }
     }
 
-    /// Returns the sentence for people about a record of a newer version; `None` for any other.
+    /// Returns the notice that is shown for a record of a newer version; `None` for other records.
     pub fn newer_notice(&self) -> Option<String> {
         let version = self.newer_version?;
         Some(format!(
@@ -71,7 +71,7 @@ impl Summary {
         ))
     }
 
-    /// Returns what a unit says; `None` for a line that is no record.
+    /// Returns the data of a unit; `None` for a line that is not a record.
     pub(super) fn of(unit: &Unit) -> Option<Summary> {
         match unit {
             Unit::Record(record) => Some(Summary::of_record(record)),
@@ -96,7 +96,7 @@ impl Summary {
 }
 
 impl Note {
-    /// Returns what the records say, sub-agents behind their sessions.
+    /// Returns the data of all records, those of sub-agents after their sessions, hidden records last.
     pub fn summaries(&self) -> Vec<Summary> {
         let hidden: Vec<Summary> = self.hidden().iter().map(Summary::of_hidden).collect();
         let summaries = self.units().iter().filter_map(|unit| Some((Summary::of(unit)?, ()))).collect();
@@ -104,7 +104,7 @@ impl Note {
     }
 }
 
-/// Puts sub-agents behind their sessions.
+/// Moves sub-agents after their sessions.
 pub(super) fn in_order<T>(mut units: Vec<(Summary, T)>) -> Vec<(Summary, T)> {
     if units.iter().any(|(summary, _)| summary.key.parent_id().is_some()) {
         let mut order: HashMap<SessionKey, usize> = HashMap::new();

@@ -1,7 +1,7 @@
-//! Reading the records of a commit; the conversations that they stand for are read by `conversation`.
+//! Reading the records of a commit. The conversations that they name are read by `conversation`.
 //!
-//! Read [`Reader::note`]. Notes are looked for under our own ref, under what was fetched
-//! from others, and under the ref of an earlier tool; they count as one.
+//! Read [`Reader::note`]. Notes under our own ref, under refs fetched from remotes, and under the ref of an earlier
+//! tool are merged.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,34 +13,35 @@ use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
 use crate::transcript::SessionKey;
 
-/// The ref of an earlier tool, read but never written.
+/// The notes ref of an earlier tool; read, never written.
 pub(crate) const EARLIER_REF: &str = "refs/notes/claude-conversations";
 /// Where a remote's refs are fetched to.
 const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
 
-/// How many commits of our notes ref are looked at to find where it left a remote's.
+/// How many commits of our notes ref are read to find whether a remote's notes are merged.
 const MAX_UNPUSHED: usize = 64;
 
 /// Reads the notes of a repository.
 pub struct Reader<'r> {
     pub(super) repo: &'r Repository,
     refs: Vec<String>,
-    /// What was removed here and may still be in what was fetched.
+    /// Our own purge marks; fetched refs may still have what they name.
     purged: Tombstones,
-    /// What others say was removed: it is not shown.
+    /// The purge marks of others: what they name is not shown.
     pub(super) bars: Bars,
+    /// The segments in `bars`.
     pub(super) barred: HashSet<ObjectId>,
 }
 
 impl<'r> Reader<'r> {
-    /// Makes a reader. `notes_ref` takes the place of all refs that are read otherwise.
+    /// Makes a reader of all notes refs, or of `notes_ref` alone.
     pub fn new(repo: &'r Repository, notes_ref: Option<&str>) -> Self {
         let refs = match notes_ref {
             Some(name) => vec![notes::expand_ref(name)],
             None => {
                 let mut refs = vec![notes::DEFAULT_REF.to_owned(), EARLIER_REF.to_owned()];
                 let fetched = repo.ref_names(REMOTES_PREFIX).into_iter().filter(|name| name.ends_with("/notes"));
-                // What others have put there need not be notes; then it says nothing.
+                // A remote's ref may name something other than a commit; it is skipped.
                 let has_notes = |name: &String| repo.tip(name).is_ok_and(|tip| tip.is_some());
                 refs.extend(fetched.filter(|name| has_notes(name) && !is_merged(repo, name)));
                 refs
@@ -49,9 +50,9 @@ impl<'r> Reader<'r> {
         Self::with_refs(repo, refs)
     }
 
-    /// Makes a reader of just these refs.
+    /// Makes a reader of these refs.
     pub(crate) fn with_refs(repo: &'r Repository, refs: Vec<String>) -> Self {
-        // Marks that cannot be read bar nothing; a check of the repository tells of them.
+        // Unreadable marks are ignored here; `fsck` reports them.
         let purged = Tombstones::read(repo).unwrap_or_default();
         let bars = Bars::read(repo, &purged);
         let barred = bars.segments();
@@ -70,7 +71,7 @@ impl<'r> Reader<'r> {
 
     /// Returns the note of a commit, merged from all refs, or `None` if there is none.
     ///
-    /// A note that an earlier tool's merge has damaged is put together again from the history of its ref.
+    /// A note that an earlier tool's merge has damaged is repaired from the history of its ref.
     ///
     /// # Errors
     ///
@@ -81,28 +82,28 @@ impl<'r> Reader<'r> {
             let note = match notes::get(self.repo, name, commit_id) {
                 Ok(None) => continue,
                 Ok(Some(bytes)) => self.parsed(&bytes),
-                // What others have put there takes nothing away from what is elsewhere.
+                // A damaged ref of a remote must not hide the notes of the other refs.
                 Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) && self.refs.len() > 1 => {
                     Note::unreadable(format!("the note under '{name}' cannot be read: {error}"))
                 }
                 Err(error) => return Err(error),
             };
-            let mut note = self.mended(note, name, commit_id);
+            let mut note = self.repaired(note, name, commit_id);
             self.purged.apply(self.repo, &mut note);
             match &mut merged {
                 Some(merged) => merged.merge_lines(&note),
-                // The first one can be large, and is mostly the only one.
+                // Not merged into an empty note: the first note can be large and is usually the only one.
                 None => merged = Some(note),
             }
         }
         Ok(merged.map(|note| {
-            let mut note = self.joined(note);
+            let mut note = self.with_proven_joins(note);
             note.drop_migrated();
-            self.settled(note)
+            self.without_contained_records(note)
         }))
     }
 
-    /// Returns which commits have a note, each with its note blobs. Reads trees only.
+    /// Returns the commits that have a note, each with its note blobs. Reads trees only.
     ///
     /// # Errors
     ///
@@ -120,7 +121,7 @@ impl<'r> Reader<'r> {
         Ok(noted)
     }
 
-    /// Returns the note made of these blobs; for listing, so nothing is mended.
+    /// Returns the note merged from these blobs. For listing: damaged notes are not repaired.
     ///
     /// # Errors
     ///
@@ -130,7 +131,7 @@ impl<'r> Reader<'r> {
         Ok(self.note_of(blobs.iter().map(Vec::as_slice)))
     }
 
-    /// Returns the note that is merged from these blobs.
+    /// Returns the note merged from the contents of these blobs.
     pub(super) fn note_of<'b>(&self, blobs: impl Iterator<Item = &'b [u8]>) -> Note {
         let mut notes = blobs.map(|bytes| {
             let mut note = self.parsed(bytes);
@@ -142,13 +143,13 @@ impl<'r> Reader<'r> {
         // Only two records of one session can join, and that costs a look into the archive.
         let mut sessions = HashSet::new();
         if !merged.records().all(|record| sessions.insert(record.key())) {
-            merged = self.joined(merged);
+            merged = self.with_proven_joins(merged);
         }
         merged.drop_migrated();
         merged
     }
 
-    /// Parses a note as lines, and hides what others say was removed.
+    /// Parses a note without joining records, and hides the records that purge marks of others name.
     fn parsed(&self, bytes: &[u8]) -> Note {
         let mut note = Note::read_lines(bytes);
         if self.bars.is_empty() {
@@ -176,28 +177,29 @@ impl<'r> Reader<'r> {
         note
     }
 
-    /// Returns a note, put together again from the history of its ref if a merge has damaged it and that is possible.
-    pub(crate) fn mended(&self, note: Note, notes_ref: &str, commit_id: ObjectId) -> Note {
+    /// Returns a note, repaired from the history of its ref if a merge has damaged it and the history has it whole.
+    pub(crate) fn repaired(&self, note: Note, notes_ref: &str, commit_id: ObjectId) -> Note {
         if !note.is_damaged() {
             return note;
         }
-        let mut mended = note.without_units();
+        let mut repaired = note.without_units();
         for bytes in notes::earlier_contents(self.repo, notes_ref, commit_id).unwrap_or_default() {
             let earlier = Note::read(&bytes);
             if !earlier.is_damaged() {
-                mended.merge(&earlier);
+                repaired.merge(&earlier);
             }
         }
-        // What was recorded since the damage is whole.
+        // Records that were added after the damage are whole.
         for unit in note.units().iter().filter(|unit| !matches!(unit, Unit::Foreign(_))) {
-            mended.add_unit(unit.clone());
+            repaired.add_unit(unit.clone());
         }
-        if mended.has_conversation() { mended } else { note }
+        if repaired.has_conversation() { repaired } else { note }
     }
 }
 
-/// Says whether our own notes descend from what was fetched to `name`: then all of it has been joined to ours, and what
-/// has been removed since is not to be read from there. Looks back only so far; a ref that is read in vain does no harm.
+/// Says whether our notes descend from those fetched to `name`: then all of them are joined to ours, and records that
+/// we have removed since must not be read from there. Looks back [`MAX_UNPUSHED`] commits; reading a merged ref once
+/// more does no harm.
 fn is_merged(repo: &Repository, name: &str) -> bool {
     let (Ok(Some(ours)), Ok(Some(theirs))) = (repo.tip(notes::DEFAULT_REF), repo.tip(name)) else { return false };
     let range = Range { tips: vec![ours.commit_id], hidden: Vec::new() };

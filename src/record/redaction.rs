@@ -1,19 +1,19 @@
-//! What the configuration says of redaction: `shiftlog.redact` and `shiftlog.redact.*`.
+//! The configuration of redaction: `shiftlog.redact` and `shiftlog.redact.*`.
 
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::redact::{Redactor, Settings};
 
-/// Makes the redactor that a repository's configuration asks for.
+/// Makes the redactor that the repository's configuration describes.
 ///
 /// # Errors
 ///
-/// If a value cannot be understood. Then nothing may be stored: what somebody wanted kept out would get in.
+/// If a value is invalid. Then nothing may be stored, since it would not be redacted as the user wants.
 pub fn redactor(repo: &Repository) -> Result<Redactor> {
     Redactor::new(&settings(repo)?)
 }
 
-/// Makes a redactor to look at what is stored already: it finds secrets also where redaction is switched off.
+/// Makes a redactor for scanning stored words: it finds secrets even if redaction is switched off.
 ///
 /// # Errors
 ///
@@ -22,11 +22,11 @@ pub fn scanner(repo: &Repository) -> Result<Redactor> {
     Redactor::new(&Settings { is_off: false, ..settings(repo)? })
 }
 
-/// Makes a redactor that takes out what a regular expression matches, and nothing else.
+/// Makes a redactor that removes the matches of a regular expression, and nothing else.
 ///
 /// # Errors
 ///
-/// [`Kind::Usage`] if it is none.
+/// [`Kind::Usage`] if `pattern` is not a regular expression.
 pub fn of_pattern(pattern: &str) -> Result<Redactor> {
     let patterns = vec![("purged".to_owned(), pattern.to_owned())];
     Redactor::new(&Settings { patterns, has_patterns_alone: true, ..Settings::default() })

@@ -1,4 +1,4 @@
-//! Keeping a summary with the conversation that it is of.
+//! Storing the summary of a conversation in its record.
 
 use std::time::Instant;
 
@@ -8,10 +8,10 @@ use crate::git::ObjectId;
 use crate::git::date::Time;
 use crate::notes;
 
-/// The longest summary that is kept, in bytes.
+/// The longest summary that is stored, in bytes.
 const MAX_SUMMARY_BYTES: usize = 4096;
 
-/// Returns the summary that is saved for a commit, the newest if there are several.
+/// Returns the stored summary of a commit; the newest if there are several.
 ///
 /// # Errors
 ///
@@ -20,12 +20,13 @@ pub fn saved_summary(reader: &Reader<'_>, commit_id: ObjectId) -> Result<Option<
     Ok(reader.note(commit_id)?.and_then(|note| chosen(&note)?.summary.clone()))
 }
 
-/// Saves the summary of a commit's conversation in its record under `notes_ref`, in place of an earlier one; where several
-/// sessions made the commit, in the first. Secrets are taken out, and what is longer than 4 KiB is cut.
+/// Stores the summary of a commit's conversation in its record under `notes_ref`, and replaces an earlier summary. If
+/// several sessions made the commit, uses the record of the first. Secrets are redacted, and the text is cut at 4 KiB.
 ///
 /// # Errors
 ///
-/// [`Kind::Missing`] if no record of ours is there, [`Kind::Usage`] if the redactor cannot run; else as [`notes::edit`].
+/// [`Kind::Missing`] if the commit has no record of this version, [`Kind::Usage`] if the redactor cannot run; otherwise
+/// as [`notes::edit`].
 pub fn save_summary(
     reader: &Reader<'_>,
     notes_ref: &str,
@@ -37,21 +38,21 @@ pub fn save_summary(
     let cannot = |kind, reason: &'static str| {
         Error::new(kind, format!("cannot save a summary for '{}'", commit_id.to_hex_with_len(7))).because(reason)
     };
-    let record = chosen(&note).ok_or_else(|| cannot(Kind::Missing, "no record of this version is there to keep it"))?;
+    let record = chosen(&note).ok_or_else(|| cannot(Kind::Missing, "it has no record of this version"))?;
     let redactor = redaction::redactor(reader.repo())?;
     let line = format!("{text}\n");
     let (clean, _) = redactor.redact(line.as_bytes());
     let summary = shortened(String::from_utf8_lossy(&clean).trim_end());
     if summary.is_empty() {
-        return Err(cannot(Kind::Other, "nothing is left of it without its secrets"));
+        return Err(cannot(Kind::Other, "nothing remains of it after redaction"));
     }
-    // Also where a clock was wrong, this one is newer than the one in its place.
+    // The new summary must count as the newer one even if a clock was wrong.
     let last = record.summary_time.as_deref().and_then(Time::parse_rfc3339).map_or(i64::MIN, |time| time.seconds);
     let time = Time { seconds: Time::now().seconds.max(last.saturating_add(1)), offset: 0 }.to_rfc3339();
     let message = format!("shiftlog: summary of {} on {}\n", record.key(), commit_id.to_hex_with_len(12));
     notes::edit(reader.repo(), notes_ref, &message, deadline, |editor| {
         let mut note = Note::parse_lines(editor.get(commit_id)?.as_deref().unwrap_or_default());
-        // It may have come from a remote and be in no ref of ours yet.
+        // The record may be only in a ref fetched from a remote.
         add_proven(reader.repo(), &mut note, record.clone());
         note.map_records(|mut known| {
             if known.is_same_session(record) && known.since == record.since {
@@ -64,7 +65,7 @@ pub fn save_summary(
     Ok(())
 }
 
-/// Returns the record that has the newest summary; else the first that is no sub-agent's.
+/// Returns the record with the newest summary; otherwise the first that is not of a sub-agent.
 fn chosen(note: &Note) -> Option<&Record> {
     let summarised =
         note.records().filter(|record| record.summary.is_some()).max_by_key(|record| record.summary_rank());

@@ -1,7 +1,8 @@
-//! What we removed for good: a mark for each segment and session, shared with the notes, so that nobody brings them back.
+//! Our own purge marks: one for each purged segment and session, shared with the notes, so that nobody brings them
+//! back.
 //!
-//! The marks are files in the tree of a ref of their own: `segments/<two hex>/<segment id>`, with what became of it, and
-//! `sessions/<session>`. They say nothing of what the words were. Marks that others made are not here: see `bars`.
+//! Marks are files in the tree of [`REF`]: `segments/<two hex>/<segment id>`, which says what replaced the segment, and
+//! `sessions/<session>`. They contain none of the purged words. For marks of other people see `bars`.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
@@ -19,20 +20,20 @@ pub const REF: &str = "refs/shiftlog/purged";
 /// The largest mark that is read, in bytes.
 pub const MAX_MARK_BYTES: u64 = 4096;
 
-/// What became of a segment: the one that stands in its place.
+/// The replacement of a purged segment.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Became {
     /// The version of the format: 1.
     pub shiftlog: u32,
-    /// The segment in its place; `None` if nothing of its transcript is left.
+    /// The segment that replaces it, as a hex blob id; `None` if nothing of its transcript is left.
     pub became: Option<String>,
-    /// The length of the transcript at that segment.
+    /// The length of the transcript at the replacing segment.
     pub bytes: u64,
-    /// SHA-256, in hex, of the transcript at that segment.
+    /// SHA-256, in hex, of the transcript at the replacing segment.
     pub sha256: String,
 }
 
-/// One mark: what it names.
+/// A purge mark.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Mark {
     /// A segment.
@@ -41,21 +42,21 @@ pub enum Mark {
     Session(String),
 }
 
-/// Everything that was removed for good here.
+/// All our purge marks.
 #[derive(Clone, Debug, Default)]
 pub struct Tombstones {
-    /// What became of segments.
+    /// The replacements of purged segments.
     pub segments: HashMap<ObjectId, Became>,
-    /// The file names of sessions of which nothing may be stored any more.
+    /// The file names of purged sessions, of which nothing may be stored again.
     pub sessions: HashSet<String>,
 }
 
 impl Tombstones {
-    /// Reads the marks of a repository. Costs a look for the ref where there are none.
+    /// Reads the marks of a repository. Costs one ref lookup if there are none.
     ///
     /// # Errors
     ///
-    /// If the ref or its tree cannot be read. A mark that cannot be read bars its segment.
+    /// If the ref or its tree cannot be read. A single unreadable mark counts as a segment without replacement.
     pub fn read(repo: &Repository) -> Result<Self> {
         let mut tombstones = Tombstones::default();
         for (path, blob_id) in Archive::new(repo).listing(REF)? {
@@ -73,7 +74,7 @@ impl Tombstones {
         Ok(tombstones)
     }
 
-    /// Says whether a mark is among these.
+    /// Says whether `mark` is among these.
     pub fn has(&self, mark: &Mark) -> bool {
         match mark {
             Mark::Segment(id) => self.segments.contains_key(id),
@@ -81,19 +82,19 @@ impl Tombstones {
         }
     }
 
-    /// Says whether nothing was ever removed.
+    /// Says whether there are no marks.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty() && self.sessions.is_empty()
     }
 
-    /// Says whether nothing of a session may be stored.
+    /// Says whether a session, or its parent session, is purged: then nothing of it may be stored.
     pub fn bars(&self, session: &SessionKey) -> bool {
         let parent = session.parent_id().map(|id| SessionKey::new(&session.agent, id));
         self.sessions.contains(&session.file_name())
             || parent.is_some_and(|parent| self.sessions.contains(&parent.file_name()))
     }
 
-    /// Adds marks to those that are there.
+    /// Adds these marks to the ref.
     ///
     /// # Errors
     ///
@@ -115,7 +116,7 @@ impl Tombstones {
         Ok(())
     }
 
-    /// Returns a record as it is without what was removed; `None` if nothing of it is left.
+    /// Returns a record with purged segments replaced; `None` if nothing of it is left.
     pub fn changed(&self, repo: &Repository, mut record: Record) -> Option<Record> {
         if self.bars(&record.key()) {
             return None;
@@ -127,13 +128,14 @@ impl Tombstones {
         if let Some(through) = became(&record.through) {
             record.through = through.became?;
             (record.bytes, record.sha256) = (through.bytes, through.sha256);
-            // They may repeat what was removed; whoever removed it has kept the rest of them.
+            // They may contain purged words. The process that purges keeps their other words in the notes it rewrites.
             (record.prompt, record.summary, record.summary_time) = (None, None, None);
         }
         (record.since.as_deref() != Some(&*record.through)).then_some(record)
     }
 
-    /// Returns what stands in the place of a segment in the end: what replaced it can have been removed in its turn.
+    /// Returns the final replacement of a segment: a replacement can have been purged in turn. `None` if the segment is
+    /// not purged.
     pub fn final_of(&self, repo: &Repository, segment_id: ObjectId) -> Option<Became> {
         let mut became = self.segments.get(&segment_id)?;
         for _ in 0..self.segments.len() {
@@ -146,7 +148,7 @@ impl Tombstones {
         Some(became.clone())
     }
 
-    /// Takes out of a note what was removed for good. Returns whether there was any.
+    /// Removes purged records from a note and replaces purged segments in the others. Returns whether the note changed.
     pub fn apply(&self, repo: &Repository, note: &mut Note) -> bool {
         if self.is_empty() {
             return false;
@@ -166,13 +168,13 @@ impl Tombstones {
 }
 
 impl Became {
-    /// Returns what says that nothing is left.
+    /// Returns the replacement that says that nothing is left.
     pub fn nothing() -> Self {
         Became { shiftlog: 1, became: None, bytes: 0, sha256: String::new() }
     }
 }
 
-/// Returns the mark that a path in a tree of marks stands for; `None` if it is none that we would make.
+/// Returns the mark of a path in the tree; `None` for a path that we would not write.
 pub fn mark_of_path(repo: &Repository, path: &str) -> Option<Mark> {
     match path.split('/').collect::<Vec<_>>().as_slice() {
         ["segments", two, hex] if hex.starts_with(two) => Some(Mark::Segment(repo.parse_id(hex)?)),
@@ -184,9 +186,9 @@ pub fn mark_of_path(repo: &Repository, path: &str) -> Option<Mark> {
     }
 }
 
-/// Returns the commit to push so that a remote, whose marks are at `theirs`, has ours as well; `None` if it has them.
+/// Returns the commit to push so that a remote with the marks `theirs` has ours as well; `None` if it has them already.
 ///
-/// It is not signed: what others have marked is only carried.
+/// The commit is not signed, since it also carries marks of others.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The commits of a range that have a conversation, newest first.
+//! Listing the commits of a range that have a conversation, newest first.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,12 +14,12 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, Met, ObjectId, Paths, Pieces, Range, Repository};
 use crate::notes;
 
-/// Which of the noted commits to list. An absent condition holds for all.
+/// The commits to list. A condition that is `None` holds for all commits.
 #[derive(Clone, Default)]
 pub struct Query {
-    /// Where to look.
+    /// The commits to walk.
     pub range: Range,
-    /// Only commits that change these.
+    /// Only commits that change these paths.
     pub paths: Option<Paths>,
     /// Committed at or after, in seconds since the epoch.
     pub since: Option<i64>,
@@ -27,35 +27,35 @@ pub struct Query {
     pub until: Option<i64>,
     /// Matches `Name <address>` of the author.
     pub author: Option<regex::bytes::Regex>,
-    /// Matches the subject.
+    /// Matches the subject of the commit.
     pub grep: Option<regex::bytes::Regex>,
     /// The agent's name.
     pub agent: Option<String>,
     /// Part of the model's name.
     pub model: Option<String>,
-    /// How many to leave out at the beginning.
+    /// How many matching commits to skip first.
     pub skip: usize,
-    /// How many to list at most.
+    /// The largest number of commits to list.
     pub max_count: Option<usize>,
 }
 
-/// A commit with what its records say.
+/// A commit and the data of its records.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The commit.
     pub commit: Commit,
     /// Its records; empty only if there is a problem with its note.
     pub summaries: Vec<Summary>,
-    /// What of its note could not be read.
+    /// Descriptions of parts of its note that could not be read.
     pub problems: Vec<String>,
 }
 
 impl Reader<'_> {
-    /// Visits the commits of a query until `visit` breaks off.
+    /// Visits the commits of a query until `visit` breaks.
     ///
-    /// The set of noted commits is read first; then history is walked once, and only commits in the set are looked
-    /// at any closer. Where there are many, a second thread walks and reads while this one makes something of what it has
-    /// read. Where only a few commits are wanted and they are near, the set is not read.
+    /// Normally reads the set of noted commits first, then walks history once and reads only commits in the set. If
+    /// there are many, a second thread walks and reads ahead. If few commits are wanted, first looks for them near the
+    /// beginning without reading the set.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Reader<'_> {
             if is_over || near.is_all {
                 return Ok(());
             }
-            // Some notes near by hold no record of ours.
+            // Too few of the notes found have a record; the search goes on with the whole set.
             let listed = fitting.saturating_sub(query.skip);
             let max_count = query.max_count.map(|max| max - listed);
             query = Cow::Owned(Query { skip: query.skip.max(fitting), max_count, ..query.into_owned() });
@@ -75,8 +75,8 @@ impl Reader<'_> {
         self.each_of(&self.noted()?, None, &query, &mut visit).map(drop)
     }
 
-    /// Finds the noted commits at the beginning of history by looking up one commit after the other; `None` if more is
-    /// wanted than that is good for, or not enough is near.
+    /// Finds the noted commits at the beginning of history by looking up one commit after another. `None` if the query
+    /// wants too many, or too few are near the beginning.
     fn near(&self, query: &Query) -> Result<Option<Near>> {
         let wanted = query.max_count.map_or(usize::MAX, |max| max.saturating_add(query.skip));
         if wanted > NEAR_COMMITS || !query.takes_all() {
@@ -87,7 +87,7 @@ impl Reader<'_> {
             tree_ids.extend(self.repo().tip(name)?.map(|tip| tip.tree_id));
         }
         let mut near = Near::default();
-        // To ask Git for such commits once more costs more than to look up some.
+        // Walking commits of a path a second time costs more than these lookups.
         let tries = if query.paths.is_some() { NEAR_TRIES } else { 2 * wanted + 8 };
         let mut steps = self.steps(query)?;
         for _ in 0..tries {
@@ -111,7 +111,7 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// Walks the commits that a query may list.
+    /// Walks the commits of the query's range that change its paths.
     fn steps(&self, query: &Query) -> Result<Box<dyn Iterator<Item = Result<Met>> + '_>> {
         Ok(match &query.paths {
             Some(paths) => {
@@ -122,8 +122,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Visits the commits of a query that are in `noted`. Returns how many fit, left-out ones counted, and whether that
-    /// is all that was wanted. `known` are the commits to look at, if they are known.
+    /// Visits the commits of a query that are in `noted`. Returns how many matched, including skipped ones, and whether
+    /// no more are wanted. `known` lists the commits to examine, if they are already known.
     fn each_of(
         &self,
         noted: &HashMap<ObjectId, Vec<ObjectId>>,
@@ -138,11 +138,11 @@ impl Reader<'_> {
             Some(known) => Box::new(known.iter().map(|id| Ok(Met { commit_id: *id, data: None }))),
             None => self.steps(query)?,
         };
-        let mut lister = Lister { reader: self, query, skipped: 0, listed: 0, mended: 0 };
+        let mut lister = Lister { reader: self, query, skipped: 0, listed: 0, repaired: 0 };
         let first = FIRST_WINDOW.min(query.max_count.map_or(FIRST_WINDOW, |max| max + query.skip));
         let mut windows = Windows { commits, noted, left: noted.len() };
         let is_over = |lister: &Lister<'_, '_>, is_over| Ok((lister.skipped + lister.listed, is_over));
-        // A short list comes at once.
+        // The first window is small, so that a short list appears at once.
         let window = windows.next(first)?.read(self.repo());
         if lister.list(&window, visit)?.is_break() {
             return is_over(&lister, true);
@@ -181,37 +181,37 @@ impl Reader<'_> {
     }
 }
 
-/// Up to how many commits are looked up one by one; beyond it, reading all trees of notes is quicker.
+/// The largest number of commits that is looked up one by one; for more, reading the trees of the notes refs is faster.
 const NEAR_COMMITS: usize = 128;
-/// How many commits that change a path are looked up one by one.
+/// How many commits that change a path are looked up one by one before giving up.
 const NEAR_TRIES: usize = 1024;
-/// How many noted commits are read together at first, so that a short list comes at once.
+/// The number of noted commits in the first window.
 const FIRST_WINDOW: usize = 64;
-/// And then, so that their notes are read in a good order.
+/// The number of noted commits in later windows: many, so that their notes can be read in pack order.
 const WINDOW: usize = 512;
-/// How many windows are read ahead.
+/// How many windows the second thread may be ahead.
 const WINDOWS_AHEAD: usize = 3;
-/// How many damaged notes one listing puts together again.
-const MAX_MENDED: usize = 16;
+/// How many damaged notes one listing repairs.
+const MAX_REPAIRED: usize = 16;
 
-/// Noted commits at the beginning of a walk.
+/// The noted commits at the beginning of a walk.
 #[derive(Default)]
 struct Near {
     noted: HashMap<ObjectId, Vec<ObjectId>>,
     /// In the order of the walk.
     commit_ids: Vec<ObjectId>,
-    /// Whether the walk has no more.
+    /// Whether the walk has reached its end.
     is_all: bool,
 }
 
-/// Noted commits of a walk, and their notes, as bytes.
+/// A group of noted commits of a walk, with the bytes of their notes.
 #[derive(Default)]
 struct Window<'a> {
     /// Each with the blobs of its note.
     commits: Vec<(ObjectId, &'a [ObjectId])>,
-    /// What the commits are; empty for one that the walk did not have to read.
+    /// The commit objects; empty for a commit that the walk did not read.
     data: Pieces,
-    /// The blobs, those of one commit after those of the other, once they are read.
+    /// The note blobs of all commits in order; `None` until they are read.
     blobs: Option<Pieces>,
 }
 
@@ -230,16 +230,16 @@ impl Window<'_> {
     }
 }
 
-/// Cuts a walk into windows.
+/// Divides a walk into windows.
 struct Windows<'a, I> {
     commits: I,
     noted: &'a HashMap<ObjectId, Vec<ObjectId>>,
-    /// How many noted commits have not been met.
+    /// How many noted commits the walk has not reached yet.
     left: usize,
 }
 
 impl<'a, I: Iterator<Item = Result<Met>>> Windows<'a, I> {
-    /// Walks on to `count` noted commits, or the end.
+    /// Walks until `count` noted commits are found, or to the end.
     fn next(&mut self, count: usize) -> Result<Window<'a>> {
         let mut window = Window::default();
         while window.commits.len() < count && self.left > 0 {
@@ -253,7 +253,7 @@ impl<'a, I: Iterator<Item = Result<Met>>> Windows<'a, I> {
     }
 }
 
-/// Opens the repository once more: one stays in its thread, and this one keeps what many notes are made from. Costs a
+/// Opens the repository again, for one thread and with a cache of delta bases for reading many notes. Costs a
 /// millisecond.
 fn reader_of_many(git_dir: &Path) -> Result<Repository> {
     let mut repo = Repository::open_git_dir(git_dir)?;
@@ -261,11 +261,11 @@ fn reader_of_many(git_dir: &Path) -> Result<Repository> {
     Ok(repo)
 }
 
-/// Walks a range in a thread of its own, from the noted commit number `seen` on, until nobody wants more.
+/// Walks a range in a thread of its own, starting after the first `seen` noted commits, until the receiver is gone.
 ///
-/// It reads bytes and hands them over in large pieces; what is made of them takes many small allocations, which one
-/// thread frees for another only at a price. The notes of a window are read by whoever has less to do: here if the other
-/// thread has windows `waiting`, else there.
+/// Sends bytes in large pieces; parsing is left to the receiver, because many small allocations are slow to free in
+/// another thread. The notes of a window are read by the thread that has time: here while windows are `waiting`,
+/// otherwise in the receiver.
 fn read_ahead<'a>(
     git_dir: &Path,
     range: &Range,
@@ -292,7 +292,7 @@ fn read_ahead<'a>(
                 return Ok(());
             }
             let window = if waiting.load(Ordering::Relaxed) > 0 { window.read(&repo) } else { window };
-            // If nobody listens any more, nobody wants more.
+            // The receiver is gone: no more commits are wanted.
             if send(Ok(window)).is_err() {
                 return Ok(());
             }
@@ -308,12 +308,12 @@ struct Lister<'a, 'r> {
     query: &'a Query,
     skipped: usize,
     listed: usize,
-    /// How many damaged notes were looked for in the history of their refs.
-    mended: usize,
+    /// How many damaged notes were repaired, or tried to be.
+    repaired: usize,
 }
 
 impl Lister<'_, '_> {
-    /// Visits those of some noted commits that fit the query; breaks when there is no more to visit.
+    /// Visits the commits of a window that match the query. Breaks when no more are wanted.
     fn list(
         &mut self,
         window: &Window<'_>,
@@ -355,8 +355,8 @@ impl Lister<'_, '_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns a note, and what of it could not be read. Blobs that were left out are read now, one by one; a damaged note
-    /// that says nothing else is put together again.
+    /// Returns a note and its problems. Blobs that are missing in `blobs` are read now. A damaged note without any
+    /// record is repaired.
     fn note<'b>(
         &mut self,
         commit_id: ObjectId,
@@ -381,12 +381,12 @@ impl Lister<'_, '_> {
         let mut note = self.reader.note_of(read.iter().map(AsRef::as_ref));
         drop(read);
         if note.is_damaged() && !note.has_conversation() {
-            self.mended += 1;
-            // Each costs a walk through the history of its ref.
-            if self.mended > MAX_MENDED {
-                problems.push(format!("the note of {commit_id} is damaged; 'git shiftlog show' may put it together"));
-            } else if let Some(mended) = self.reader.note(commit_id)? {
-                note = mended;
+            self.repaired += 1;
+            // Each repair walks the history of a notes ref.
+            if self.repaired > MAX_REPAIRED {
+                problems.push(format!("the note of {commit_id} is damaged; 'git shiftlog show' may repair it"));
+            } else if let Some(repaired) = self.reader.note(commit_id)? {
+                note = repaired;
             }
         }
         problems.extend(note.problems().iter().map(|problem| format!("{problem} (commit {commit_id})")));
@@ -395,7 +395,7 @@ impl Lister<'_, '_> {
 }
 
 impl Query {
-    /// Says whether every noted commit that is walked fits.
+    /// Says whether every noted commit of the walk matches.
     fn takes_all(&self) -> bool {
         self.since.is_none()
             && self.until.is_none()

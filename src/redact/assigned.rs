@@ -10,27 +10,27 @@ use super::text::Text;
 use super::value::{self, Sure, ValueForm};
 use super::words;
 
-/// The longest value that is looked at, in quotes or of the signs of a token.
+/// The longest value that is read, in quotes or of a token's characters.
 const VALUE_BYTES: usize = 4096;
-/// The longest value without quotes that has other signs in it.
+/// The longest value without quotes that has other characters.
 const BARE_BYTES: usize = 256;
-/// What stands between a name and its value at most, indentation included.
+/// The largest distance between a name and its value, indentation included.
 const GAP_BYTES: usize = 80;
 
-/// A name, and where its value begins.
+/// A name and the position of its value.
 struct Name {
     /// The whole name.
     span: Range<usize>,
-    /// Where the value begins, its quote left out.
+    /// The position where the value begins, after its quote.
     start: usize,
     quote: Option<u8>,
-    /// As in `NAME=value`, nothing between them.
+    /// Whether nothing but `=` is between them, as in `NAME=value`.
     is_tight: bool,
-    /// A comma stands between them.
+    /// Whether a comma is between them.
     is_listed: bool,
 }
 
-/// Says whether a value can follow a name that has a word in it that ends at `end`, in a text with escapes.
+/// Says whether a value can follow the name whose word ends at `end`, in a text with escapes.
 pub fn is_plausible(text: &[u8], end: usize) -> bool {
     let rest = &text[end..];
     let name = rest.iter().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED)).count();
@@ -46,13 +46,13 @@ pub fn is_plausible(text: &[u8], end: usize) -> bool {
         }
     }
     let way = gap.iter().take(GAP_BYTES).take_while(|byte| !is_in(**byte, ALNUM)).count();
-    // Between a name and its value stands a sign; only after an option (`--token abc`) a mere space.
+    // A sign is between a name and its value; only after an option (`--token abc`) a space is enough.
     let is_assignment = gap[..way].iter().any(|byte| matches!(byte, b':' | b'=' | b',' | b'%' | b'>' | b'(' | b'\\'))
         || (way > 0 && gap[0] == b' ' && is_option(text, end));
     let value = &gap[way..];
     let is_graphic = |byte: &&u8| byte.is_ascii_graphic() && **byte != b'"';
     let length = value.iter().take(5).take_while(is_graphic).count();
-    // Behind a short word there can be a value still, if it is a type: `token: str = "…"`.
+    // After a short word the value can still follow, if the word is a type: `token: str = "…"`.
     is_assignment && (length + way >= 6 || value[length..].starts_with(b" ="))
 }
 
@@ -62,9 +62,9 @@ fn is_option(text: &[u8], end: usize) -> bool {
     text[end - name..end].starts_with(b"-") && before.is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b'"')
 }
 
-/// Finds the value that is given to a name with `word` in it.
+/// Finds the value of a name that contains `word`.
 pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range<usize>> {
-    // Several words of rules can stand in one name.
+    // One name can contain words of several rules.
     if text.named.as_ref().is_some_and(|(span, of)| *of >= sure && span.contains(&word.start) && word.end <= span.end) {
         return None;
     }
@@ -72,7 +72,7 @@ pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range
     if words::names_no_secret(&text.bytes[name.span.clone()]) {
         return None;
     }
-    // What is sure of a password is not sure of the signs that end a key.
+    // A name that surely means a password does not make a value sure that ends like a key.
     let is_whole = name.span.start + NAME_BYTES > word.start && word.end + NAME_BYTES > name.span.end;
     if is_whole && sure < Sure::Password {
         text.named = Some((name.span.clone(), sure));
@@ -94,7 +94,7 @@ pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range
     is_secret.then_some(span)
 }
 
-/// Finds a value that the pieces match, and that is given to a name with `word` in it.
+/// Finds the value of a name that contains `word`, if the pieces match the value.
 pub fn named(text: &mut Text<'_>, word: Range<usize>, pieces: &[Piece]) -> Option<Range<usize>> {
     let name = name(text, word)?;
     if words::names_no_secret(&text.bytes[name.span.clone()]) {
@@ -147,12 +147,12 @@ fn ends_line(text: &Text<'_>, end: usize) -> bool {
     text.at(end).is_none_or(|byte| matches!(byte, b'\n' | b'"'))
 }
 
-/// Reads the name around `word`, and the way to its value.
+/// Reads the name around `word` and finds its value.
 fn name(text: &mut Text<'_>, word: Range<usize>) -> Option<Name> {
     let bytes = text.bytes;
     let start = text.start(DOTTED, word.start).max(word.start.saturating_sub(NAME_BYTES));
     let span = start..text.end(DOTTED, word.end).min(word.end + NAME_BYTES);
-    // The name of a rule in a placeholder is not the name of a value.
+    // The rule's name in a placeholder is not the name of a value.
     if bytes[..span.start].ends_with(b"[REDACTED:") {
         return None;
     }
@@ -202,7 +202,7 @@ fn name(text: &mut Text<'_>, word: Range<usize>) -> Option<Name> {
     Some(Name { span, start: at + usize::from(quote.is_some()), quote, is_tight, is_listed })
 }
 
-/// Says whether a function of this name is given a secret: `setPassword("…")`, `.password("…")`.
+/// Says whether a function of this name takes a secret: `setPassword("…")`, `.password("…")`.
 fn takes_value(name: &[u8], before: &[u8]) -> bool {
     let own = name.rsplit(|byte| *byte == b'.').next().unwrap_or(name);
     let mut first: &[u8] = b"";
@@ -230,7 +230,8 @@ fn takes_value(name: &[u8], before: &[u8]) -> bool {
             ]))
 }
 
-/// Returns where the value of a pair begins whose name ends at `at`: `name: X` and `value: …`, in any notation.
+/// Returns where the value begins in a pair of members whose name ends at `at`: `name: X` and `value: …`, in any
+/// notation.
 fn paired(text: &Text<'_>, at: usize) -> Option<usize> {
     let is_between = |byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b',' | b'+');
     let mut at = text.skip(at, GAP_BYTES, is_between);
@@ -251,7 +252,7 @@ fn paired(text: &Text<'_>, at: usize) -> Option<usize> {
     matches!(text.at(at), Some(b':' | b'=')).then_some(at + 1)
 }
 
-/// Returns where a value begins that stands in an element within the name's: `<password><value>…`.
+/// Returns where a value begins that is in an element within the name's element: `<password><value>…`.
 fn nested_tag(text: &Text<'_>, at: usize) -> Option<usize> {
     if text.at(at) != Some(b'<') {
         return None;
@@ -259,7 +260,7 @@ fn nested_tag(text: &Text<'_>, at: usize) -> Option<usize> {
     ["<![CDATA[", "<value>", "<string>"].into_iter().find(|tag| text.has(at, tag)).map(|tag| at + tag.len())
 }
 
-/// Returns where the value begins if a type stands before it: `token: str = "…"`.
+/// Returns where the value begins if a type comes before it: `token: str = "…"`.
 fn behind_type(text: &Text<'_>, at: usize) -> usize {
     let of_type =
         text.skip(at, NAME_BYTES, |byte| is_in(byte, WORD) || matches!(byte, b'<' | b'>' | b'&' | b'?' | b'*'));
@@ -272,7 +273,7 @@ fn behind_type(text: &Text<'_>, at: usize) -> usize {
     }
 }
 
-/// Returns the value that a name has.
+/// Returns the value of a name.
 fn value(text: &mut Text<'_>, name: &Name, sure: Sure) -> Option<Range<usize>> {
     let start = name.start;
     if let Some(quote) = name.quote {
@@ -286,10 +287,10 @@ fn value(text: &mut Text<'_>, name: &Name, sure: Sure) -> Option<Range<usize>> {
     }
     let end = text.end(VALUE, start);
     let is_query = name.span.start > 0 && matches!(text.bytes[name.span.start - 1], b'?' | b'&');
-    // The signs of a token first: they are most, and can be many.
+    // The characters of a token come first: most values have only these, and can be long.
     let opaque = text.end(OPAQUE, start);
     if opaque == end && end - start > BARE_BYTES {
-        // Only padding stands behind them.
+        // Only padding follows.
         let end = text.next(b'=', start);
         let padded = text.skip(end, 2, |byte| byte == b'=');
         let end = if padded == opaque { padded } else { end.min(opaque) };
@@ -299,8 +300,8 @@ fn value(text: &mut Text<'_>, name: &Name, sure: Sure) -> Option<Range<usize>> {
     (end <= BARE_BYTES).then_some(start..start + end)
 }
 
-/// Returns how long a value without quotes is. What looks like another assignment ends it, and so do the signs that only
-/// stand around values; `None` if it is code.
+/// Returns the length of a value without quotes; `None` if it is code. The value ends before another assignment and
+/// before signs that only surround values.
 fn cut(value: &[u8], is_query: bool, sure: Sure) -> Option<usize> {
     let mut end = value.len();
     let mut colons = 0;
@@ -327,7 +328,7 @@ fn cut(value: &[u8], is_query: bool, sure: Sure) -> Option<usize> {
                     || rest.first() == Some(byte)
             }
             b'>' | b'{' | b'}' | b')' | b'[' | b']' => sure < Sure::Password,
-            // What goes on like this is a call: code, not a value.
+            // This is a call: code, not a value.
             b'(' if reads_as_function(&value[..at]) || sure < Sure::Password => return None,
             _ => false,
         };
@@ -345,13 +346,13 @@ fn cut(value: &[u8], is_query: bool, sure: Sure) -> Option<usize> {
     Some(end)
 }
 
-/// Says whether what stands before a bracket is the name of a function.
+/// Says whether the text before a bracket is the name of a function.
 fn reads_as_function(name: &[u8]) -> bool {
     let is_path = name.iter().all(|byte| is_in(*byte, WORD) || matches!(byte, b'.' | b':' | b'>' | b'-'));
     value::is_code(name) || (is_path && name.iter().any(|byte| matches!(byte, b'_' | b'.' | b':')))
 }
 
-/// Says whether a closing sign belongs to one in the value.
+/// Says whether a closing sign matches an opening one in the value.
 fn is_opened(value: &[u8], closing: u8) -> bool {
     let opening = match closing {
         b')' => b'(',

@@ -47,16 +47,16 @@ pub const B64: Class = ALNUM | PLUS_SLASH;
 pub const DOTTED: Class = URL64 | DOT;
 /// The digits of base64 of either kind, with padding and the signs that stand between parts of a token.
 pub const OPAQUE: Class = DOTTED | B64 | EQUALS | TILDE;
-/// The same, percent-encoded or not.
+/// The bytes of [`OPAQUE`], percent-encoded or not.
 pub const ENCODED: Class = OPAQUE | PERCENT;
-/// What a hash of a password is written in: parameters, salt and digest between `$`.
+/// The bytes of a password hash: parameters, salt and digest between `$`.
 pub const PHC: Class = OPAQUE | DOLLAR_COMMA;
-/// What a URL is written in.
+/// The bytes of a URL.
 pub const URL: Class = ENCODED | OTHER | DOLLAR_COMMA;
-/// Everything that can be seen, but quotes and backslashes.
+/// Printable characters without quotes and backslashes.
 pub const VALUE: Class = URL | ANGLE;
 
-/// What each byte is; bytes above ASCII are nothing.
+/// The classes of each byte; bytes above ASCII have none.
 const CLASSES: [Class; 256] = {
     let mut classes = [0; 256];
     let mut byte = 0;

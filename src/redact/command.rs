@@ -1,4 +1,4 @@
-//! Secrets on command lines and in small files of settings: `curl -u`, `mysql -p`, SQL, `.netrc`, `.pgpass`.
+//! Secrets on command lines and in small settings files: `curl -u`, `mysql -p`, SQL, `.netrc`, `.pgpass`.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::class::{ALNUM, DOTTED, URL, VALUE, WORD, is_in};
 use super::text::Text;
 use super::value::{self, Sure, ValueForm};
 
-/// How far behind the name of a command its option is looked for.
+/// How far after the name of a command its option is searched, in bytes.
 const COMMAND_BYTES: usize = 160;
 /// The longest password on a command line.
 const MAX_BYTES: usize = 256;
@@ -27,7 +27,7 @@ fn word(text: &mut Text<'_>, at: usize) -> Option<Range<usize>> {
     (end > start && end - start <= MAX_BYTES).then_some(start..end)
 }
 
-/// Says whether a value on a command line is a password; almost everything there is.
+/// Says whether a value on a command line is a password; almost every value after such an option is.
 fn is_password(value: &[u8]) -> bool {
     value.len() >= 4
         && !value.iter().any(|byte| byte.is_ascii_whitespace())
@@ -61,14 +61,14 @@ pub fn login(text: &mut Text<'_>, word: Range<usize>) -> Option<Range<usize>> {
             && !password.contains(&b'('))
         .then_some(span);
     }
-    // Only behind a login: the word itself is common.
+    // Only after a login, since the word itself is common.
     let before = &text.bytes[word.start.saturating_sub(160)..word.start];
     let login = before.windows(6).rposition(|window| window == b"login ")?;
     let has_machine = before[..login].windows(8).any(|window| window == b"machine " || window == b"default ");
     (has_machine && is_password(&text.bytes[span.clone()])).then_some(span)
 }
 
-/// Returns what stands in quotes behind the word: `IDENTIFIED BY '…'`.
+/// Returns the quoted text after the word: `IDENTIFIED BY '…'`.
 pub fn quoted(text: &mut Text<'_>, name: Range<usize>) -> Option<Range<usize>> {
     let at = text.skip(name.end, 4, |byte| matches!(byte, b' ' | b'='));
     if !matches!(text.at(at), Some(b'"' | b'\'')) {
@@ -76,7 +76,7 @@ pub fn quoted(text: &mut Text<'_>, name: Range<usize>) -> Option<Range<usize>> {
     }
     let span = word(text, at)?;
     let value = &text.bytes[span.clone()];
-    // In double quotes there is also the name of a column.
+    // Double quotes can also enclose the name of a column.
     let is_name = text.at(at) == Some(b'"') && (value::is_code(value) || !value.iter().any(u8::is_ascii_digit));
     (is_password(value) && !is_name).then_some(span)
 }
@@ -101,10 +101,10 @@ pub fn option(text: &mut Text<'_>, command: Range<usize>, flag: &str) -> Option<
     (is_password(value) && !value.contains(&b':')).then_some(span)
 }
 
-/// Returns the word behind the word.
+/// Returns the word after `word`.
 pub fn argument(text: &mut Text<'_>, name: Range<usize>) -> Option<Range<usize>> {
     let span = word(text, name.end)?;
-    // A directive ends with its line; behind an option, there can be more.
+    // A directive ends with its line; after an option the line can continue.
     let is_directive = text.at(name.start) != Some(b'-');
     if is_directive && text.at(span.end).is_some_and(|byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'\'')) {
         return None;

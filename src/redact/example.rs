@@ -1,8 +1,8 @@
-//! Examples: secrets made up on the spot from a pattern, so that no scanner takes this program for a leak.
+//! Examples: secrets generated from a pattern at run time, so that no scanner finds secrets in this source.
 
-/// Returns what a pattern stands for: `{a36}` is 36 letters and digits, and likewise `h` for hex digits, `H` for
-/// upper-case ones, `u` for upper-case letters and digits, `l` for lower-case ones, `d` for digits, `b` for base64, `_`
-/// for base64url. The same pattern always gives the same text; `{{` stands for `{`.
+/// Expands a pattern: `{a36}` is 36 letters and digits, and likewise `h` for hex digits, `H` for upper-case ones, `u`
+/// for upper-case letters and digits, `l` for lower-case ones, `d` for digits, `b` for base64, `_` for base64url. The
+/// same pattern always gives the same text; `{{` is a literal `{`.
 pub fn expand(pattern: &str) -> String {
     let mut state = pattern
         .bytes()
@@ -35,7 +35,7 @@ pub fn expand(pattern: &str) -> String {
             state ^= state >> 7;
             state ^= state << 17;
             let digit = digits[(state >> 11) as usize % digits.len()];
-            // A token neither begins nor ends with a sign.
+            // A token begins and ends with a letter or digit.
             let is_edge = place == 0 || place + 1 == count;
             text.push(char::from(if is_edge && !digit.is_ascii_alphanumeric() { b'7' } else { digit }));
         }

@@ -1,8 +1,8 @@
-//! The index: which words stand where, in one pass over the text.
+//! The index: finds the words of all rules in one pass over a text.
 //!
-//! Each rule has words of which one must be there. Their first four bytes, folded to lower case, are hashed into a
-//! table of bits that stays in the fastest cache; a text is looked through four bytes at a time, and a rule whose word
-//! is absent costs nothing.
+//! A text matches a rule only if it has one of the rule's words. Their first four bytes, in lower case, are hashed into
+//! a table of bits that fits into the fastest cache. A text is searched four bytes at a time, so a rule whose words are
+//! absent costs nothing.
 
 use super::rules::Rule;
 
@@ -11,23 +11,23 @@ const BITS: u32 = 17;
 /// How many bits share one entry of the second table, as a power of two.
 const SHARED: u32 = 4;
 
-/// A word that begins at some place of a text.
+/// A word of a rule.
 #[derive(Clone, Copy)]
 pub struct Word {
     /// The first four bytes, folded.
     key: u32,
-    /// The rule it belongs to, by its place in the table of rules; beyond the table for an escape.
+    /// The position of its rule in the table of rules; beyond the table for an escape.
     pub rule: usize,
     /// The word itself.
     pub text: &'static str,
-    /// What must follow a word of three bytes, so that it has four.
+    /// For a word of three bytes: a byte that must follow, so that there are four.
     fourth: Option<u8>,
     /// The next word that shares this one's entry.
     next: u16,
 }
 
-/// Escapes that can hide a word: printable ASCII, colours and what has no width, as JSON writes them, and as others do.
-/// Of a word of three bytes only the digits that can follow are meant.
+/// Escapes that can hide a word: printable ASCII, colours and characters without width, as JSON and other formats write
+/// them. After an escape of three bytes, only the digits that can follow count.
 const ESCAPES: &[&str] = &[
     "\\u001b", "\\u009b", "\\u00ad", "\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\u200", "\\u206",
     "\\ufeff", "\\x1b", "\\x2", "\\x3", "\\x4", "\\x5", "\\x6", "\\x7", "&#x2", "&#x3", "&#x4", "&#x5", "&#x6", "&#x7",
@@ -50,7 +50,7 @@ impl Index {
             first: Box::new([u16::MAX; 1 << (BITS - SHARED)]),
             words: Vec::with_capacity(2048),
         };
-        // Each is put before those it shares an entry with.
+        // Each word is chained before the others of its entry.
         for text in ESCAPES {
             match text.as_bytes() {
                 [a, b, c] => {
@@ -60,7 +60,7 @@ impl Index {
                 bytes => index.put(&bytes[..4], rules.len(), text, None),
             }
         }
-        // Two bytes in a row that are percent-encoded, or one that is a sign of a connection string.
+        // Two percent-encoded bytes in a row, or one that is a sign of a connection string.
         for high in b"234567" {
             for low in b"0123456789abcdef" {
                 index.put(&[b'%', *high, *low, b'%'], rules.len(), "%", None);
@@ -100,7 +100,7 @@ impl Index {
         text.get(from..)?.windows(4).position(is_marked).map(|offset| from + offset)
     }
 
-    /// Visits each word in `text` from `from` on with its place, until `visit` says where to go on looking instead.
+    /// Visits each word in `text` from `from` on, with its position. `visit` returns the position at which to continue.
     pub fn each(&self, text: &[u8], mut from: usize, mut visit: impl FnMut(usize, &Word) -> Option<usize>) {
         while let Some(at) = self.next(text, from) {
             from = at + 1;

@@ -7,14 +7,14 @@ use bstr::ByteSlice as _;
 use super::class::{B64, URL64, is_in};
 use super::text::Text;
 
-/// The longest key that is looked at.
+/// The longest key that is found, in bytes.
 const KEY_BYTES: usize = 16 * 1024;
-/// How far a private passage goes that nobody ends: to the end of its string, but no further than this.
+/// The longest private passage without an end mark, in bytes; it also ends with its string.
 const PRIVATE_BYTES: usize = 4 * 1024;
-/// What a line of base64 in a key has at least, if another follows.
+/// The shortest line of base64 in a key that is followed by another line.
 const LINE_BYTES: usize = 32;
 
-/// Returns a key from its first line to its last, and whether it may go on behind the text; what stands between may be
+/// Returns a key from its first line to its last, and whether it may continue after the text. Its lines may be
 /// indented, numbered, quoted, or the strings of a list.
 pub fn pem(text: &mut Text<'_>, word: Range<usize>) -> Option<(Range<usize>, bool)> {
     let bytes = text.bytes;
@@ -27,17 +27,17 @@ pub fn pem(text: &mut Text<'_>, word: Range<usize>) -> Option<(Range<usize>, boo
     let body = word.end + dashes + 5;
     let mut at = body;
     let mut digits = 0;
-    // The end is looked for only as far as a key can reach, and as another does not begin.
+    // The end is searched only up to the longest key and up to the beginning of another.
     while at < bytes.len() && at - body < KEY_BYTES {
         if bytes[at] == b'-' && bytes[at..].starts_with(b"-----END ") {
             let end = at + 9 + bytes[at + 9..].iter().take(64).position(|byte| *byte == b'-')? + 5;
-            // A mere mention has no key between its lines.
+            // If there is no base64 in between, the text only mentions the marks.
             return (digits >= 32).then_some((word.start..end.min(bytes.len()), false));
         }
         if bytes[at] == b'-' && bytes[at..].starts_with(b"-----BEGIN") {
             break;
         }
-        // A quote ends the text that the key stands in, but not a line of a list of lines.
+        // A quote ends the text that contains the key, unless it ends a line in a list of lines.
         if matches!(bytes[at], b'"' | b'\'' | b'`') && digits >= 32 {
             let next = text.skip(at + 1, 40, |byte| matches!(byte, b',' | b' ' | b'\n' | b'+' | b'\r'));
             if next == at + 1 || text.at(next) != Some(bytes[at]) {
@@ -54,24 +54,24 @@ pub fn pem(text: &mut Text<'_>, word: Range<usize>) -> Option<(Range<usize>, boo
     if is_last_line {
         return Some((word.start..body, true));
     }
-    // Cut off: what looks like a key still is one.
+    // The key is cut off; the lines that look like a key are redacted.
     let end = lines_end(text, body, 0);
     (end - body >= 32).then_some((word.start..end, end == bytes.len()))
 }
 
-/// Returns what a file holds in base64, and whether it may go on behind the text.
+/// Returns a file encoded in base64, and whether it may continue after the text.
 pub fn encoded(text: &mut Text<'_>, word: Range<usize>) -> Option<(Range<usize>, bool)> {
     let end = lines_end(text, word.end, word.len());
     let is_open = end == text.bytes.len();
-    // Where lines are looked at one by one, the first can hold no more than the word and a number.
+    // In plain text, which is read line by line, the first line may have only the word and a number.
     (end - word.end >= 60 || (is_open && end - word.end <= 4)).then_some((word.start..end, is_open))
 }
 
-/// Returns where lines of base64 end that begin at `from`, the first with so many bytes before it. A line belongs to them if it is as long as the one before, or
-/// the last.
+/// Returns the end of the lines of base64 that begin at `from`, the first with `before` bytes in front of it. A line
+/// belongs to them if it is as long as the one before, or if it is the last.
 fn lines_end(text: &mut Text<'_>, from: usize, before: usize) -> usize {
     let bytes = text.bytes;
-    // The line ends behind the key's first line.
+    // Skips the line ends after the key's first line.
     let mut at = margin_end(text, from);
     let mut end = from;
     let mut longest = 0;
@@ -84,7 +84,7 @@ fn lines_end(text: &mut Text<'_>, from: usize, before: usize) -> usize {
             break;
         }
         end = padded;
-        // The first line is cut by the word before it.
+        // The first line is shorter by the word before it.
         let is_number = padded - at <= 4 && at == from;
         let is_last = !is_number && (length < LINE_BYTES || (longest > 0 && length < longest));
         longest = if is_number { 0 } else { longest.max(length) };
@@ -94,7 +94,7 @@ fn lines_end(text: &mut Text<'_>, from: usize, before: usize) -> usize {
         }
         at = next;
     }
-    // A line end alone is no part of it, unless nothing follows.
+    // A line end alone is not part of the key, unless the text ends there.
     if bytes[end..].iter().take(4).all(|byte| matches!(byte, b'\n' | b'\r')) && bytes.len() - end <= 2 {
         bytes.len()
     } else {
@@ -102,8 +102,8 @@ fn lines_end(text: &mut Text<'_>, from: usize, before: usize) -> usize {
     }
 }
 
-/// Returns where the next line of a key begins: behind line ends, spaces, a line number and its sign, the quotes of a
-/// list of lines.
+/// Returns where the next line of a key begins: after line ends, spaces, a line number and its sign, and the quotes of
+/// a list of lines.
 fn margin_end(text: &Text<'_>, from: usize) -> usize {
     let is_break = |byte| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b',');
     let breaks = text.skip(from, 8, is_break);
@@ -112,12 +112,12 @@ fn margin_end(text: &Text<'_>, from: usize) -> usize {
     }
     let spaces = text.skip(breaks, 40, |byte| matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'+' | b'\n'));
     let number = text.skip(spaces, 6, |byte| byte.is_ascii_digit());
-    // An arrow between number and line is no ASCII: one byte in a view, three in the text.
+    // An arrow between number and line is not ASCII: one byte in a view, three in the text.
     let sign = text.skip(number, 6, |byte| matches!(byte, b'\t' | b'|' | b':' | b' ' | b'>') || byte >= 0x80);
     if number > spaces && sign > number { sign } else { spaces }
 }
 
-/// Says whether a line of text can stand within a key: digits of base64, perhaps behind a margin, or a header.
+/// Says whether a line can be part of a key: base64, perhaps after a margin, or a header.
 pub fn is_key_line(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let margin = line.iter().take(16).rposition(|byte| matches!(byte, b' ' | b'\t' | b'|' | b'>') || *byte >= 0x80);
@@ -131,8 +131,8 @@ pub fn is_key_line(line: &[u8]) -> bool {
             && body.iter().all(|byte| is_in(*byte, B64) || matches!(byte, b'=' | b'\\' | b'"' | b',')))
 }
 
-/// Finds the private passages from `from` on: each from its mark to the one that ends it, or to the end of the text if
-/// none does. Marks can stand within each other.
+/// Finds the private passages from `from` on: from `<private>` to `</private>`, or to the end of the text. They can be
+/// nested.
 pub fn privates(text: &mut Text<'_>, from: usize, spans: &mut Vec<Range<usize>>) {
     let bytes = text.bytes;
     let mut open: Vec<usize> = Vec::new();
@@ -140,7 +140,7 @@ pub fn privates(text: &mut Text<'_>, from: usize, spans: &mut Vec<Range<usize>>)
     while let Some(mark) = bytes[at..].find_byte(b'<').map(|offset| at + offset) {
         if text.has(mark, "</private>") {
             if let Some(start) = open.pop() {
-                // What stands within is part of it.
+                // A nested passage is part of the outer one.
                 while spans.last().is_some_and(|span| span.start > start) {
                     spans.pop();
                 }
@@ -161,9 +161,9 @@ pub fn privates(text: &mut Text<'_>, from: usize, spans: &mut Vec<Range<usize>>)
     }
 }
 
-/// Says whether `<private` at `mark` is a mark, attributes and all; a mention in Markdown is none.
+/// Says whether `<private` at `mark` is a mark, with or without attributes. A mention in Markdown is not.
 fn is_mark(text: &Text<'_>, mark: usize) -> bool {
-    // Nor is the parameter of a type.
+    // A type parameter is not a mark either.
     let is_part = |byte: &u8| matches!(byte, b'`' | b'\\') || is_in(*byte, URL64);
     if text.bytes[..mark].last().is_some_and(is_part)
         || text.bytes[mark + 1].is_ascii_uppercase() != text.bytes[mark + 2].is_ascii_uppercase()

@@ -1,4 +1,4 @@
-//! Lines: which of them a key fills, and where in a line of JSON something may be replaced.
+//! Lines: which of them belong to a key, and where in a line of JSON something may be replaced.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,11 +11,11 @@ use super::{Finding, MAX_BLOCK_BYTES};
 /// The longest margin before the last line of a key.
 const MARGIN_BYTES: usize = 24;
 
-/// The lines behind a key's beginning that belong to it.
+/// The lines after a key's beginning that belong to the key.
 pub struct Block {
     /// Where they end.
     pub end: usize,
-    /// Whether the key has ended, or a line follows that is no part of it.
+    /// Whether the key is complete, or a line follows that is not part of it.
     pub is_over: bool,
 }
 
@@ -26,12 +26,12 @@ impl Block {
         while end < text.len() && end - from < MAX_BLOCK_BYTES {
             let line = end..line_end(text, end);
             let content = &text[line.clone()];
-            // A line of JSON holds whole strings: it is no part of a key, also if it speaks of one's end.
+            // A line of JSON contains whole strings, so it is not part of a key, even if it mentions a key's end.
             if is_json(content) {
                 return Block { end, is_over: true };
             }
             if content.find("-----END ").is_some_and(|at| at <= MARGIN_BYTES) {
-                // Two names for a key's first and last line have no key between them.
+                // If the text only mentions a key's first and last line, there is no key between.
                 let end = if end == from { end } else { line.end };
                 return Block { end, is_over: true };
             }
@@ -44,8 +44,9 @@ impl Block {
     }
 }
 
-/// Makes findings disjoint and in order, and keeps JSON what it is: nothing outside its strings, nothing across their
-/// ends, no half of an escape. Each comes with the rank of its rule. Says whether the line is JSON, if there is anything to find.
+/// Makes findings disjoint and sorted, and keeps JSON valid: nothing outside of strings is replaced, nothing across the
+/// end of a string, no half of an escape. Each finding comes with the rank of its rule. Returns whether the line is
+/// JSON, if there are findings.
 pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>, bool) {
     if findings.is_empty() {
         return (Vec::new(), false);
@@ -68,7 +69,7 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
             continue;
         }
         let may_go_on = rule == "private-key";
-        // What has gone already is not looked at again, but for the last place of it: so both become one.
+        // The part that is replaced already is skipped, except for its last byte, so that the two findings are merged.
         let is_overlapping = span.start < behind;
         if is_overlapping {
             if span.end <= behind || (behind >= strings.end && !may_go_on) {
@@ -76,7 +77,7 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
             }
             span.start = behind;
         }
-        // A key can fill the strings of a list of lines; all else stays in the one where it begins.
+        // A key can span the strings of a list of lines; every other finding stays in the string where it begins.
         while let Some(clipped) = strings.clip(&span) {
             let start = if is_overlapping && clipped.start == behind { clipped.start - 1 } else { clipped.start };
             (behind, span.start) = (clipped.end, clipped.end);
@@ -89,13 +90,13 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
     (settled, is_json)
 }
 
-/// Returns where the character begins that `at` is in.
+/// Returns the start of the character that contains the byte at `at`.
 fn char_start(line: &[u8], at: usize) -> usize {
     let is_inner = |at: usize| line.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
     at - (0..3).take_while(|back| *back < at && is_inner(at - back)).count()
 }
 
-/// Returns where the character ends that the byte before `at` is in.
+/// Returns the end of the character that contains the byte before `at`.
 fn char_end(line: &[u8], at: usize) -> usize {
     at + line[at..].iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count()
 }
@@ -103,17 +104,17 @@ fn char_end(line: &[u8], at: usize) -> usize {
 /// The strings of a line of JSON, walked through once.
 struct Strings<'l> {
     line: &'l [u8],
-    /// A place within the string where a character or an escape begins.
+    /// A position within the string at which a character or an escape begins.
     at: usize,
-    /// Where the string begins that was reached last.
+    /// The start of the last string that was reached.
     start: usize,
-    /// Where it ends; 0 before the first.
+    /// The end of that string; 0 before the first.
     end: usize,
 }
 
 impl Strings<'_> {
-    /// Cuts a span down to the first string it touches, and widens it to whole characters and escapes. `None` if it
-    /// touches none. Spans must come in order.
+    /// Cuts a span to the first string that it touches, and widens it to whole characters and escapes; `None` if it
+    /// touches no string. Spans must come in order.
     fn clip(&mut self, span: &Range<usize>) -> Option<Range<usize>> {
         while self.end <= span.start {
             self.next_string()?;
@@ -160,22 +161,22 @@ impl Strings<'_> {
     }
 }
 
-/// Says whether a line begins as JSON does that holds strings.
+/// Says whether a line begins like JSON with strings.
 pub fn seems_json(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'))
 }
 
-/// Says whether a line is JSON that holds strings.
+/// Says whether a line is JSON with strings.
 pub fn is_json(line: &[u8]) -> bool {
     seems_json(line) && serde_json::from_slice::<serde::de::IgnoredAny>(line.trim_ascii()).is_ok()
 }
 
-/// Returns where the line ends that `at` is in.
+/// Returns the end of the line that contains `at`.
 pub fn line_end(text: &[u8], at: usize) -> usize {
     text[at..].find_byte(b'\n').map_or(text.len(), |length| at + length + 1)
 }
 
-/// Copies a line with placeholders in the place of what was found.
+/// Copies a line with a placeholder in place of each finding.
 pub fn put_placeholders(line: &[u8], findings: &[Finding], redacted: &mut Vec<u8>) {
     let mut copied = 0;
     for finding in findings {

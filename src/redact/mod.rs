@@ -1,8 +1,8 @@
-//! Redaction: secrets go before anything is stored.
+//! Redaction: replaces secrets by placeholders before anything is stored.
 //!
-//! Read [`Redactor::redact`]. What it makes of a line is a function of that line (and, for a key in a plain-text
-//! transcript, of the lines of that key) and of the settings: deterministic, and a longer transcript redacts to the same
-//! beginning. Line ends stay where they are, and JSON stays JSON. Nothing here knows Git, agents or files.
+//! Read [`Redactor::redact`]. The result for a line depends only on that line (and, for a key in a plain-text
+//! transcript, on the lines of that key) and on the settings. So it is deterministic, and a longer transcript redacts
+//! to the same beginning. Line ends are kept, and JSON stays valid. This room does not know Git, agents or files.
 
 mod assigned;
 mod class;
@@ -45,33 +45,33 @@ use self::view::{View, next_hidden};
 use self::watch::Watch;
 use crate::error::{Error, Kind, Result};
 
-/// Lines longer than this are looked at in pieces, so that memory stays bounded.
+/// Lines longer than this are examined in pieces, so that memory is bounded.
 const PIECE_BYTES: usize = 1 << 20;
-/// By how much two pieces overlap; what is longer than that and cut by a piece's end may be found in two parts.
+/// The overlap of two pieces. A longer secret that is cut by the end of a piece may be found in two parts.
 const OVERLAP_BYTES: usize = 64 << 10;
-/// More than any word of a rule has.
+/// Longer than any word of a rule.
 const LONGEST_WORD_BYTES: usize = 64;
-/// A key in plain text that has not ended after so many bytes is none.
+/// A key in plain text that is longer than this is not a key.
 const MAX_BLOCK_BYTES: usize = 64 << 10;
 
-/// What to redact beyond the rules, and what to leave.
+/// What to redact in addition to the rules, and what not.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Nothing is redacted at all.
     pub is_off: bool,
     /// Nothing is redacted but what the additional patterns match.
     pub has_patterns_alone: bool,
-    /// Additional patterns, with the name that stands in the placeholder.
+    /// Additional patterns, each with its name in the placeholder.
     pub patterns: Vec<(String, String)>,
-    /// Patterns of values that are no secrets.
+    /// Patterns of values that are not secrets.
     pub allowed: Vec<String>,
-    /// SHA-256, in hex, of values that are no secrets.
+    /// SHA-256, in hex, of values that are not secrets.
     pub allowed_sha256: Vec<String>,
-    /// The home directory, to be written as `~`; `None` leaves it.
+    /// The home directory, which is replaced by `~`; `None` to keep it.
     pub home: Option<String>,
-    /// Whether e-mail addresses go.
+    /// Whether e-mail addresses are redacted.
     pub has_email: bool,
-    /// Whether telephone numbers go.
+    /// Whether telephone numbers are redacted.
     pub has_phone: bool,
 }
 
@@ -84,7 +84,7 @@ pub struct Finding {
     pub span: Range<usize>,
 }
 
-/// Finds secrets and puts placeholders in their place.
+/// Finds secrets and replaces them by placeholders.
 pub struct Redactor {
     is_off: bool,
     index: Index,
@@ -94,17 +94,17 @@ pub struct Redactor {
     home: Option<String>,
 }
 
-/// What was found in one line, each with the rank of its rule.
+/// The findings in one line, each with the rank of its rule.
 #[derive(Default)]
 struct LineFindings {
     findings: Vec<(usize, Finding)>,
-    /// Whether a key begins that the following lines belong to.
+    /// Whether a key begins whose further lines follow.
     is_open: bool,
-    /// Whether the line has nothing of that key but its beginning.
+    /// Whether the line has only the first line of that key.
     is_bare: bool,
 }
 
-/// What is replaced in one line, in order.
+/// The spans to replace in one line, in order.
 struct Settled {
     findings: Vec<Finding>,
     is_open: bool,
@@ -112,7 +112,7 @@ struct Settled {
 }
 
 impl Redactor {
-    /// Makes a redactor. Costs about thirty microseconds, and what compiling the additional patterns takes.
+    /// Makes a redactor. Costs about thirty microseconds, plus compiling the additional patterns.
     ///
     /// # Errors
     ///
@@ -154,20 +154,20 @@ impl Redactor {
         self.is_off
     }
 
-    /// Redacts whole lines and returns how many bytes of them it has dealt with.
+    /// Redacts whole lines. Returns the redacted text and how many bytes of `text` it covers.
     ///
-    /// That is all of them, unless they end within a key in plain text: then it ends before that key, and the rest
-    /// waits for more. Linear in the length of the text. A text in which no word of a rule occurs is looked through
-    /// at more than a gigabyte a second and handed back as it is.
+    /// It covers all bytes, unless the text ends within a key in plain text: then it ends before that key, and the rest
+    /// must be passed again with the lines that follow. Linear in the length of the text. A text without any word of a
+    /// rule is searched at more than a gigabyte a second and returned unchanged.
     pub fn redact<'t>(&self, lines: &'t [u8]) -> (Cow<'t, [u8]>, usize) {
         self.redact_watched(lines, &mut Watch::new(None)).expect("nothing limits the time")
     }
 
-    /// Redacts like [`redact`](Self::redact), but only until `deadline`.
+    /// Redacts as [`redact`](Self::redact) does, until `deadline`.
     ///
     /// # Errors
     ///
-    /// [`Kind::Busy`] if the time is up before all is looked at. Then nothing of the text may be stored.
+    /// [`Kind::Busy`] if the deadline passes before the end. Then nothing of the text may be stored.
     pub fn redact_until<'t>(&self, lines: &'t [u8], deadline: Instant) -> Result<(Cow<'t, [u8]>, usize)> {
         self.redact_watched(lines, &mut Watch::new(Some(deadline)))
     }
@@ -192,7 +192,7 @@ impl Redactor {
         Ok((Cow::Owned(redacted), dealt))
     }
 
-    /// Returns how much work it is to redact some lines, in bytes looked at.
+    /// Returns how many bytes are examined to redact some lines.
     #[cfg(test)]
     fn work(&self, lines: &[u8]) -> usize {
         let mut watch = Watch::new(None);
@@ -200,7 +200,7 @@ impl Redactor {
         watch.spent
     }
 
-    /// Returns what is found in a text, each with the number of its line, from 1 on.
+    /// Returns the findings in a text, each with the number of its line, counted from 1.
     pub fn scan(&self, text: &[u8]) -> Vec<(usize, Finding)> {
         let mut found = Vec::new();
         let (mut number, mut counted) = (1, 0);
@@ -216,7 +216,7 @@ impl Redactor {
         found
     }
 
-    /// Visits the lines in which something is found, in order; the last with `false` if a key begins there that does
+    /// Visits the lines with findings, in order. The last one is visited with `false` if a key begins there that does
     /// not end in this text.
     fn each_finding(
         &self,
@@ -231,7 +231,7 @@ impl Redactor {
         while let Some(line) = self.next_suspect(text, at, watch)? {
             let mut found = self.line(&text[line.clone()], watch)?;
             at = line.end;
-            // Lines of JSON hold whole strings; only in plain text can a key go on in the next line.
+            // A line of JSON contains whole strings; only in plain text can a key continue in the next line.
             let block = found.is_open.then(|| Block::after(text, line.end));
             if let Some(Block { end, is_over: false }) = block
                 && end - line.start < MAX_BLOCK_BYTES
@@ -239,7 +239,7 @@ impl Redactor {
                 visit(line, &found.findings, false);
                 return Ok(());
             }
-            // A mention of a key's first line has no key behind it.
+            // The text only mentions a key's first line.
             let is_empty = |block: &Block| text[line.end..block.end].iter().all(u8::is_ascii_whitespace);
             if found.is_bare && block.as_ref().is_some_and(is_empty) {
                 found.findings.pop();
@@ -260,14 +260,14 @@ impl Redactor {
         Ok(())
     }
 
-    /// Returns the next line, with its end, in which there can be a secret.
+    /// Returns the next line, with its line end, that can have a secret.
     fn next_suspect(&self, text: &[u8], from: usize, watch: &mut Watch) -> Result<Option<Range<usize>>> {
         let mut suspect = None;
         if !self.patterns.is_empty() || self.home.is_some() {
             suspect = (from < text.len()).then_some(from);
         } else {
             let mut start = from;
-            // In pieces, to look at the clock between them; a word can stand across their ends.
+            // In pieces, to check the deadline between them. They overlap, because a word can cross their ends.
             while suspect.is_none() && start < text.len() {
                 let end = text.len().min(start + PIECE_BYTES);
                 watch.spend(end - start)?;
@@ -290,7 +290,7 @@ impl Redactor {
         Ok(Some(start..line_end(text, at)))
     }
 
-    /// Finds what is in one line.
+    /// Finds the secrets in one line.
     fn line(&self, line: &[u8], watch: &mut Watch) -> Result<Settled> {
         let mut found = LineFindings::default();
         let seems_json = seems_json(line);
@@ -309,7 +309,7 @@ impl Redactor {
             if end == line.len() {
                 break;
             }
-            // Not within an escape.
+            // A piece must not end within an escape.
             start = end - OVERLAP_BYTES;
             while start + 1 < end && line[start - 1] == b'\\' {
                 start += 1;
@@ -331,18 +331,18 @@ impl Redactor {
     }
 }
 
-/// Says whether a place is within a placeholder that stands already where a secret was.
+/// Says whether a position is within an existing placeholder.
 fn is_in_placeholder(text: &[u8], at: usize) -> bool {
     let before = &text[at.saturating_sub(LONGEST_WORD_BYTES)..at];
     before.rfind("[REDACTED:").is_some_and(|start| !before[start..].contains(&b']'))
 }
 
-/// A piece of a line that is looked at.
+/// A piece of a line that is examined.
 struct Look<'l, 'w> {
     redactor: &'l Redactor,
-    /// The views that lead to what is looked at, from the piece on.
+    /// The views from the piece to the text that is examined.
     chain: Vec<View>,
-    /// Where in the line the piece begins.
+    /// The position in the line at which the piece begins.
     offset: usize,
     /// Whether the line ends with the piece.
     is_last: bool,
@@ -351,8 +351,8 @@ struct Look<'l, 'w> {
 }
 
 impl Look<'_, '_> {
-    /// Looks at a piece as it is read: what a line of JSON holds once its escapes are undone, a line of plain text as it
-    /// stands; then deeper.
+    /// Examines a piece: a line of JSON with its escapes undone, a line of plain text as it is; then with further
+    /// escapes undone.
     fn piece(&mut self, piece: &[u8], seems_json: bool) -> Result<()> {
         let view = View::unescaped(piece).filter(|_| seems_json);
         match view {
@@ -363,7 +363,7 @@ impl Look<'_, '_> {
         if let Some(view) = View::flattened(source) {
             self.view(view)?;
         }
-        // What stands for something else stays undone for those that follow.
+        // Each view builds on the views before it.
         for undo in [View::of_entities, View::percent_decoded] {
             let view = undo(self.chain.last().map_or(piece, |view| &view.text));
             if let Some(view) = view {
@@ -388,7 +388,7 @@ impl Look<'_, '_> {
         seen
     }
 
-    /// Looks at one text.
+    /// Finds the secrets in one text.
     fn text(&mut self, bytes: &[u8], is_last: bool) -> Result<()> {
         self.watch.spend(bytes.len())?;
         let redactor = self.redactor;
@@ -402,7 +402,7 @@ impl Look<'_, '_> {
             if rule.is_exact() && !bytes[at..].starts_with(word.text.as_bytes()) {
                 return None;
             }
-            // What a rule walks over counts too; sixteen bytes stand for what each word costs.
+            // The bytes that rules read count too; each word counts as sixteen bytes.
             text.work += 16;
             if let Err(error) = self.watch.spend(text.work - std::mem::replace(&mut worked, text.work)) {
                 is_late = Some(error);
@@ -448,7 +448,7 @@ impl Look<'_, '_> {
         Ok(())
     }
 
-    /// Returns the bytes of the line that a stretch of the last view was made of.
+    /// Returns the span of the line that a span of the last view was made of.
     fn source(&self, span: Range<usize>) -> Range<usize> {
         let span = self.chain.iter().rev().fold(span, |span, view| view.source(span));
         span.start + self.offset..span.end + self.offset

@@ -1,4 +1,4 @@
-//! The parts of a token behind the word that announces it.
+//! The parts of a token after its first word.
 
 use std::ops::Range;
 
@@ -6,21 +6,21 @@ use super::class::{ALNUM, Class, OPAQUE, is_in};
 use super::text::Text;
 use super::value;
 
-/// A part of a token behind the word that announces it.
+/// A part of a token after its first word.
 #[derive(Clone, Copy, Debug)]
 pub enum Piece {
-    /// Exactly this.
+    /// Exactly these bytes.
     Is(&'static str),
-    /// From so many to so many bytes of a class, as many as there are.
+    /// A run of bytes of a class, with its least and greatest length; as long as possible.
     Run(Class, usize, usize),
     /// A UUID.
     Uuid,
 }
 
-/// The longest name around a word, and the longest way from a name to its value.
+/// The longest name around a word, and the largest distance from a name to its value.
 pub const NAME_BYTES: usize = 48;
 
-/// Returns where the pieces end, if all are there and the last run is not longer than it may be.
+/// Returns the end of the pieces, if all of them match and the last run is not longer than allowed.
 pub fn pieces_end(text: &mut Text<'_>, from: usize, pieces: &[Piece]) -> Option<usize> {
     let mut at = from;
     for piece in pieces {
@@ -43,11 +43,11 @@ pub fn pieces_end(text: &mut Text<'_>, from: usize, pieces: &[Piece]) -> Option<
             }
         }
     }
-    // Nor does a run of a small class end where letters go on.
+    // A run of a small class must not be followed by letters either.
     if at > from && is_in(text.bytes[at - 1], ALNUM) && text.at(at).is_some_and(|byte| is_in(byte, ALNUM)) {
         return None;
     }
-    // Of what is random, so many are never letters of one case alone.
+    // A random run of this length never has only letters of one case.
     let is_wordy = |byte: &u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-');
     if at - from >= 16 && text.bytes[from..at].iter().all(is_wordy) {
         return None;
@@ -55,7 +55,7 @@ pub fn pieces_end(text: &mut Text<'_>, from: usize, pieces: &[Piece]) -> Option<
     (at - from < 8 || !value::is_placeholder(&text.bytes[from..at])).then_some(at)
 }
 
-/// Returns the signs of a token from `at` on, padding behind them included.
+/// Returns the characters of a token from `at` on, with padding.
 pub fn opaque(text: &mut Text<'_>, at: usize) -> Range<usize> {
     let run = text.end(OPAQUE, at);
     let end = text.next(b'=', at).min(run);

@@ -9,16 +9,16 @@ use super::shape::Shape;
 pub struct Rule {
     /// The name in `[REDACTED:<name>]`.
     pub name: &'static str,
-    /// Whose credential it is, or the format that defines it: where the facts of this row come from.
+    /// The service that issues the credential, or the format that defines it: the source of the facts in this row.
     pub source: &'static str,
-    /// One of these begins what is looked for, or announces it; at least three bytes each. Tokens are spelled like
-    /// this, names of values in any case.
+    /// The words of the rule: a match begins with one of them, or follows it. At least three bytes each. Tokens are
+    /// matched with case, names of values without.
     pub words: &'static [&'static str],
-    /// How it goes on.
+    /// How the secret continues after the word.
     pub shape: Shape,
-    /// What matches, as a pattern.
+    /// An example that matches, as a pattern.
     pub example: &'static str,
-    /// What looks alike and does not match, as a pattern.
+    /// A similar text that does not match, as a pattern.
     pub look_alike: &'static str,
 }
 
@@ -26,7 +26,7 @@ impl Rule {
     /// Says whether `byte` may follow a word of three bytes.
     pub fn may_follow(&self, byte: u8) -> bool {
         match self.shape {
-            // Three digits of a number in base64 end in one of these.
+            // Three bytes of base64 that encode digits end in one of these.
             Shape::Around(..) if self.name == "discord-token" => matches!(byte, b'w'..=b'z' | b'0'..=b'5'),
             Shape::Token(pieces) | Shape::Around(_, _, _, pieces) | Shape::After(pieces) | Shape::KeyPair(pieces) => {
                 match pieces.first() {
@@ -40,7 +40,7 @@ impl Rule {
         }
     }
 
-    /// Says whether the word's case matters.
+    /// Says whether the case of the word matters.
     pub fn is_exact(&self) -> bool {
         matches!(self.shape, Shape::Token(_) | Shape::Around(..) | Shape::KeyPair(_) | Shape::Jwt | Shape::Pem)
     }

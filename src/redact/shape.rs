@@ -1,6 +1,7 @@
-//! Shapes: how a rule tells a secret from what only begins like one.
+//! Shapes: how a rule distinguishes a secret from text that only begins like one.
 //!
-//! Each shape looks a bounded way around its word, or asks [`Text`] where a run ends: time is linear whatever the input.
+//! Each shape reads a bounded distance around its word, or asks [`Text`] for the end of a run, so the time is linear
+//! for any input.
 
 use std::ops::Range;
 
@@ -11,67 +12,67 @@ use super::value::{self, Sure};
 use super::view::hides;
 use super::{assigned, command, key, web};
 
-/// How what a rule looks for goes on behind its word.
+/// How a secret continues after the word of its rule.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// A token: word and pieces are redacted together. Nothing of its kind may stand right before or behind it.
+    /// A token: word and pieces are redacted together. It must not be directly preceded or followed by characters of a
+    /// token.
     Token(&'static [Piece]),
-    /// A token whose word stands within it, behind this many bytes of a class.
+    /// A token with its word inside, after this many bytes of a class.
     Around(Class, usize, usize, &'static [Piece]),
-    /// What the pieces match behind the word; the word stays.
+    /// The pieces after the word; the word is kept.
     After(&'static [Piece]),
     /// A name with the word of a service in it, and a value that the pieces match.
     Named(&'static [Piece]),
     /// `word…: value` or `word…=value` in any language, the value such that it can only be a secret.
     Assigned(Sure),
-    /// An access key's id, which stays a token, and the secret that stands beside it.
+    /// An access key's id, which is redacted as a token, and the secret beside it.
     KeyPair(&'static [Piece]),
-    /// The password in `://user:password@host`, or a token in the user's place.
+    /// The password in `://user:password@host`, or a token in place of the user.
     Url,
     /// The password of a `.netrc` or of `curl -u`.
     Login,
-    /// What stands in quotes behind the word, as in SQL.
+    /// The quoted text after the word, as in SQL.
     Quoted,
-    /// The value of an option of the command that the word begins: `-p` with the value right behind it or apart.
+    /// The value of an option of the command that begins with the word: `-p` with its value attached or separate.
     Option(&'static str),
-    /// The word behind the word.
+    /// The word after the rule's word.
     Argument,
     /// The last field of a line of `.pgpass`.
     PgPass,
-    /// The value of an HTTP header, `Basic` or `Bearer` left standing.
+    /// The value of an HTTP header; `Basic` or `Bearer` is kept.
     Header,
-    /// The values of the cookies that keep a session.
+    /// The values of session cookies.
     Cookies,
-    /// A cookie's value behind its name.
+    /// The value of a cookie after its name.
     Cookie,
     /// `"auth": "…"` with `user:password` in base64.
     Encoded64,
     /// The data of a Kubernetes Secret.
     Manifest,
-    /// Three base64url parts with dots between them, the word being the beginning of the first.
+    /// Three base64url parts with dots between them; the first begins with the word.
     Jwt,
     /// A key from `-----BEGIN` to `-----END`.
     Pem,
-    /// What a file holds in base64, in one line or in many.
+    /// A file in base64, in one line or many.
     Encoded,
     /// `<private>` to `</private>`.
     Private,
 }
 
-/// What a shape found beside the spans: whether it goes on behind the end of the text, and where to look on.
+/// What a shape found besides the spans: whether the secret continues after the text, and where to continue the search.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Match {
-    /// A key whose end is not here: the lines that follow may belong to it.
+    /// A key without its end: the following lines may belong to it.
     pub is_open: bool,
-    /// Nothing of the key stands here but its beginning; if no line of it follows, there is none.
+    /// Only the first line of a key: if no line of base64 follows, there is no key.
     pub is_bare: bool,
-    /// From where on there can be something else.
+    /// The position at which to continue the search.
     pub next: usize,
 }
 
 impl Shape {
-    /// Says, at little cost and without knowing how the text is escaped, whether there can be a match; `end` is where
-    /// the word ends.
+    /// Says quickly, whatever the escapes of the text, whether there can be a match. `end` is the end of the word.
     pub fn is_plausible(&self, text: &[u8], end: usize) -> bool {
         let rest = &text[end..];
         match self {
@@ -90,7 +91,7 @@ impl Shape {
         }
     }
 
-    /// Puts what is found for the word at `word` into `spans`, in a text that holds no escapes.
+    /// Adds the secrets found for the word at `word` to `spans`, in a text without escapes.
     pub fn find(&self, text: &mut Text<'_>, word: Range<usize>, spans: &mut Vec<Range<usize>>) -> Option<Match> {
         let mut is_bare = false;
         let (next, is_open) = match self {
@@ -122,7 +123,7 @@ impl Shape {
                 spans.push(assigned::named(text, word.clone(), pieces)?);
                 (word.end, false)
             }
-            // Within a value there can be a token whose kind is known.
+            // A value can contain a token of a known kind.
             Shape::Assigned(sure) => {
                 spans.push(assigned::find(text, word.clone(), *sure)?);
                 (word.end, false)
@@ -183,7 +184,7 @@ impl Shape {
                 spans.push(span);
                 (end, is_open)
             }
-            // All of a text are found at once.
+            // All passages of a text are found at once.
             Shape::Private => return None,
         };
         Some(Match { is_open, is_bare, next })
@@ -191,12 +192,12 @@ impl Shape {
 }
 
 fn token(text: &mut Text<'_>, word: Range<usize>, pieces: &[Piece]) -> Option<Range<usize>> {
-    // A word that itself begins with a sign, such as `://`, is not part of what stands before it.
+    // A word that begins with a sign, such as `://`, does not continue the text before it.
     if is_in(text.at(word.start)?, ALNUM) && word.start > 0 && is_in(text.bytes[word.start - 1], ALNUM) {
         return None;
     }
     let end = pieces_end(text, word.end, pieces)?;
-    // A word of letters and digits alone can come up by chance within a file in base64.
+    // A word of only letters and digits can occur by chance within a file in base64.
     let is_plain = text.bytes[word.clone()].iter().all(|byte| is_in(*byte, ALNUM));
     if is_plain && text.start(B64, word.start) + DATA_BYTES <= word.start {
         let before = &text.bytes[word.start - DATA_BYTES..word.start];
@@ -207,5 +208,5 @@ fn token(text: &mut Text<'_>, word: Range<usize>, pieces: &[Piece]) -> Option<Ra
     Some(word.start..end)
 }
 
-/// How much base64 before a word tells that the word is part of it.
+/// A word after this much base64 is part of the base64.
 const DATA_BYTES: usize = 40;

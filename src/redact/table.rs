@@ -1,8 +1,8 @@
 //! The table of rules: one row for each kind of secret.
 //!
-//! A row is data; a test looks at both of its patterns, which are those of [`expand`](super::expand). The facts are
-//! public: how a service documents its credentials, or how its tokens begin and how long they are as rule sets of secret
-//! scanners have it. Where a form is not documented, the lengths are a range around those that are seen.
+//! A row is data; a test checks both of its patterns, which [`expand`](super::expand) expands. The facts are public:
+//! how a service documents its credentials, or their prefixes and lengths as rule sets of secret scanners have them. If
+//! a form is not documented, the lengths are a range around those that occur.
 
 use super::class::{
     ALNUM, ANYHEX, B64, DIGITS, DOT, DOTTED, ENCODED, EQUALS, HEX, LOWNUM, OPAQUE, PERCENT, PHC, TILDE, UPNUM, URL,
@@ -24,16 +24,16 @@ const fn rule(
     Rule { name, source, words, shape, example, look_alike }
 }
 
-/// All rules. Where two match at one place, the first stands.
+/// All rules. If two match at one position, the first counts.
 #[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    // What the user marks.
+    // Passages that the user marks.
     rule("private", "git-shiftlog", &["<private"], Private, "a <private>my landlord's name</private> b", "`<private>` alone"),
 
     // Keys in files.
     rule("private-key", "RFC 7468", &["-----BEGIN "], Pem,
         "-----BEGIN RSA PRIVATE KEY-----\n{b64}\n{b64}\n-----END RSA PRIVATE KEY-----", "-----BEGIN CERTIFICATE-----\n{b64}\n-----END CERTIFICATE-----"),
-    // The same in base64; a certificate is no secret.
+    // Keys and key files in base64; a certificate is not a secret.
     rule("private-key", "RFC 7468", &["LS0tLS1CRUdJTiBSU0Eg", "LS0tLS1CRUdJTiBEU0Eg", "LS0tLS1CRUdJTiBFQyB", "LS0tLS1CRUdJTiBPUEVOU1NI", "LS0tLS1CRUdJTiBQUklWQVRF", "LS0tLS1CRUdJTiBFTkNSWVBURU", "LS0tLS1CRUdJTiBQR1AgUFJJVkFURS"],
         Encoded, "LS0tLS1CRUdJTiBQUklWQVRF{b300}", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0{b300}"),
     rule("service-account", "Google Cloud", &["eyJ0eXBlIjoic2VydmljZV9hY2NvdW50", "ewogICJ0eXBlIjogInNlcnZpY2VfYWNjb3VudC", "eyJ0eXBlIjogInNlcnZpY2VfYWNjb3VudC"], Encoded, "ewogICJ0eXBlIjogInNlcnZpY2VfYWNjb3VudC{b300}", "ewogICJ0eXBlIjogInNlcnZpY2VfYWNjb3VudC is the beginning"),
@@ -143,7 +143,7 @@ pub const RULES: &[Rule] = &[
     rule("prefect-key", "Prefect", &["pnu_"], Token(&[Run(ALNUM, 36, 36)]), "pnu_{a36}", "pnu_{a3}"),
     rule("1password-token", "1Password", &["ops_eyJ"], Token(&[Run(URL64, 250, 4096)]), "ops_eyJ{_300}", "ops_eyJ"),
 
-    // Watching, building, mailing, planning.
+    // Monitoring, CI, mail, project management.
     rule("sentry-token", "Sentry", &["sntryu_"], Token(&[Run(HEX, 64, 64)]), "sntryu_{h64}", "sntryu_{h4}"),
     rule("sentry-token", "Sentry", &["sntrys_"], Token(&[Run(WORD | B64 | EQUALS, 60, 500)]), "sntrys_eyJ{a120}", "sntrys_"),
     rule("newrelic-key", "New Relic", &["NRAK-", "NRJS-", "NRRA-", "NRII-", "NRIQ-", "NRSP-", "NRAA-"], Token(&[Run(URL64, 19, 42)]), "NRAK-{u27}", "NRAK-{u4}"),
@@ -177,7 +177,7 @@ pub const RULES: &[Rule] = &[
     rule("duffel-token", "Duffel", &["duffel_live_", "duffel_test_"], Token(&[Run(URL64, 43, 43)]), "duffel_live_{_43}", "duffel_live_{_3}"),
     rule("yandex-key", "Yandex Cloud", &["AQVN"], Token(&[Run(URL64, 35, 38)]), "AQVN{_36}", "AQVN{_6}"),
 
-    // Of services of all kinds.
+    // Other services.
     rule("discord-token", "Discord", &["MDA", "MDE", "MDI", "MDM", "MDQ", "MDU", "MDY", "MDc", "MDg", "MDk", "MTA", "MTE", "MTI", "MTM", "MTQ", "MTU", "MTY", "MTc", "MTg", "MTk", "MjA", "MjE", "MjI", "MjM", "MjQ", "MjU", "MjY", "Mjc", "Mjg", "Mjk", "MzA", "MzE", "MzI", "MzM", "MzQ", "MzU", "MzY", "Mzc", "Mzg", "Mzk", "NDA", "NDE", "NDI", "NDM", "NDQ", "NDU", "NDY", "NDc", "NDg", "NDk", "NTA", "NTE", "NTI", "NTM", "NTQ", "NTU", "NTY", "NTc", "NTg", "NTk", "NjA", "NjE", "NjI", "NjM", "NjQ", "NjU", "NjY", "Njc", "Njg", "Njk", "NzA", "NzE", "NzI", "NzM", "NzQ", "NzU", "NzY", "Nzc", "Nzg", "Nzk", "ODA", "ODE", "ODI", "ODM", "ODQ", "ODU", "ODY", "ODc", "ODg", "ODk", "OTA", "OTE", "OTI", "OTM", "OTQ", "OTU", "OTY", "OTc", "OTg", "OTk"], Around(ALNUM, 0, 0, &[Run(URL64, 20, 26), Is("."), Run(URL64, 6, 6), Is("."), Run(URL64, 27, 40)]), "MTAw{a22}.{_6}.{_38}", "MTAw{a22}"),
     rule("mapbox-token", "Mapbox", &["sk.eyJ", "tk.eyJ"], Token(&[Run(URL64, 40, 200), Is("."), Run(URL64, 20, 24)]), "sk.eyJ{a80}.{_22}", "sk.eyJ"),
     rule("hubspot-token", "HubSpot", &["pat-na1-", "pat-na2-", "pat-na3-", "pat-eu1-", "pat-ap1-"], Token(&[Uuid]), "pat-na1-{h8}-{h4}-{h4}-{h4}-{h12}", "pat-na1-x"),
@@ -342,7 +342,7 @@ pub const RULES: &[Rule] = &[
     rule("session-cookie", "RFC 6265", &["cookie"], Cookies, "Cookie: theme=dark; sessionid={a32}", "Cookie: theme=dark"),
     rule("session-cookie", "RFC 6265", &["phpsessid", "jsessionid", "connect.sid", "sessionid=", "_session=", "asp.net_sessionid", ".aspnetcore.cookies", "session_token=", "session-token="], Cookie, "PHPSESSID={l26}", "PHPSESSID=none"),
 
-    // Values whose form says little, behind the names of services.
+    // Values whose form says little, after the name of a service.
     rule("adafruit-key", "Adafruit", &["adafruit"], Named(&[Run(URL64, 32, 32)]), "ADAFRUIT_KEY: {h32}", ""),
     rule("algolia-key", "Algolia", &["algolia"], Named(&[Run(LOWNUM, 32, 32)]), "ALGOLIA_KEY: {h32}", ""),
     rule("asana-key", "Asana", &["asana"], Named(&[Run(LOWNUM, 32, 32)]), "ASANA_KEY: {h32}", ""),

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::lines::is_json;
 use super::*;
 
-/// Shapes of hostile text: what a rule could walk over again and again.
+/// Hostile texts that a rule could read again and again.
 fn shapes() -> Vec<String> {
     let lines = include_str!("../../tests/data/shapes.txt").lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| serde_json::from_str(line).expect("a string")).collect()
@@ -13,7 +13,7 @@ fn shapes() -> Vec<String> {
 
 #[test]
 fn what_is_repeated_costs_the_same_for_each_byte_however_long_it_is() {
-    // Text is looked at in pieces of a megabyte: within one of them a rule could walk back and forth.
+    // Text is examined in pieces of a megabyte; within one, a rule could read the same bytes many times.
     let redactor = redactor();
     let mut slow = Vec::new();
     for shape in shapes() {
@@ -66,12 +66,12 @@ fn a_finding_removes_its_value_and_no_more() {
     );
 }
 
-/// Returns a text with each of some secrets in it, and whether it was found.
+/// Returns a text with each of some secrets in it, and whether the secret was found.
 fn missed(cases: &[(&str, &str)]) -> Vec<String> {
     let mut missed = Vec::new();
     for (pattern, secret) in cases {
         let (text, secret) = (pattern.replace("@@", &expand(secret)), expand(secret));
-        // Plain text is looked at line by line.
+        // Plain text is examined line by line.
         let plain = Some(text.clone()).filter(|text| !text.contains('\n'));
         for text in plain.into_iter().chain([serde_json::json!({ "content": text }).to_string()]) {
             let told = redacted(&text);
@@ -331,7 +331,7 @@ fn settings_add_patterns_and_allow_values() {
     assert!(Redactor::new(&bad).is_err(), "what was to be kept out must not get in");
 }
 
-/// Lines with secrets in all sorts of clothes, and lines without.
+/// Lines with secrets in many notations, and lines without.
 fn lines() -> impl Strategy<Value = String> {
     let secret = prop_oneof![
         (0..RULES.len()).prop_map(|rule| expand(RULES[rule].example)),

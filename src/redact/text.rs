@@ -1,7 +1,7 @@
-//! A text that remembers where runs of a class end.
+//! A text that caches where runs of a class end.
 //!
-//! Rules ask again and again where a run ends. A text answers from memory, so that each run is walked once however many
-//! words of rules stand in it: that keeps every rule linear.
+//! Rules ask for the end of the same run many times. The cache makes every rule linear: a run is walked once, however
+//! many words of rules it contains.
 
 use std::ops::Range;
 
@@ -10,24 +10,24 @@ use bstr::ByteSlice as _;
 use super::class::{Class, is_in};
 use super::value::{Sure, ValueForm};
 
-/// How many runs of each class are remembered: more than a rule asks for at one place.
+/// How many runs of each class are cached: more than a rule needs at one position.
 const REMEMBERED: usize = 6;
 
-/// A text, and what is known of its runs.
+/// A text and its cached runs.
 pub struct Text<'t> {
     /// The bytes.
     pub bytes: &'t [u8],
-    /// For each class, the runs that were asked for last, the latest first.
+    /// For each class, the runs that were used last, the latest first.
     runs: Vec<(Class, [Range<usize>; REMEMBERED])>,
-    /// For each byte that was looked for: from where, and where it is.
+    /// For each byte that was searched: the start of the search and the position found.
     nexts: Vec<(u8, usize, usize)>,
-    /// The value that was judged last, and what about it: texts repeat themselves.
+    /// The value that was examined last, and the result: texts repeat themselves.
     pub judged: Option<(Range<usize>, Sure, ValueForm, bool)>,
-    /// The name whose value was looked at last, as how sure a rule's.
+    /// The name whose value was examined last, and how sure its rule is.
     pub named: Option<(Range<usize>, Sure)>,
-    /// Up to where manifests were looked at.
+    /// The position up to which Kubernetes manifests were examined.
     pub manifested: usize,
-    /// How many bytes were walked over to answer.
+    /// How many bytes were read to find runs.
     pub work: usize,
 }
 
@@ -59,18 +59,18 @@ impl<'t> Text<'t> {
         runs[0].clone()
     }
 
-    /// Returns where the run of a class ends that begins at `at` or has begun before.
+    /// Returns the end of the run of a class that begins at or before `at`.
     pub fn end(&mut self, class: Class, at: usize) -> usize {
         self.run(class, at).end
     }
 
-    /// Returns where the run of a class begins that ends at `at` or goes on behind it.
+    /// Returns the start of the run of a class that ends at or after `at`.
     pub fn start(&mut self, class: Class, at: usize) -> usize {
         let before = if at == 0 { 0..0 } else { self.run(class, at - 1) };
         if before.is_empty() { at } else { before.start }
     }
 
-    /// Returns the place of the next `byte` at or after `at`, the text's length if there is none.
+    /// Returns the position of the next `byte` at or after `at`; the text's length if there is none.
     pub fn next(&mut self, byte: u8, at: usize) -> usize {
         let slot = self.nexts.iter().position(|(known, ..)| *known == byte).unwrap_or_else(|| {
             self.nexts.push((byte, usize::MAX, 0));
@@ -92,12 +92,12 @@ impl<'t> Text<'t> {
         self.bytes.get(at).copied()
     }
 
-    /// Says whether `word` stands at `at`, in any case of letters.
+    /// Says whether the text has `word` at `at`, in either case.
     pub fn has(&self, at: usize, word: &str) -> bool {
         self.bytes.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
     }
 
-    /// Returns the first place at or after `at` that does not satisfy `is_part`, at most `limit` bytes on.
+    /// Returns the first position at or after `at` that does not satisfy `is_part`; at most `limit` bytes on.
     pub fn skip(&self, at: usize, limit: usize, is_part: impl Fn(u8) -> bool) -> usize {
         at + self.bytes.get(at..).unwrap_or_default().iter().take(limit).take_while(|byte| is_part(**byte)).count()
     }

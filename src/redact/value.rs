@@ -1,35 +1,35 @@
-//! Values: whether what is given to a name such as `api_key` is a secret, or a word, a path, a reference, an example.
+//! Values: whether the value of a name such as `api_key` is a secret, or a word, a path, a reference, an example.
 
 use super::class::{ALNUM, ANYHEX, B64, DIGITS, DOTTED, OPAQUE, URL64, WORD, is_in};
 use super::words;
 
-/// What the name of a value says about it.
+/// How likely a name makes it that its value is a secret.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, PartialOrd, Ord)]
 pub enum Sure {
-    /// `token`, `_key`: only what is long and random is a secret.
+    /// `token`, `_key`: only a long and random value is a secret.
     Maybe,
-    /// `api_key`, `client_secret`: also a digest or an id is one.
+    /// `api_key`, `client_secret`: a digest or an id is a secret too.
     Secret,
     /// `password`: people choose them, short and of any kind.
     Password,
 }
 
-/// How a value is written.
+/// How a value is written in the text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ValueForm {
-    /// It stands in quotes.
+    /// In quotes.
     pub is_quoted: bool,
     /// As in `DB_PASSWORD=…`.
     pub is_setting: bool,
-    /// Name and value are a line of their own.
+    /// Name and value fill a line of their own.
     pub is_line: bool,
-    /// It follows the name behind a comma, as the next of a list does.
+    /// After the name and a comma, like the next element of a list.
     pub is_listed: bool,
-    /// The name's last word is `token`, or tells that of a key.
+    /// The last word of the name is `token`, or one that means a key.
     pub is_telling: bool,
 }
 
-/// Words that only examples have, wherever they stand.
+/// Words that occur only in examples, anywhere in a value.
 #[rustfmt::skip]
 const EXAMPLES: &[&str] = &[
     "example", "xxxxx", "placeholder", "changeme", "change_me", "change-me", "dummy", "redacted", "replace_",
@@ -39,14 +39,14 @@ const EXAMPLES: &[&str] = &[
     "sample_", "sample-",
 ];
 
-/// Says whether a value is one that documentation and tests use in place of a secret.
+/// Says whether a value is a placeholder, as documentation and tests use in place of a secret.
 pub fn is_placeholder(value: &[u8]) -> bool {
-    // In what is long and random, a word can come up by chance.
+    // A long random value can contain a word by chance.
     let lower = value[..value.len().min(64)].to_ascii_lowercase();
     has_example(&lower) || is_monotone(&lower) || is_made_of_words(value)
 }
 
-/// For each first byte of an example's word, which second bytes there are, by their last six bits.
+/// For each first byte of these words, the set of second bytes, by their last six bits.
 const PAIRS: [u64; 256] = {
     let mut pairs = [0; 256];
     let mut word = 0;
@@ -59,7 +59,7 @@ const PAIRS: [u64; 256] = {
 };
 
 fn has_example(lower: &[u8]) -> bool {
-    // Few places have the first two bytes of any word.
+    // Few positions have the first two bytes of any word.
     let is_begun = |pair: &[u8]| PAIRS[usize::from(pair[0])] >> (pair[1] & 63) & 1 != 0;
     lower
         .windows(2)
@@ -81,7 +81,7 @@ fn is_monotone(lower: &[u8]) -> bool {
     }
 }
 
-/// Says whether a value is made of the words of examples and of small numbers alone: `my-secret-token-123`.
+/// Says whether a value consists of words of examples and small numbers: `my-secret-token-123`.
 fn is_made_of_words(value: &[u8]) -> bool {
     value.len() <= 64
         && parts(value).all(|part| match part[0] {
@@ -90,20 +90,20 @@ fn is_made_of_words(value: &[u8]) -> bool {
         })
 }
 
-/// Says whether digits are counted up or down, or no more than two.
+/// Says whether the digits count up or down, or are at most two.
 fn is_counting(digits: &[u8]) -> bool {
     let step = |by: u8| digits.windows(2).all(|pair| (pair[1] - b'0') % 10 == (pair[0] - b'0' + by) % 10);
     digits.len() == 1 || step(1) || step(0) || step(9)
 }
 
-/// Returns the words and numbers of a value: signs, and the change from letters to digits, part them.
+/// Returns the words and numbers of a value, separated by signs and by the change from letters to digits.
 fn parts(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value
         .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit() && is_in(*a, ALNUM) == is_in(*b, ALNUM))
         .filter(|part| is_in(part[0], ALNUM))
 }
 
-/// Says whether a password is as good as public, or repeats its user.
+/// Says whether a password is publicly known, or equal to its user.
 pub fn is_known_password(user: &[u8], password: &[u8]) -> bool {
     password == user
         || is_reference(password)
@@ -116,7 +116,7 @@ pub fn is_known_password(user: &[u8], password: &[u8]) -> bool {
         || (password.len() <= 5 && password.iter().all(u8::is_ascii_digit))
 }
 
-/// Says whether a value stands for another: a variable, a template, a call to a store of secrets.
+/// Says whether a value refers to another: a variable, a template, a call to a store of secrets.
 pub fn is_reference(value: &[u8]) -> bool {
     let has = |word: &[u8]| value.windows(word.len()).any(|window| window == word);
     match value {
@@ -147,21 +147,21 @@ pub fn is_mixed(value: &[u8]) -> bool {
     (letters && has(u8::is_ascii_digit)) || (has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase))
 }
 
-/// Says whether a value reads as code: names with dots between them, or a name that is written like one.
+/// Says whether a value looks like code: names with dots between them, or a name as programs write it.
 pub fn is_code(value: &[u8]) -> bool {
     value.split(|byte| matches!(byte, b'.' | b':' | b'-' | b'/')).all(|part| part.is_empty() || is_name(part))
 }
 
-/// Says whether bytes are written as a name is in a program.
+/// Says whether bytes look like a name in a program.
 pub fn is_name(part: &[u8]) -> bool {
     part.first().is_some_and(|first| !first.is_ascii_digit()) && part.iter().all(|byte| is_in(*byte, WORD)) && {
-        // Words with `_` between them are no turns.
+        // An `_` between words does not count as a change.
         let stem: Vec<u8> = part.iter().copied().filter(|byte| *byte != b'_').collect();
         turns(&stem) * 5 < part.len().max(6)
     }
 }
 
-/// Counts how often a value goes from one kind of byte to another; in what is random, at every second byte.
+/// Counts the changes from one kind of byte to another; a random value has one at every second byte.
 fn turns(value: &[u8]) -> usize {
     let kind = |byte: &u8| match byte {
         b'0'..=b'9' => 0,
@@ -170,7 +170,7 @@ fn turns(value: &[u8]) -> usize {
         b'_' | b'-' => 3,
         _ => 4,
     };
-    // A capital that begins a word is no turn of its own.
+    // A capital that begins a word does not count as a change.
     value
         .windows(2)
         .filter(|pair| kind(&pair[0]) != kind(&pair[1]) && !(kind(&pair[0]) == 2 && kind(&pair[1]) == 1))
@@ -220,7 +220,7 @@ pub fn is_secret(value: &[u8], sure: Sure, place: ValueForm) -> bool {
         return false;
     }
     if value.iter().all(u8::is_ascii_alphabetic) && (value.len() < 20 || !is_shuffled(value)) {
-        // Of letters alone: names and words are, and so are some passwords.
+        // Names and words have only letters, but so have some passwords.
         let is_strange = words::is_gibberish(value) && value.len() >= if sure == Sure::Password { 7 } else { 14 };
         let is_chosen = sure == Sure::Password && place.is_setting && value.len() >= 8 && !words::is_camel(value);
         return is_certain && sure > Sure::Maybe && (is_strange || is_chosen) && !is_placeholder(value);
@@ -253,8 +253,8 @@ pub fn is_secret(value: &[u8], sure: Sure, place: ValueForm) -> bool {
     }
 }
 
-/// Says whether a value begins with a number as programs write them, its type behind it, and nothing of a value follows:
-/// `2048u32`, `0xC000_0195`, `4096,/*`.
+/// Says whether a value begins with a number as programs write it, perhaps with its type, followed by nothing that
+/// belongs to a value: `2048u32`, `0xC000_0195`, `4096,/*`.
 fn is_number(value: &[u8]) -> bool {
     let value = value.strip_prefix(b"-").unwrap_or(value);
     let end = value.iter().position(|byte| !is_in(*byte, WORD)).unwrap_or(value.len());
@@ -279,14 +279,14 @@ fn is_public_key(value: &[u8]) -> bool {
     ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh"].iter().any(|begin| value.starts_with(begin.as_bytes()))
 }
 
-/// Says whether a value with letters and something else in it is a password.
+/// Says whether a value with letters and other characters is a password.
 fn is_password(value: &[u8], place: ValueForm, is_token: bool) -> bool {
     let signs = value.iter().filter(|byte| !is_in(**byte, ALNUM) && !matches!(byte, b'-' | b'_' | b'.')).count();
     let is_certain = place.is_quoted || place.is_setting || place.is_line;
     if signs == 0 {
         let is_varied = is_mixed(value) && turns(value) >= 1 && (is_certain || turns(value) >= 2);
         let is_plain = is_code(value) || is_words(value);
-        // `summer2024x` in a file of settings is one; in a program it is a variable.
+        // `summer2024x` is a password in a settings file, and a variable in a program.
         let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
         let is_numbered = digits > 0 && (!is_code(value) || (digits >= 3 && value.len() >= 9));
         return is_varied && (!is_plain || (is_certain && !place.is_listed && is_numbered)) && !is_placeholder(value);
@@ -318,7 +318,7 @@ fn reads_as_code(value: &[u8], place: ValueForm) -> bool {
         && !(place.is_line && is_mixed(value) && value.len() >= 8 && value.iter().any(u8::is_ascii_digit))
 }
 
-/// Says whether letters of both cases are mixed as only chance does.
+/// Says whether upper and lower case are mixed as in a random value.
 fn is_shuffled(value: &[u8]) -> bool {
     let letters: Vec<u8> = value.iter().copied().filter(u8::is_ascii_alphabetic).collect();
     let turns = value.windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()).count();
@@ -362,7 +362,7 @@ fn is_path_or_url(value: &[u8]) -> bool {
         }
 }
 
-/// Says whether a value is as random as a token is: for what stands behind no telling name.
+/// Says whether a value is as random as a token. For values behind a name that says little.
 pub fn is_random(value: &[u8]) -> bool {
     is_mixed(value)
         && value.iter().any(u8::is_ascii_digit)

@@ -1,4 +1,4 @@
-//! Views: a line with its escapes undone, and the way back to the bytes it was made of.
+//! Views: a line with its escapes undone, and the mapping back to the bytes of the line.
 
 use std::ops::Range;
 
@@ -7,24 +7,24 @@ use bstr::ByteSlice as _;
 use super::class::{OPAQUE, is_in};
 use super::value::is_code;
 
-/// The beginning of a control sequence that was written as one character, as a byte that no text has.
+/// Stands for an escaped start of a control sequence; a byte that no text has.
 const CONTROL: u8 = 0xFF;
-/// A character without width, as a byte that no text has.
+/// Stands for a character without width; a byte that no text has.
 const INVISIBLE: u8 = 0xFE;
-/// What is longer than that is no control sequence.
+/// The longest control sequence, in bytes.
 const CONTROL_BYTES: usize = 64;
-/// How programs spell the beginning of a control sequence, beside `\x1b[`.
+/// How programs write the start of a control sequence, besides `\x1b[`.
 const SPELLED: &[&[u8]] = &[b"\\033[", b"\\e["];
-/// What is shorter than that was not cut by the width of a terminal, in bytes.
+/// The shortest line that can have been cut by the width of a terminal, in bytes.
 const MIN_COLUMNS: usize = 20;
-/// What a cut token has in all, at least; words are shorter.
+/// The shortest token that is joined across lines; words are shorter.
 const MIN_CUT_BYTES: usize = 24;
 
 /// A text made from another by undoing escapes.
 pub struct View {
-    /// The text without its escapes; what was no ASCII is one byte of value 0x80.
+    /// The text without its escapes; a character outside ASCII is one byte of value 0x80.
     pub text: Vec<u8>,
-    /// Where a stretch of the text begins, and where in the source; between two of them both run alike.
+    /// Pairs of positions in the text and in the source. Between two pairs, both advance alike.
     anchors: Vec<(usize, usize)>,
 }
 
@@ -39,11 +39,11 @@ impl View {
 
     /// Undoes escapes however many backslashes they have: text within JSON within JSON. `None` if there are none.
     ///
-    /// Quotes stand for themselves, so strings come apart like any others.
+    /// Quotes stay, so that strings are separated like any others.
     pub fn flattened(source: &[u8]) -> Option<View> {
         let unit = |rest: &[u8]| {
             let slashes = rest.iter().take_while(|byte| **byte == b'\\').count();
-            // Backslashes alone stand for one, also before what they do not escape.
+            // Several backslashes stand for one, even before a character that they do not escape.
             escape(rest, slashes).or(Some((slashes, Some(b'\\'))))
         };
         View::made(source, |rest| rest.find_byte(b'\\'), unit)
@@ -82,14 +82,14 @@ impl View {
         View::made(source, |rest| rest.find_byte(b'&'), unit)
     }
 
-    /// Puts a space in the place of each control sequence of a terminal, so that its last letter is no part of the word
-    /// behind it. `None` if there are none.
+    /// Replaces each control sequence of a terminal by a space, so that its last letter is not joined to the next word.
+    /// `None` if there are none.
     pub fn uncoloured(source: &[u8]) -> Option<View> {
         View::without(source, |rest| Some((control_bytes(rest)?, Some(b' '))))
     }
 
-    /// Leaves out the control sequences of a terminal and the characters that have no width, as they can stand within a
-    /// word. `None` if there are none.
+    /// Removes control sequences of a terminal and characters without width, which can be inside a word. `None` if
+    /// there are none.
     pub fn visible(source: &[u8]) -> Option<View> {
         View::without(source, |rest| {
             control_bytes(rest).or_else(|| Some(invisible_bytes(rest)).filter(|length| *length > 0)).map(|n| (n, None))
@@ -110,7 +110,7 @@ impl View {
         is_begun.then(|| View::made(source, next, unit)).flatten()
     }
 
-    /// Joins lines where a word was cut by the width of what it was written on. `None` if none was.
+    /// Joins lines where a word was cut by the width of a terminal. `None` if none was.
     pub fn unwrapped(source: &[u8]) -> Option<View> {
         let mut cuts = Vec::new();
         let mut start = 0;
@@ -144,10 +144,10 @@ impl View {
         View { text: Vec::with_capacity(source.len()), anchors: vec![(0, 0)] }
     }
 
-    /// Makes a view; `unit` says for a rest of the source how long the escape at its beginning is and what it stands
-    /// for. It is asked only where `next` finds something. `None` if there is no escape.
+    /// Makes a view. For a position found by `next`, `unit` returns the length of the escape there and what it stands
+    /// for. `None` if there is no escape.
     fn made(source: &[u8], next: impl Fn(&[u8]) -> Option<usize>, unit: impl Fn(&[u8]) -> Unit) -> Option<View> {
-        // Nothing is copied before there is an escape.
+        // Nothing is copied unless there is an escape.
         let mut view: Option<View> = None;
         let (mut at, mut copied) = (0, 0);
         while let Some(run) = source.get(at..).and_then(&next) {
@@ -170,11 +170,11 @@ impl View {
         view
     }
 
-    /// Returns the bytes of the source that a stretch of the text was made of.
+    /// Returns the span of the source that a span of the text was made of.
     pub fn source(&self, span: Range<usize>) -> Range<usize> {
         let start = self.anchors.partition_point(|(at, _)| *at <= span.start) - 1;
         let start = self.anchors[start].1 + (span.start - self.anchors[start].0);
-        // What stands for nothing right behind the stretch is no part of it.
+        // Escapes that stand for nothing, right after the span, are not part of it.
         let end = self.anchors.partition_point(|(at, _)| *at < span.end);
         let end = match self.anchors.get(end) {
             Some((at, source)) if *at == span.end => *source,
@@ -184,7 +184,7 @@ impl View {
     }
 }
 
-/// Returns how long the escape is that begins with so many backslashes, and what it stands for.
+/// Returns the length of the escape that begins with this many backslashes, and what it stands for.
 fn escape(rest: &[u8], slashes: usize) -> Unit {
     let hex = |digits: Option<&[u8]>| u32::from_str_radix(std::str::from_utf8(digits?).ok()?, 16).ok();
     let (length, byte) = match &rest[slashes..] {
@@ -200,7 +200,7 @@ fn escape(rest: &[u8], slashes: usize) -> Unit {
     Some((slashes + length, Some(byte)))
 }
 
-/// Returns the byte that a view has for a character.
+/// Returns the byte that stands for a character in a view.
 fn of_code(code: u32) -> u8 {
     match code {
         0x9B => CONTROL,
@@ -220,8 +220,8 @@ fn invisible_bytes(text: &[u8]) -> usize {
     }
 }
 
-/// Says whether a text, whose escapes are not undone, has a character at its beginning that can stand within a word
-/// unseen, or an escape that can stand for one of the word's own.
+/// Says whether a text with escapes begins with a character that can be inside a word unseen, or with an escape that
+/// can stand for a character of the word.
 pub fn hides(text: &[u8]) -> bool {
     match text {
         [b'\\', b'u' | b'x' | b'n' | b'r' | b'0' | b'e' | b'\\' | b'/', ..]
@@ -232,7 +232,7 @@ pub fn hides(text: &[u8]) -> bool {
     }
 }
 
-/// Returns the first place at or after `from` where a character begins that has no width or begins a control sequence.
+/// Returns the first position at or after `from` of a character that has no width or begins a control sequence.
 pub fn next_hidden(text: &[u8], from: usize) -> Option<usize> {
     let escape = text.get(from..)?.find_byte(0x1B).map(|at| from + at);
     let mut at = from;
@@ -246,14 +246,14 @@ pub fn next_hidden(text: &[u8], from: usize) -> Option<usize> {
     escape
 }
 
-/// Says whether the beginning of a line can be the rest of a token: no name, and no name with a value.
+/// Says whether the beginning of a line can be the rest of a token, and not a name or an assignment.
 fn goes_on(rest: &[u8]) -> bool {
     let content = rest.strip_suffix(b"=").unwrap_or(rest);
     let content = content.strip_suffix(b"=").unwrap_or(content);
     !content.contains(&b'=') && !is_code(content)
 }
 
-/// Says whether a byte can stand where a token is cut.
+/// Says whether a byte can be at the cut of a token.
 fn is_wordy(byte: u8) -> bool {
     is_in(byte, OPAQUE)
 }
@@ -267,7 +267,7 @@ fn control_bytes(text: &[u8]) -> Option<usize> {
     let parameters = match text {
         [0x1B, b'[', ..] | [0xC2, 0x9B, ..] => Some(2),
         [CONTROL, ..] => Some(1),
-        // A title or a link: all up to its end, which another escape character or BEL is.
+        // A title or a link ends with another escape character or BEL.
         [0x1B, b']', ..] => {
             let end = 2 + text[2..].iter().take_while(|byte| **byte >= b' ').count();
             return match &text[end..] {

@@ -1,22 +1,22 @@
-//! A watch: how much work was done, and whether the time is up.
+//! A watch: counts the work done and checks the deadline.
 
 use std::time::Instant;
 
 use crate::error::{Error, Kind, Result};
 
-/// How much is looked at between two looks at the clock, in bytes.
+/// How many bytes are examined between two checks of the clock.
 const STEP_BYTES: usize = 64 << 10;
 
-/// Counts what is looked at, and looks at the clock now and then.
+/// Counts the bytes that are examined, and checks the clock from time to time.
 pub struct Watch {
     deadline: Option<Instant>,
-    /// The bytes that were looked at, some of them more than once.
+    /// The number of bytes examined; a byte may count several times.
     pub spent: usize,
     next: usize,
 }
 
 impl Watch {
-    /// Starts to count.
+    /// Starts counting.
     pub fn new(deadline: Option<Instant>) -> Self {
         Watch { deadline, spent: 0, next: 0 }
     }
@@ -25,7 +25,7 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// [`Kind::Busy`] if the time is up.
+    /// [`Kind::Busy`] if the deadline has passed.
     pub fn spend(&mut self, bytes: usize) -> Result<()> {
         self.spent += bytes;
         if self.spent < self.next {

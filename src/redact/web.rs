@@ -1,4 +1,4 @@
-//! Secrets that travel: in URLs, headers, cookies, web tokens, and files of credentials in base64.
+//! Secrets in requests: URLs, headers, cookies, web tokens, and credential files in base64.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use super::piece::opaque;
 use super::text::Text;
 use super::value;
 
-/// The longest value that is looked at.
+/// The longest value that is read.
 const VALUE_BYTES: usize = 16 * 1024;
-/// How much of a long value tells whether it is random.
+/// How many bytes of a long value are examined for randomness.
 const JUDGED_BYTES: usize = 256;
-/// How far behind an access key's id its secret is looked for.
+/// How far after an access key's id its secret is searched, in bytes.
 const BESIDE_BYTES: usize = 100;
 
-/// The password in `user:password@host` from `from` on, or a token in the user's place.
+/// Returns the password in `user:password@host` from `from` on, or a token in place of the user.
 pub fn url_password(text: &mut Text<'_>, from: usize) -> Option<Range<usize>> {
-    // The last sign before the host, not far behind the scheme.
+    // The last `@` before the host, not far after the scheme.
     let run = text.end(URL, from).min(from + 512);
     if text.next(b'@', from) >= run {
         return None;
@@ -46,7 +46,7 @@ fn is_opaque(value: &[u8]) -> bool {
     value.iter().all(|byte| is_in(*byte, ENCODED)) && value::is_random(value)
 }
 
-/// Returns the value of a header, or of a scheme that stands alone.
+/// Returns the value of a header, or of an authentication scheme without a header.
 pub fn header(text: &mut Text<'_>, word: Range<usize>) -> Option<Range<usize>> {
     let is_alone = text.bytes[word.end - 1] == b' ';
     let mut at = word.end;
@@ -69,7 +69,7 @@ pub fn header(text: &mut Text<'_>, word: Range<usize>) -> Option<Range<usize>> {
     let span = opaque(text, at);
     let value = text.bytes.get(span.clone())?;
     let value = &value[..value.len().min(JUDGED_BYTES)];
-    // What goes on like this is a call.
+    // This is a call in a program.
     let is_secret = (8..=VALUE_BYTES).contains(&value.len())
         && text.at(span.end) != Some(b'(')
         && value::is_mixed(value)
@@ -79,7 +79,7 @@ pub fn header(text: &mut Text<'_>, word: Range<usize>) -> Option<Range<usize>> {
     is_secret.then_some(span)
 }
 
-/// Finds the values of the cookies that keep a session, in a header of cookies.
+/// Finds the values of session cookies in a `Cookie` header.
 pub fn cookies(text: &mut Text<'_>, from: usize, spans: &mut Vec<Range<usize>>) -> Option<usize> {
     let mut at = text.skip(from, 4, |byte| matches!(byte, b'"' | b'\'' | b' '));
     if !matches!(text.at(at), Some(b':' | b'=' | b',')) {
@@ -107,7 +107,7 @@ pub fn cookies(text: &mut Text<'_>, from: usize, spans: &mut Vec<Range<usize>>) 
     (!spans.is_empty()).then_some(at)
 }
 
-/// Returns a cookie's value behind its name.
+/// Returns the value of a cookie after its name.
 pub fn cookie(text: &mut Text<'_>, from: usize) -> Option<Range<usize>> {
     let at = text.skip(from, 4, |byte| matches!(byte, b'"' | b'\'' | b' ' | b':' | b'=' | b','));
     let span = at..text.end(ENCODED, at);
@@ -120,7 +120,7 @@ fn is_cookie(value: &[u8]) -> bool {
     (16..=4096).contains(&length) && value::is_mixed(value) && !value::is_code(value) && !value::is_placeholder(value)
 }
 
-/// Finds the forty digits of an AWS secret not far behind its key's id.
+/// Finds the forty characters of an AWS secret soon after the id of its key.
 pub fn secret_beside(text: &mut Text<'_>, from: usize, spans: &mut Vec<Range<usize>>) {
     let limit = text.bytes.len().min(from + BESIDE_BYTES);
     let mut at = from;
@@ -164,7 +164,7 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
     if text.at(kind.end).is_some_and(|byte| is_in(byte, WORD)) {
         return None;
     }
-    // What was looked at for the kind before is not looked at again.
+    // The part that was examined for an earlier `kind` is not examined again.
     let from = kind.start.saturating_sub(2048).max(text.manifested);
     if from > kind.start {
         return None;
@@ -177,7 +177,7 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
     while at < limit {
         let name = text.run(DOTTED, at);
         if name.is_empty() || name.start < at {
-            // Another document, or the end of a mapping.
+            // Another document, or the end of the mapping.
             let is_border = bytes[at..].starts_with(b"\n---") || (is_data && bytes[at] == b'}');
             is_data &= !is_border;
             if is_border && at < kind.start {
@@ -188,7 +188,7 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
             at = name.end.max(at + 1);
             continue;
         }
-        // A placeholder stands where a value was.
+        // This value has been replaced already.
         if bytes[..name.start].last() == Some(&b'[') {
             at = name.end;
             continue;
@@ -223,7 +223,7 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
     (!spans.is_empty()).then_some(kind.end)
 }
 
-/// Returns a web token that begins at `start`.
+/// Returns the JSON web token that begins at `start`.
 pub fn jwt(text: &mut Text<'_>, start: usize) -> Option<Range<usize>> {
     if start > 0 && is_in(text.bytes[start - 1], DOTTED) {
         return None;

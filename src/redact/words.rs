@@ -1,6 +1,6 @@
-//! Words: those that examples are made of, those that say what a name's value is, and what is no word at all.
+//! Words: those of examples, those that say what the value of a name is, and a test for random letters.
 
-/// Words that examples of secrets are made of, in order.
+/// Words of which examples of secrets consist, sorted.
 #[rustfmt::skip]
 const EXAMPLE_WORDS: &[&str] = &[
     "a", "abc", "access", "account", "actual", "admin", "adminpass", "an", "and", "anthropic", "any", "api",
@@ -23,7 +23,7 @@ const EXAMPLE_WORDS: &[&str] = &[
     "values", "very", "weak", "webhook", "will", "with", "world", "wrong", "xxx", "xyz", "you", "your",
 ];
 
-/// Words of which the last of a name must not be one: then its value is about a secret and is none.
+/// If the last word of a name is one of these, the value describes a secret and is not one.
 #[rustfmt::skip]
 const LAST_WORDS: &[&str] = &[
     "alg", "algorithm", "algorithms", "alias", "arn", "at", "attempts", "attr", "attribute", "base", "bits",
@@ -46,7 +46,7 @@ const LAST_WORDS: &[&str] = &[
     "usage", "used", "user", "username", "utils", "valid", "validator", "variable", "version", "view", "visible",
 ];
 
-/// Words that make the value of a name no secret wherever they stand in it.
+/// If any word of a name is one of these, the value is not a secret.
 #[rustfmt::skip]
 const HARMLESS_WORDS: &[&str] = &[
     "author", "authors", "cache", "checksum", "commit", "continuation", "csrf", "cursor", "dedupe", "etag",
@@ -56,7 +56,7 @@ const HARMLESS_WORDS: &[&str] = &[
     "sha512", "shortcut", "sitekey", "sort", "tokenized", "tokenizer", "tokens", "unique", "xsrf",
 ];
 
-/// Types and other words that stand where a value can.
+/// Types and other words that can be in the place of a value.
 #[rustfmt::skip]
 const TYPES: &[&str] = &[
     "any", "binary", "blob", "boolean", "bytes", "char", "complex", "credential", "false", "function", "hidden",
@@ -74,9 +74,9 @@ const FOLLOWERS: [&str; 26] = [
     "aehiortusywlcm", "abcdegilmnprstkf", "aeioy", "aeihonrsd", "aeptiycu", "aeosmptil", "aeozyi",
 ];
 
-/// Says whether letters are nothing but words that examples are made of.
+/// Says whether letters consist of words of examples only.
 pub fn is_made_of_example_words(lower: &[u8]) -> bool {
-    // Which beginnings are made of words.
+    // For each length, whether the beginning of that length consists of words.
     let mut reached = [false; 65];
     reached[0] = true;
     if lower.len() >= reached.len() {
@@ -94,7 +94,7 @@ pub fn is_made_of_example_words(lower: &[u8]) -> bool {
     reached[lower.len()]
 }
 
-/// Says whether a whole name shows that its value is no secret.
+/// Says whether a name shows that its value is not a secret.
 pub fn names_no_secret(name: &[u8]) -> bool {
     let mut last: &[u8] = b"";
     let mut is_harmless = false;
@@ -105,14 +105,14 @@ pub fn names_no_secret(name: &[u8]) -> bool {
     is_harmless || LAST.has(last)
 }
 
-/// Visits the words of a name: signs and capitals part them.
+/// Visits the words of a name, separated by signs and capitals.
 pub fn each_word<'n>(name: &'n [u8], mut visit: impl FnMut(&'n [u8])) {
     for part in name.split(|byte| !byte.is_ascii_alphanumeric()).filter(|part| !part.is_empty()) {
         part.chunk_by(|a, b| !(a.is_ascii_lowercase() && b.is_ascii_uppercase())).for_each(&mut visit);
     }
 }
 
-/// Words in order, and for each first letter which lengths there are, as bits: most words of a text are not looked up.
+/// Sorted words, and for each first letter the set of their lengths, as bits: most words of a text are rejected by it.
 struct List {
     sorted: &'static [&'static str],
     lengths: [u32; 26],
@@ -130,7 +130,7 @@ impl List {
         List { sorted, lengths }
     }
 
-    /// Says whether a word is in the list, in any case of letters.
+    /// Says whether the list has a word, in either case.
     fn has(&self, word: &[u8]) -> bool {
         let lower = |byte: &u8| byte.to_ascii_lowercase();
         let first = word.first().map_or(26, |byte| usize::from(lower(byte).wrapping_sub(b'a')));
@@ -145,17 +145,17 @@ static LAST: List = List::new(LAST_WORDS);
 static HARMLESS: List = List::new(HARMLESS_WORDS);
 static TYPE: List = List::new(TYPES);
 
-/// Says whether a value is the name of a type, or another word that stands where a value can.
+/// Says whether a value is the name of a type, or another word that can be in the place of a value.
 pub fn is_type(value: &[u8]) -> bool {
     TYPE.has(value)
 }
 
-/// Says whether letters are a name with capitals within.
+/// Says whether letters are a name with inner capitals.
 pub fn is_camel(letters: &[u8]) -> bool {
     letters.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
 }
 
-/// Says whether letters follow each other as they do in no word.
+/// Says whether the sequence of letters occurs in no word.
 pub fn is_gibberish(letters: &[u8]) -> bool {
     let is_rare = |pair: &&[u8]| {
         let (a, b) = (pair[0].to_ascii_lowercase(), pair[1].to_ascii_lowercase());

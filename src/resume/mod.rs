@@ -1,6 +1,6 @@
-//! Taking a session up again: which one, what of it is recorded, and how it gets back to where its agent looks for it.
+//! Resuming a recorded session: choosing it, reading it, and writing its transcript where its agent looks for it.
 //!
-//! Read [`Chosen::find`] and [`Restore::plan`]. What the files are is each agent's business.
+//! Read [`Chosen::find`] and [`Restore::plan`]. Each agent knows its own files.
 
 use std::path::{Path, PathBuf};
 
@@ -12,30 +12,30 @@ use crate::outside;
 use crate::record::{Conversation, Reader, redaction};
 use crate::transcript::{SessionKey, complete_lines, without_last_line};
 
-/// What to do with a file of the agent's.
+/// What to do with one file of the agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Step {
-    /// Write it: there is none, or one with a beginning of ours.
+    /// Write the file: it does not exist, or has a prefix of the recorded transcript.
     Write(PathBuf, Vec<u8>),
-    /// Leave it: it has all that we have, or more.
+    /// Leave the file: it has the recorded transcript, or more.
     Keep(PathBuf),
 }
 
-/// How a session is taken up again.
+/// The plan for resuming a session.
 #[derive(Clone, Debug)]
 pub struct Restore {
-    /// What to do first.
+    /// The files to write before the commands.
     pub steps: Vec<Step>,
     /// The programs to run and their arguments; the last one is the agent.
     pub commands: Vec<Vec<String>>,
 }
 
-/// A session of a commit, whole.
+/// A recorded session, read back whole.
 #[derive(Debug)]
 pub struct Chosen {
-    /// What it said up to the commit.
+    /// The conversation up to the commit.
     pub conversation: Conversation,
-    /// The transcripts of its sub-agents, by their own ids.
+    /// The ids and transcripts of its sub-agents.
     sub_agents: Vec<(String, Vec<u8>)>,
 }
 
@@ -44,8 +44,8 @@ impl Chosen {
     ///
     /// # Errors
     ///
-    /// [`Kind::Missing`] if nothing is recorded or it is not clear which is meant; otherwise if the words are not all
-    /// here.
+    /// [`Kind::Missing`] if no session matches, or several do. Another error if words of the session are missing or
+    /// damaged.
     pub fn find(reader: &Reader<'_>, commit_id: ObjectId, agent: Option<&str>, session: Option<&str>) -> Result<Self> {
         let missing = |what: String| Error::new(Kind::Missing, what);
         let nothing = || missing(format!("no conversation recorded for {}", commit_id.to_hex_with_len(7)));
@@ -82,16 +82,17 @@ impl Chosen {
 }
 
 impl Restore {
-    /// Plans to take a session up again in `directory`.
+    /// Plans to resume a session in `directory`.
     ///
     /// # Errors
     ///
-    /// If its agent has no way, or `is_forced` would be needed to write over a transcript that is another one.
+    /// If the agent cannot resume a restored session, or if another transcript is in the way and `is_forced` is not
+    /// set.
     pub fn plan(reader: &Reader<'_>, chosen: &Chosen, directory: &Path, is_forced: bool) -> Result<Self> {
         let key = chosen.conversation.summary.key.clone();
         let cannot = || Error::new(Kind::Unsupported, format!("cannot take up session {key} again"));
         let agent = agent::find(&key.agent).ok_or_else(cannot)?;
-        // It becomes an argument, and a part of paths in the agent's store; so does the name of each sub-agent.
+        // The id becomes an argument and a part of paths, as do the ids of sub-agents.
         let ids = std::iter::once(&key.id).chain(chosen.sub_agents.iter().map(|(id, _)| id));
         if !ids.into_iter().all(|id| outside::is_plain_id(id)) {
             return Err(cannot().because("its name is none that an agent gives"));
@@ -103,11 +104,12 @@ impl Restore {
         Ok(Restore { steps: steps.collect::<Result<_>>()?, commands })
     }
 
-    /// Plans to start another agent with what a session said: a document, which is kept beside the repository.
+    /// Plans to start another agent with the conversation: writes `document` beside the repository and names it in the
+    /// prompt.
     ///
     /// # Errors
     ///
-    /// If that agent cannot be started with words.
+    /// If that agent cannot be started with a prompt.
     pub fn hand_over(
         repo: &Repository,
         commit_id: ObjectId,
@@ -127,7 +129,7 @@ impl Restore {
         Ok(Restore { steps: vec![Step::Write(path, document)], commands: vec![words] })
     }
 
-    /// Writes the files. Those of others in the way have been looked at by [`Restore::plan`].
+    /// Writes the files. [`Restore::plan`] has checked the files that exist.
     ///
     /// # Errors
     ///
@@ -142,15 +144,15 @@ impl Restore {
     }
 }
 
-/// Returns the directory with the documents that other agents were started with.
+/// Returns the directory of the documents for [`Restore::hand_over`].
 pub fn handed_over(state: &State) -> PathBuf {
     state.root().join("handed-over")
 }
 
-/// Decides about a file by what is there.
+/// Decides whether to write or keep a file, by its present content.
 fn step(reader: &Reader<'_>, agent: &dyn Agent, path: PathBuf, content: Content, is_forced: bool) -> Result<Step> {
-    let there = match std::fs::read(&path) {
-        Ok(there) => there,
+    let present = match std::fs::read(&path) {
+        Ok(present) => present,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let (Content::Transcript(bytes) | Content::Once(bytes) | Content::Index(bytes)) = content;
             return Ok(Step::Write(path, bytes));
@@ -158,20 +160,20 @@ fn step(reader: &Reader<'_>, agent: &dyn Agent, path: PathBuf, content: Content,
         Err(error) => return Err(Error::io("read", &path, error)),
     };
     match content {
-        Content::Index(bytes) if bytes != there => Ok(Step::Write(path, bytes)),
+        Content::Index(bytes) if bytes != present => Ok(Step::Write(path, bytes)),
         Content::Once(bytes) if is_forced => Ok(Step::Write(path, bytes)),
         Content::Index(_) | Content::Once(_) => Ok(Step::Keep(path)),
-        Content::Transcript(bytes) => transcript_step(reader, agent, path, &there, bytes, is_forced),
+        Content::Transcript(bytes) => transcript_step(reader, agent, path, &present, bytes, is_forced),
     }
 }
 
-/// Compares a transcript that we have with what is there. The agent's own file still has what was redacted before it was
-/// stored.
+/// Decides about a transcript, by comparing the recorded one with the agent's file. That file still contains the
+/// secrets that were redacted in the recorded one.
 fn transcript_step(
     reader: &Reader<'_>,
     agent: &dyn Agent,
     path: PathBuf,
-    there: &[u8],
+    present: &[u8],
     bytes: Vec<u8>,
     is_forced: bool,
 ) -> Result<Step> {
@@ -183,22 +185,22 @@ fn transcript_step(
     if agent.is_rendered(&path) {
         let theirs = agent.read(&path)?;
         let (theirs, ours) = (redactor.redact(&theirs).0, agent.lines(bytes.clone()));
-        // What comes last in such lines is about the whole, and changes with it.
+        // The last line of a rendered transcript is about the whole document and changes with it.
         return match () {
-            () if there == bytes || theirs.starts_with(&ours[..without_last_line(&ours)]) => Ok(Step::Keep(path)),
+            () if present == bytes || theirs.starts_with(&ours[..without_last_line(&ours)]) => Ok(Step::Keep(path)),
             () if is_forced || ours.starts_with(&theirs[..without_last_line(&theirs)]) => Ok(Step::Write(path, bytes)),
             () => another(),
         };
     }
-    if there.starts_with(&bytes) || redactor.redact(&there[..complete_lines(there)]).0.starts_with(&bytes) {
+    if present.starts_with(&bytes) || redactor.redact(&present[..complete_lines(present)]).0.starts_with(&bytes) {
         return Ok(Step::Keep(path));
     }
-    let (lines, unfinished) = there.split_at(complete_lines(there));
+    let (lines, unfinished) = present.split_at(complete_lines(present));
     let (clean, dealt) = redactor.redact(lines);
-    // A line that is not finished yet counts too, and so does what a redactor would wait with.
+    // The agent's file may end in an unfinished line, and in lines that the redactor would keep for later.
     let is_beginning =
         dealt == lines.len() && bytes.strip_prefix(&clean[..]).is_some_and(|rest| rest.starts_with(unfinished));
-    if bytes.starts_with(there) || is_beginning || is_forced {
+    if bytes.starts_with(present) || is_beginning || is_forced {
         return Ok(Step::Write(path, bytes));
     }
     another()

@@ -1,4 +1,4 @@
-//! Reading what an agent wrote: whole lines, in pieces that are redacted before anything else looks at them.
+//! Reading a transcript by whole lines, in chunks that are redacted before other code sees them.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -10,21 +10,21 @@ use super::{Redaction, cannot_redact};
 use crate::error::{Error, Result};
 use crate::transcript::{complete_lines, line_ends};
 
-/// How many bytes are redacted at once; more than a private key in plain text can have.
-pub const PIECE_BYTES: usize = 256 << 10;
+/// How many bytes are redacted at once; larger than any private key in plain text.
+pub const CHUNK_BYTES: usize = 256 << 10;
 
-/// The longest line that is recorded: looking for secrets in it takes five times as much memory. A transcript is not
-/// recorded from a longer line on.
+/// The longest line that is recorded, since redacting it takes five times its size in memory. Nothing from a longer
+/// line on is recorded.
 pub const MAX_LINE_BYTES: u64 = 40 << 20;
 
-/// How much is read at once where only a digest or a line end is wanted.
+/// How many bytes are read at once when only a digest or a line end is wanted.
 const STEP_BYTES: usize = 64 << 10;
 
-/// A transcript's bytes, wherever they are.
+/// A transcript's bytes: a file, the archive, or memory.
 pub trait Source: Read + Seek {}
 impl<T: Read + Seek> Source for T {}
 
-/// The first bytes of a source, and a tail behind them.
+/// The first `length` bytes of a source, followed by `tail`.
 pub struct Bounded<S> {
     source: S,
     length: u64,
@@ -33,7 +33,7 @@ pub struct Bounded<S> {
 }
 
 impl<S: Source> Bounded<S> {
-    /// Returns the first `length` bytes of a source with `tail` behind them.
+    /// Returns the first `length` bytes of `source`, followed by `tail`.
     pub fn new(source: S, length: u64, tail: &'static [u8]) -> Self {
         Bounded { source, length, tail, position: 0 }
     }
@@ -63,25 +63,25 @@ impl<S: Source> Seek for Bounded<S> {
     }
 }
 
-/// Consecutive whole lines of a transcript, as the agent wrote them and as they are stored.
-pub struct Piece {
+/// Consecutive whole lines of a transcript, both as the agent wrote them and redacted.
+pub struct Chunk {
     from: u64,
-    /// The end that was asked for.
+    /// The end position that the caller asked for.
     to: u64,
     lines: Vec<u8>,
-    /// `None` if redaction changes nothing.
+    /// `None` if redaction changed nothing.
     redacted: Option<Vec<u8>>,
-    /// If it does, the end of each line after it and before it; computed when first needed.
+    /// The end of each line after and before redaction; computed when first needed, and only if `redacted` is present.
     ends: OnceCell<Vec<(usize, usize)>>,
 }
 
-impl Piece {
+impl Chunk {
     /// Returns the lines as the agent wrote them.
     pub fn lines(&self) -> &[u8] {
         &self.lines
     }
 
-    /// Returns the lines as they are stored.
+    /// Returns the lines as they are stored, after redaction.
     pub fn redacted(&self) -> &[u8] {
         self.redacted.as_deref().unwrap_or(&self.lines)
     }
@@ -100,7 +100,8 @@ impl Piece {
         self.from + self.lines.len() as u64
     }
 
-    /// Returns the position of a line end of the redacted text; the line end before it if `offset` is none.
+    /// Returns the position of the line end at `offset` of the redacted text; of the last line end before it if
+    /// `offset` is not one.
     pub fn position(&self, offset: usize) -> u64 {
         let Some(redacted) = &self.redacted else { return self.from + offset as u64 };
         let ends = self.ends.get_or_init(|| line_ends(redacted).zip(line_ends(&self.lines)).collect());
@@ -113,16 +114,16 @@ impl Piece {
 pub struct Lines<'a> {
     source: Box<dyn Source + 'a>,
     redaction: Redaction,
-    /// When redacting is given up.
+    /// Redaction fails when this has passed.
     deadline: Option<Instant>,
     /// The end of the last complete line.
     end: u64,
-    /// The piece that was read last: what is new is surveyed first and then stored.
-    last: Option<Rc<Piece>>,
+    /// The chunk that was read last: new lines are read twice, first to survey and then to store them.
+    last: Option<Rc<Chunk>>,
 }
 
 impl<'a> Lines<'a> {
-    /// Opens a source and finds out how far its whole lines go.
+    /// Opens a source and finds the end of its last complete line.
     ///
     /// # Errors
     ///
@@ -143,23 +144,23 @@ impl<'a> Lines<'a> {
         self.end
     }
 
-    /// Says whether something can be redacted; nothing is stored otherwise.
+    /// Checks that there is a redactor; without one nothing may be stored.
     ///
     /// # Errors
     ///
-    /// Why not.
+    /// The reason why there is no redactor.
     pub fn can_redact(&self) -> Result<()> {
         self.redaction.as_ref().as_ref().map(drop).map_err(cannot_redact)
     }
 
-    /// Returns about `target` bytes of whole lines from `from` on, redacted. Lines that can only be redacted together with
-    /// later ones (the beginning of a private key) are left out; the piece is empty if all of them are. Without a redactor
-    /// the lines are as the agent wrote them.
+    /// Returns about `target` bytes of whole lines from `from` on, redacted. Lines at the end that can only be redacted
+    /// together with later ones (an unfinished private key) are left out; the chunk is empty if no line is left.
+    /// Without a redactor the lines are returned as the agent wrote them.
     ///
     /// # Errors
     ///
     /// If reading fails; [`Kind::Busy`](crate::error::Kind::Busy) if the deadline has passed.
-    pub fn piece(&mut self, from: u64, to: u64, target: usize) -> Result<Rc<Piece>> {
+    pub fn chunk(&mut self, from: u64, to: u64, target: usize) -> Result<Rc<Chunk>> {
         if let Some(last) = self.last.as_ref().filter(|last| last.is(from, to)) {
             return Ok(Rc::clone(last));
         }
@@ -183,17 +184,17 @@ impl<'a> Lines<'a> {
                 continue;
             }
             lines.truncate(dealt);
-            let piece = Rc::new(Piece { from, to, lines, redacted, ends: OnceCell::new() });
-            // Of several pieces none is asked for again soon.
-            if piece.end() == to {
-                self.last = Some(Rc::clone(&piece));
+            let chunk = Rc::new(Chunk { from, to, lines, redacted, ends: OnceCell::new() });
+            // Only a chunk that reaches the end is read again; if there are several, the first is not.
+            if chunk.end() == to {
+                self.last = Some(Rc::clone(&chunk));
             }
-            return Ok(piece);
+            return Ok(chunk);
         }
     }
 
-    /// Reads whole lines from `from` on: about `target` bytes, more if one line is longer, never beyond `to`; none if the
-    /// first is too long.
+    /// Reads whole lines from `from` on: about `target` bytes, more if one line is longer, never beyond `to`. Returns
+    /// nothing if the first line is longer than [`MAX_LINE_BYTES`].
     fn lines_at(&mut self, from: u64, to: u64, target: usize) -> Result<Vec<u8>> {
         self.seek(from)?;
         let mut lines = Vec::with_capacity((to.saturating_sub(from)).min(target as u64) as usize);
@@ -206,20 +207,21 @@ impl<'a> Lines<'a> {
             if read == 0 {
                 return Err(Error::other("the transcript became shorter while it was read"));
             }
-            // Only what is new is searched: a line can be many times longer than one step.
+            // Only the bytes just read are searched: a line can be many times longer than one read.
             let complete = complete_lines(&lines[lines.len() - read..]);
             if complete > 0 {
                 lines.truncate(lines.len() - read + complete);
                 return Ok(lines);
             }
-            // Whoever reads larger steps takes every line that smaller ones have taken.
+            // The limit is checked only after a read without a line end, so a larger `target` never rejects a line that
+            // a smaller one accepts.
             if lines.len() as u64 > MAX_LINE_BYTES {
                 return Ok(Vec::new());
             }
         }
     }
 
-    /// Visits what stands between two positions, as the agent wrote it, in steps.
+    /// Visits the bytes between two positions, as the agent wrote them, in steps of at most [`STEP_BYTES`].
     ///
     /// # Errors
     ///
@@ -237,7 +239,7 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// Finds the end of the last complete line before `length`, from the end backwards.
+    /// Returns the end of the last complete line before `length`. Reads backwards from the end.
     fn last_line_end(&mut self, length: u64) -> Result<u64> {
         let (mut end, mut step) = (length, 4096);
         while end > 0 {

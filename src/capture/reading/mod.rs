@@ -1,9 +1,11 @@
-//! Laying a transcript beside what the archive has of it, and storing what is new.
+//! Comparing a transcript with what the archive has of it, and storing the new part.
 //!
-//! Read [`Reading::open`]: it opens the transcript and finds out how much of it is stored (`resume`), [`Reading::survey`]
-//! counts what is new, and [`Reading::store`] puts it into the archive. A transcript is read in pieces, so that two hundred
-//! megabytes take no more memory than eight, and each piece is redacted before anything else looks at it. A *position* here
-//! is one in the agent's own file, unless it is said to be one in the stored transcript; lines correspond one to one.
+//! Read [`Reading::open`]: it opens the transcript and finds how much of it is stored (`resume`). Then
+//! [`Reading::survey`] counts the new part and [`Reading::store`] archives it. A transcript is read in chunks, so that
+//! two hundred megabytes take no more memory than eight, and each chunk is redacted before other code sees it.
+//!
+//! A *position* is an offset in the agent's own file; *bytes* are a length of the stored (redacted) transcript.
+//! Redaction keeps lines, so line ends of the two correspond.
 
 mod lines;
 mod resume;
@@ -20,9 +22,9 @@ use std::time::Instant;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
-use self::lines::{Bounded, Lines, PIECE_BYTES, Piece};
+use self::lines::{Bounded, CHUNK_BYTES, Chunk, Lines};
 pub use self::lines::{MAX_LINE_BYTES, Source};
-use super::state::{Head, Mark, Progress};
+use super::state::{Progress, ResumePoint, SegmentEnd};
 use crate::agent::{Agent, Parser};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -31,32 +33,32 @@ use crate::git::date::Time;
 use crate::redact::Redactor;
 use crate::transcript::{Part, SessionKey, Tally, complete_lines};
 
-/// How many characters of a tool's answer are kept for finding the commit it names.
-const ANSWER_CHARS: usize = 256;
-/// How much text is parsed at once: the messages of one part take as much memory as its text.
+/// How many characters of a tool's result are kept, to find the commit id in them.
+const RESULT_CHARS: usize = 256;
+/// How many bytes are parsed at once: parsed messages take as much memory as their text.
 const PARSED_BYTES: usize = 64 << 10;
 /// The largest document or database that is converted to lines.
 const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 
-/// The redactor, or why there is none: then nothing is stored.
+/// The redactor, or the reason why there is none; without one nothing is stored.
 pub type Redaction = Rc<Result<Redactor>>;
 
-/// The session whose transcript is read, and what it is read with.
+/// A session, and what is needed to read its transcript.
 #[derive(Clone, Copy)]
-pub struct Subject<'s, 'a> {
-    /// Where its words are stored.
+pub struct SessionContext<'s, 'a> {
+    /// The archive to compare with.
     pub archive: &'s Archive<'a>,
     /// Its agent.
     pub agent: &'static dyn Agent,
     /// Its name.
     pub key: &'s SessionKey,
-    /// With what its words are redacted.
+    /// The redactor.
     pub redaction: &'s Redaction,
-    /// When redacting is given up.
+    /// Redaction fails when this has passed.
     pub deadline: Option<Instant>,
 }
 
-/// How much of the agent's file belongs to a capture.
+/// The part of the agent's file that a capture takes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Extent {
     /// All complete lines: a last line without a line end is still being written.
@@ -67,89 +69,95 @@ pub enum Extent {
     Until(u64),
 }
 
-/// A tool's answer in a transcript.
+/// The result of a tool call in a transcript.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct ResultLine {
     /// The id of the tool call.
     pub call_id: String,
-    /// The position behind its line.
+    /// The position after its line.
     pub end: u64,
-    /// The first characters of the answer.
+    /// The first characters of the result.
     pub text: String,
 }
 
-/// Counts and answers of a stretch of a transcript.
+/// Counts and tool results of an increment.
 #[derive(Default)]
 pub struct Survey {
     /// Counts, prompts, edited paths.
     pub tally: Tally,
-    /// The answers of tools, in order.
-    pub answers: Vec<Answer>,
-    /// The position behind the last line that was counted. A private key whose end is not written yet is left for the
-    /// next capture.
+    /// The results of tool calls, in order.
+    pub results: Vec<ResultLine>,
+    /// The position after the last line that was counted. An unfinished private key at the end is not counted; the next
+    /// capture takes it.
     pub until: u64,
 }
 
 impl Survey {
-    /// Counts the next piece.
-    fn add(&mut self, piece: &Piece, parser: &mut dyn Parser) {
-        for part in in_parts(piece.redacted()) {
-            let messages = parser.parse(&piece.redacted()[part.clone()]);
+    /// Counts the next chunk.
+    fn add(&mut self, chunk: &Chunk, parser: &mut dyn Parser) {
+        for part in in_parts(chunk.redacted()) {
+            let messages = parser.parse(&chunk.redacted()[part.clone()]);
             self.tally.add(&messages);
             for message in &messages {
-                self.answers.extend(message.parts.iter().filter_map(|each| match each {
-                    Part::ToolResult(result) => Some(Answer {
+                self.results.extend(message.parts.iter().filter_map(|each| match each {
+                    Part::ToolResult(result) => Some(ResultLine {
                         call_id: result.call_id.clone(),
-                        end: piece.position(part.start + message.span.end),
+                        end: chunk.position(part.start + message.span.end),
                         text: beginning(&result.text).to_owned(),
                     }),
                     _ => None,
                 }));
             }
         }
-        self.until = piece.end();
+        self.until = chunk.end();
     }
 }
 
-/// A transcript laid beside what the archive has of it.
+/// A transcript, and how much of it the archive has.
 pub struct Reading<'a> {
     agent: &'static dyn Agent,
     key: SessionKey,
     lines: Lines<'a>,
-    /// Whether the lines were made of a document or a database, which the agent changes in place.
+    /// Whether the lines were rendered from a document or a database, which the agent changes in place.
     is_rendered: bool,
-    /// Whether the stored part of the agent's file was found to be byte for byte what it was: positions in it still hold.
+    /// Whether the stored part of the agent's file is byte for byte unchanged, so that known positions in it are valid.
     is_same: bool,
-    /// The segment that new bytes follow.
+    /// The newest segment of the session, which becomes the parent of the next one.
     parent: Option<ObjectId>,
-    /// The length of the stored transcript at that segment.
+    /// The length of the stored transcript at `parent`.
     parent_bytes: u64,
     /// The position up to which the transcript is stored and unchanged.
     kept: u64,
-    /// The same in the stored transcript; less than `parent_bytes` after the agent rewrote its file.
+    /// The same as a length of the stored transcript; less than `parent_bytes` after the agent rewrote its file.
     kept_bytes: u64,
     /// SHA-256 of the stored transcript up to `kept_bytes`.
-    digest: Sha256,
+    sha256: Sha256,
     /// XXH3 of the agent's file up to `kept`.
-    check: XxHash3_64,
-    /// Line ends near the end of a rendered transcript; see [`Progress::heads`].
-    heads: Vec<Head>,
-    /// When the transcript was captured, if that is not now.
+    xxh3: XxHash3_64,
+    /// See [`Progress::resume_points`].
+    resume_points: Vec<ResumePoint>,
+    /// When the transcript was captured; `None` for now.
     time: Option<Time>,
 }
 
 impl<'a> Reading<'a> {
-    /// Opens a transcript and finds out how much of it is stored.
+    /// Opens a transcript and finds how much of it is stored.
     ///
-    /// Normally the agent appended: XXH3 of the stored part equals what `progress` says. Otherwise, or if `progress` was
-    /// lost, the transcript is compared with the archive segment by segment, and the longest common beginning that ends at a
-    /// line end counts as stored. If the agent's file is gone, the stored transcript is read in its place.
+    /// Normally the agent has appended: XXH3 of the stored part equals the one in `progress`. Otherwise, or if
+    /// `progress` is lost, the transcript is compared with the archive segment by segment, and the longest common
+    /// prefix that ends at a line end counts as stored. If the agent's file is gone, the stored transcript is read in
+    /// its place.
     ///
     /// # Errors
     ///
     /// If neither the file nor the archive has anything, or reading fails; [`Kind::Busy`] if the deadline passes first.
-    pub fn open(subject: Subject<'_, 'a>, progress: &Progress, transcript: &Path, extent: Extent) -> Result<Self> {
-        let Subject { archive, agent, .. } = subject;
+    pub fn open(
+        context: SessionContext<'_, 'a>,
+        progress: &Progress,
+        transcript: &Path,
+        extent: Extent,
+    ) -> Result<Self> {
+        let SessionContext { archive, agent, .. } = context;
         let is_rendered = agent.is_rendered(transcript);
         let opened = match is_rendered {
             true => open_rendered(agent, transcript, extent),
@@ -163,17 +171,21 @@ impl<'a> Reading<'a> {
                 Box::new(archive.open(stored)?)
             }
         };
-        let reading = Self::of_source(subject, progress, source)?;
+        let reading = Self::of_source(context, progress, source)?;
         Ok(Reading { is_rendered, ..reading })
     }
 
-    /// Does the same for a transcript that is not in the agent's file.
+    /// Opens a transcript that is not in a file of the agent; otherwise as [`Reading::open`].
     ///
     /// # Errors
     ///
     /// As [`Reading::open`].
-    pub fn of_source(subject: Subject<'_, 'a>, progress: &Progress, source: Box<dyn Source + 'a>) -> Result<Self> {
-        let Subject { archive, agent, key, redaction, deadline } = subject;
+    pub fn of_source(
+        context: SessionContext<'_, 'a>,
+        progress: &Progress,
+        source: Box<dyn Source + 'a>,
+    ) -> Result<Self> {
+        let SessionContext { archive, agent, key, redaction, deadline } = context;
         let mut reading = Reading {
             agent,
             key: key.clone(),
@@ -184,9 +196,9 @@ impl<'a> Reading<'a> {
             parent_bytes: 0,
             kept: 0,
             kept_bytes: 0,
-            digest: Sha256::new(),
-            check: XxHash3_64::new(),
-            heads: Vec::new(),
+            sha256: Sha256::new(),
+            xxh3: XxHash3_64::new(),
+            resume_points: Vec::new(),
             time: None,
         };
         if !reading.resume(progress)? {
@@ -195,23 +207,23 @@ impl<'a> Reading<'a> {
         Ok(reading)
     }
 
-    /// Does the same for a transcript in memory.
+    /// Opens a transcript in memory; otherwise as [`Reading::open`].
     ///
     /// # Errors
     ///
     /// As [`Reading::open`].
-    pub fn of_bytes(subject: Subject<'_, 'a>, progress: &Progress, bytes: Vec<u8>) -> Result<Self> {
-        Self::of_source(subject, progress, Box::new(Cursor::new(bytes)))
+    pub fn of_bytes(context: SessionContext<'_, 'a>, progress: &Progress, bytes: Vec<u8>) -> Result<Self> {
+        Self::of_source(context, progress, Box::new(Cursor::new(bytes)))
     }
 
-    /// Returns the position of a line end of the stored transcript that is not beyond what is kept.
+    /// Returns the position in the agent's file of a line end of the stored transcript, at most `kept`.
     ///
-    /// Costs nothing where it is known; otherwise everything before it is redacted once more.
+    /// Costs nothing if the position is known; otherwise everything before it is redacted again.
     ///
     /// # Errors
     ///
     /// If reading fails.
-    pub fn position(&mut self, mark: &Mark) -> Result<u64> {
+    pub fn position(&mut self, mark: &SegmentEnd) -> Result<u64> {
         if mark.bytes >= self.kept_bytes {
             return Ok(self.kept);
         }
@@ -220,13 +232,13 @@ impl<'a> Reading<'a> {
         }
         let (mut position, mut stored) = (0, 0);
         while stored < mark.bytes {
-            let piece = self.lines.piece(position, self.kept, PIECE_BYTES)?;
+            let chunk = self.lines.chunk(position, self.kept, CHUNK_BYTES)?;
             let left = usize::try_from(mark.bytes - stored).unwrap_or(usize::MAX);
-            if left <= piece.redacted().len() || piece.is_empty() {
-                return Ok(piece.position(left.min(piece.redacted().len())));
+            if left <= chunk.redacted().len() || chunk.is_empty() {
+                return Ok(chunk.position(left.min(chunk.redacted().len())));
             }
-            position = piece.end();
-            stored += piece.redacted().len() as u64;
+            position = chunk.end();
+            stored += chunk.redacted().len() as u64;
         }
         Ok(position)
     }
@@ -236,7 +248,7 @@ impl<'a> Reading<'a> {
         self.lines.end()
     }
 
-    /// Returns the segment that new bytes follow.
+    /// Returns the newest segment of the session, which becomes the parent of the next one.
     pub fn parent(&self) -> Option<ObjectId> {
         self.parent
     }
@@ -246,14 +258,14 @@ impl<'a> Reading<'a> {
         self.kept
     }
 
-    /// Returns the same as a length of the stored transcript.
+    /// Returns the length of the stored transcript at [`kept`](Reading::kept).
     pub fn kept_bytes(&self) -> u64 {
         self.kept_bytes
     }
 
-    /// Counts what stands between two line ends.
+    /// Counts the messages and tool results between two line ends.
     ///
-    /// Without a redactor the agent's own words are counted: nothing of them will be stored.
+    /// Without a redactor the unredacted lines are counted; none of them will be stored.
     ///
     /// # Errors
     ///
@@ -262,16 +274,16 @@ impl<'a> Reading<'a> {
         let mut survey = Survey { until: from, ..Survey::default() };
         let mut parser = self.agent.parser();
         while survey.until < to {
-            let piece = self.lines.piece(survey.until, to, PIECE_BYTES)?;
-            if piece.is_empty() {
+            let chunk = self.lines.chunk(survey.until, to, CHUNK_BYTES)?;
+            if chunk.is_empty() {
                 break;
             }
-            survey.add(&piece, &mut *parser);
+            survey.add(&chunk, &mut *parser);
         }
         Ok(survey)
     }
 
-    /// Returns what stands between two positions, as it is stored.
+    /// Returns the redacted bytes between two positions.
     ///
     /// # Errors
     ///
@@ -280,18 +292,18 @@ impl<'a> Reading<'a> {
         self.lines.can_redact()?;
         let (mut bytes, mut position) = (Vec::new(), from);
         while position < to {
-            let piece = self.lines.piece(position, to, PIECE_BYTES)?;
-            if piece.is_empty() {
+            let chunk = self.lines.chunk(position, to, CHUNK_BYTES)?;
+            if chunk.is_empty() {
                 break;
             }
-            bytes.extend_from_slice(piece.redacted());
-            position = piece.end();
+            bytes.extend_from_slice(chunk.redacted());
+            position = chunk.end();
         }
         Ok(bytes)
     }
 }
 
-/// Cuts lines into parts that are parsed one after the other.
+/// Cuts lines into parts of about [`PARSED_BYTES`], each of whole lines.
 fn in_parts(lines: &[u8]) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -313,15 +325,15 @@ fn cannot_redact(error: &Error) -> Error {
 
 /// Returns the first characters of a text.
 fn beginning(text: &str) -> &str {
-    text.char_indices().nth(ANSWER_CHARS).map_or(text, |(end, _)| &text[..end])
+    text.char_indices().nth(RESULT_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Opens a document or a session of a database as lines.
+/// Renders a document, or a session in a database, as lines.
 ///
 /// # Errors
 ///
-/// If it cannot be read; [`Kind::Unsupported`] if it is too large to be converted to lines: it is not gone, so what is
-/// archived must not pass for all of it.
+/// If the transcript cannot be read. [`Kind::Unsupported`] if it is too large to be rendered: the caller must not read
+/// the archived part in its place, since the file still exists.
 fn open_rendered(agent: &dyn Agent, transcript: &Path, extent: Extent) -> Result<Box<dyn Source>> {
     if transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
         let message = format!("the transcript '{}' is too large", transcript.display());
@@ -338,7 +350,7 @@ fn open_rendered(agent: &dyn Agent, transcript: &Path, extent: Extent) -> Result
 fn open_file(transcript: &Path, extent: Extent) -> Result<Box<dyn Source>> {
     let open = || -> std::io::Result<Box<dyn Source>> {
         let metadata = transcript.metadata()?;
-        // A pipe that somebody put there would keep us waiting for whoever writes to it.
+        // Opening a named pipe would block.
         if !metadata.is_file() {
             return Err(std::io::Error::other("it is not a file"));
         }

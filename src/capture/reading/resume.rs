@@ -1,4 +1,4 @@
-//! Finding out how much of a transcript is stored.
+//! Finding how much of a transcript is already stored.
 
 use std::hash::Hasher as _;
 use std::io::Read as _;
@@ -7,51 +7,53 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
-use super::lines::PIECE_BYTES;
+use super::lines::CHUNK_BYTES;
 use super::store::hex_of;
 use super::{Reading, parse_id};
 use crate::archive::{Archive, unhex};
-use crate::capture::state::{Head, Progress};
+use crate::capture::state::{Progress, ResumePoint};
 use crate::error::Result;
 use crate::transcript::complete_lines;
 
 impl<'a> Reading<'a> {
-    /// Takes up where `progress` says, if the stored part of the agent's file is unchanged. Of a rendered transcript,
-    /// whose last lines the agent changes in place, the longest remembered beginning that is unchanged counts.
+    /// Resumes at the end of the stored part that `progress` names, if that part of the agent's file is unchanged. The
+    /// last lines of a rendered transcript change in place; there the last resume point before the first change counts.
+    /// Returns whether it could resume.
     ///
-    /// Reads the stored part once.
+    /// Reads and hashes the stored part once.
     pub(super) fn resume(&mut self, progress: &Progress) -> Result<bool> {
-        let (Some(check), Some(digest), Some(raw)) = (&progress.check, &progress.digest, progress.stored.raw) else {
+        let (Some(xxh3), Some(digest), Some(raw)) = (&progress.xxh3, &progress.sha256_state, progress.stored.raw)
+        else {
             return Ok(false);
         };
         let parent = parse_id(progress.stored.segment.as_deref());
-        let whole = Head { bytes: progress.stored.bytes, raw, digest: digest.clone(), check: check.clone() };
+        let whole = ResumePoint { bytes: progress.stored.bytes, raw, sha256_state: digest.clone(), xxh3: xxh3.clone() };
         let mut found = None;
         let (mut seen, mut position) = (XxHash3_64::new(), 0);
-        for head in progress.heads.iter().chain([&whole]) {
-            if !(position..=self.end()).contains(&head.raw) {
+        for point in progress.resume_points.iter().chain([&whole]) {
+            if !(position..=self.end()).contains(&point.raw) {
                 break;
             }
-            self.lines.each_step(position, head.raw, |bytes| seen.write(bytes))?;
-            position = head.raw;
-            // Of a purged session no segment may be left, and yet its words count as stored.
-            let has_parent = parent.is_some() || (head.bytes == 0 && head.raw > 0);
-            if hex_of(&seen) == head.check
+            self.lines.each_step(position, point.raw, |bytes| seen.write(bytes))?;
+            position = point.raw;
+            // After a purge the archive may have no segment of the session, and its words still count as stored.
+            let has_parent = parent.is_some() || (point.bytes == 0 && point.raw > 0);
+            if hex_of(&seen) == point.xxh3
                 && has_parent
-                && let Some(digest) = restore_digest(&head.digest)
+                && let Some(digest) = restore_digest(&point.sha256_state)
             {
-                found = Some((head.clone(), seen.clone(), digest));
+                found = Some((point.clone(), seen.clone(), digest));
             }
         }
-        let Some((head, seen, digest)) = found else { return Ok(false) };
-        self.heads.extend(progress.heads.iter().filter(|other| other.raw <= head.raw).cloned());
-        (self.check, self.digest, self.parent, self.is_same) = (seen, digest, parent, true);
-        (self.kept, self.kept_bytes, self.parent_bytes) = (head.raw, head.bytes, progress.stored.bytes);
+        let Some((point, seen, digest)) = found else { return Ok(false) };
+        self.resume_points.extend(progress.resume_points.iter().filter(|other| other.raw <= point.raw).cloned());
+        (self.xxh3, self.sha256, self.parent, self.is_same) = (seen, digest, parent, true);
+        (self.kept, self.kept_bytes, self.parent_bytes) = (point.raw, point.bytes, progress.stored.bytes);
         Ok(true)
     }
 
-    /// Finds the longest common beginning with what the archive has, with one piece and one segment in memory. Without a
-    /// redactor that cannot be told, nor is anything stored then.
+    /// Finds the longest common prefix of the transcript and the archive, with one chunk and one segment in memory.
+    /// Does nothing without a redactor: the comparison needs redacted lines, and nothing will be stored.
     pub(super) fn compare(&mut self, archive: &Archive<'a>, progress: &Progress) -> Result<()> {
         if self.lines.can_redact().is_err() {
             return Ok(());
@@ -60,22 +62,22 @@ impl<'a> Reading<'a> {
         let Some(newest) = known.map_or_else(|| archive.newest(&self.key), |id| Ok(Some(id)))? else { return Ok(()) };
         self.parent = Some(newest);
         self.parent_bytes = archive.header(newest)?.total_bytes();
-        // Across a gap nothing can be compared; what comes then is stored anew, from the beginning.
+        // A transcript with a missing segment cannot be compared; it is stored again from the beginning.
         let Ok(mut stored) = archive.open(newest) else { return Ok(()) };
         while self.kept < self.end() {
-            let piece = self.lines.piece(self.kept, self.end(), PIECE_BYTES)?;
-            let redacted = piece.redacted();
+            let chunk = self.lines.chunk(self.kept, self.end(), CHUNK_BYTES)?;
+            let redacted = chunk.redacted();
             let mut expected = Vec::with_capacity(redacted.len());
-            // A damaged segment ends what is common, as a gap does.
+            // A damaged segment ends the common prefix.
             let _ = stored.by_ref().take(redacted.len() as u64).read_to_end(&mut expected);
             let common = redacted.iter().zip(&expected).take_while(|(a, b)| a == b).count();
             let kept = complete_lines(&redacted[..common]);
-            let position = piece.position(kept);
-            self.digest.update(&redacted[..kept]);
-            self.check.write(&piece.lines()[..(position - self.kept) as usize]);
+            let position = chunk.position(kept);
+            self.sha256.update(&redacted[..kept]);
+            self.xxh3.write(&chunk.lines()[..(position - self.kept) as usize]);
             self.kept = position;
             self.kept_bytes += kept as u64;
-            if kept < redacted.len() || piece.is_empty() {
+            if kept < redacted.len() || chunk.is_empty() {
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Storing what is new of a transcript.
+//! Storing the new part of a transcript.
 
 use std::hash::Hasher as _;
 use std::time::Instant;
@@ -8,18 +8,18 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use twox_hash::XxHash3_64;
 
 use super::Reading;
-use super::lines::Piece;
+use super::lines::Chunk;
 use crate::archive::segment::TARGET_BYTES;
 use crate::archive::{Archive, Header, hex};
-use crate::capture::state::{Head, Mark, Progress};
+use crate::capture::state::{Progress, ResumePoint, SegmentEnd};
 use crate::error::Result;
 use crate::git::ObjectId;
 use crate::git::date::Time;
 use crate::transcript::line_ends;
 
-/// How many line ends before the last one are remembered of a rendered transcript: the line about the whole document and
-/// the last message change in place, and a message before it may still get its tool's answer.
-const HEADS: usize = 3;
+/// How many resume points are kept of a rendered transcript. Its line about the whole document and its last message
+/// change in place, and the message before may still get its tool's result.
+const MAX_RESUME_POINTS: usize = 3;
 
 impl Reading<'_> {
     /// Stores everything up to the line end at `until` and brings `progress` up to date.
@@ -44,12 +44,12 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Sets when the transcript was captured, for what was captured long ago.
+    /// Sets the capture time, for a transcript that was captured in the past.
     pub fn captured_at(self, time: Time) -> Self {
         Reading { time: Some(time), ..self }
     }
 
-    /// Writes segments with everything up to the line end at `until`, and returns them: nothing reaches them yet.
+    /// Writes everything up to the line end at `until` as segments and returns their ids. No ref reaches them yet.
     ///
     /// # Errors
     ///
@@ -58,49 +58,49 @@ impl Reading<'_> {
         self.lines.can_redact()?;
         let mut segment_ids = Vec::new();
         while self.kept < until {
-            let piece = self.lines.piece(self.kept, until, TARGET_BYTES)?;
-            let body = piece.redacted();
-            if piece.is_empty() {
+            let chunk = self.lines.chunk(self.kept, until, TARGET_BYTES)?;
+            let body = chunk.redacted();
+            if chunk.is_empty() {
                 break;
             }
             let (mut body_start, mut line_start) = (0, 0);
-            for (body_end, line_end) in self.heads_of(&piece, until) {
-                self.digest.update(&body[body_start..body_end]);
-                self.check.write(&piece.lines()[line_start..line_end]);
+            for (body_end, line_end) in self.resume_points_in(&chunk, until) {
+                self.sha256.update(&body[body_start..body_end]);
+                self.xxh3.write(&chunk.lines()[line_start..line_end]);
                 (body_start, line_start) = (body_end, line_end);
-                self.heads.push(Head {
+                self.resume_points.push(ResumePoint {
                     bytes: self.kept_bytes + body_end as u64,
                     raw: self.kept + line_end as u64,
-                    digest: hex(&self.digest.serialize()),
-                    check: hex_of(&self.check),
+                    sha256_state: hex(&self.sha256.serialize()),
+                    xxh3: hex_of(&self.xxh3),
                 });
             }
-            self.digest.update(&body[body_start..]);
-            self.check.write(&piece.lines()[line_start..]);
+            self.sha256.update(&body[body_start..]);
+            self.xxh3.write(&chunk.lines()[line_start..]);
             let segment_id = archive.write(&self.header(body.len() as u64), body)?;
             segment_ids.push(segment_id);
             self.parent = Some(segment_id);
-            self.kept = piece.end();
+            self.kept = chunk.end();
             self.kept_bytes += body.len() as u64;
             self.parent_bytes = self.kept_bytes;
         }
-        self.heads.drain(..self.heads.len().saturating_sub(HEADS));
+        self.resume_points.drain(..self.resume_points.len().saturating_sub(MAX_RESUME_POINTS));
         Ok(segment_ids)
     }
 
-    /// Returns the line ends in the last piece of a rendered transcript that are remembered, in the stored text and in the
-    /// agent's lines.
-    fn heads_of(&self, piece: &Piece, until: u64) -> Vec<(usize, usize)> {
-        if piece.end() != until || !self.is_rendered {
+    /// Returns the resume points in the last chunk of a rendered transcript, as line ends of the redacted text and of
+    /// the agent's lines.
+    fn resume_points_in(&self, chunk: &Chunk, until: u64) -> Vec<(usize, usize)> {
+        if chunk.end() != until || !self.is_rendered {
             return Vec::new();
         }
-        let mut ends: Vec<(usize, usize)> = line_ends(piece.redacted()).zip(line_ends(piece.lines())).collect();
+        let mut ends: Vec<(usize, usize)> = line_ends(chunk.redacted()).zip(line_ends(chunk.lines())).collect();
         ends.pop();
-        ends.split_off(ends.len().saturating_sub(HEADS))
+        ends.split_off(ends.len().saturating_sub(MAX_RESUME_POINTS))
     }
 
-    /// Makes the transcript end where it is kept, though what is stored goes on: with the segment of the chain that
-    /// ends there, or a new one without bytes, which is returned. Does nothing if nothing else is stored.
+    /// Makes the stored transcript end at `kept_bytes`, although the archive has more. Uses the segment of the chain
+    /// that ends there, or writes one without bytes and returns it. Does nothing if the archive has no more.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Reading<'_> {
         Ok(new)
     }
 
-    /// Returns the header of a segment that adds so many bytes to what is kept; they must be in the digest already.
+    /// Returns the header of a segment that adds `bytes` bytes; they must be in `self.sha256` already.
     fn header(&self, bytes: u64) -> Header {
         Header {
             shiftlog: 1,
@@ -128,35 +128,35 @@ impl Reading<'_> {
             parent: self.parent.map(|id| id.to_string()),
             keep: self.kept_bytes,
             bytes,
-            sha256: hex(&self.digest.clone().finalize()),
+            sha256: hex(&self.sha256.clone().finalize()),
             time: self.time.unwrap_or_else(Time::now).to_rfc3339(),
         }
     }
 
-    /// Brings `progress` up to date with what is written.
+    /// Updates `progress` to what is written.
     pub fn update(&self, progress: &mut Progress) {
-        let is_level = self.kept_bytes == self.parent_bytes;
+        let is_fully_kept = self.kept_bytes == self.parent_bytes;
         let segment = self.parent.map(|id| id.to_string());
-        progress.heads.clone_from(&self.heads);
-        progress.stored = Mark { segment, bytes: self.parent_bytes, raw: is_level.then_some(self.kept) };
-        progress.digest = is_level.then(|| hex(&self.digest.serialize()));
-        progress.check = is_level.then(|| hex_of(&self.check));
+        progress.resume_points.clone_from(&self.resume_points);
+        progress.stored = SegmentEnd { segment, bytes: self.parent_bytes, raw: is_fully_kept.then_some(self.kept) };
+        progress.sha256_state = is_fully_kept.then(|| hex(&self.sha256.serialize()));
+        progress.xxh3 = is_fully_kept.then(|| hex_of(&self.xxh3));
     }
 
-    /// Returns the SHA-256, in hex, of the transcript as it is stored.
+    /// Returns the SHA-256, in hex, of the stored transcript.
     ///
     /// # Errors
     ///
-    /// If the archive's newest segment cannot be read, which only matters after the agent cut its file short.
+    /// If the newest segment cannot be read. It is only read after the agent cut its file short.
     pub fn stored_sha256(&self, archive: &Archive<'_>) -> Result<String> {
         match self.parent.filter(|_| self.kept_bytes != self.parent_bytes) {
             Some(parent) => Ok(archive.header(parent)?.sha256),
-            None => Ok(hex(&self.digest.clone().finalize())),
+            None => Ok(hex(&self.sha256.clone().finalize())),
         }
     }
 }
 
-/// Returns a check as [`Progress`] has it.
-pub(super) fn hex_of(check: &XxHash3_64) -> String {
-    format!("{:016x}", check.finish())
+/// Returns a hash as [`Progress::xxh3`] has it.
+pub(super) fn hex_of(xxh3: &XxHash3_64) -> String {
+    format!("{:016x}", xxh3.finish())
 }

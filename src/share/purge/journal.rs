@@ -147,7 +147,7 @@ fn clean_pending(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
     for path in pending::list(&state) {
         let Ok((pending, bytes)) = pending::read(&path) else { continue };
         let is_barred = match &pending {
-            Pending::Link(_) => false,
+            Pending::Commit(_) => false,
             Pending::Capture(capture) => plan.marks.bars(&SessionKey::new(&capture.agent, &capture.session)),
         };
         let is_of = |hex: &str| repo.parse_id(hex).is_some_and(|id| plan.earlier_commits.contains(&id));

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::agent::{self, Agent};
 use crate::archive::{Archive, hex};
 use crate::capture::State;
-use crate::capture::state::{Mark, Progress};
+use crate::capture::state::{Progress, SegmentEnd};
 use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::record::tombstone::Tombstones;
@@ -35,10 +35,10 @@ pub(super) fn update(
         return Err(Error::io("remove", &handed_over, error));
     }
     let archive = Archive::new(repo);
-    let changed = |mark: &Mark| -> Mark {
+    let changed = |mark: &SegmentEnd| -> SegmentEnd {
         let segment_id = mark.segment.as_deref().and_then(|hex| repo.parse_id(hex));
         match segment_id.and_then(|id| marks.final_of(repo, id)) {
-            Some(became) => Mark { segment: became.became, bytes: became.bytes, raw: mark.raw },
+            Some(became) => SegmentEnd { segment: became.became, bytes: became.bytes, raw: mark.raw },
             None => mark.clone(),
         }
     };
@@ -48,7 +48,7 @@ pub(super) fn update(
             let segment_id = stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
             let text = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
             let digest_of = |text: &[u8]| hex(&Sha256::new().chain_update(text).serialize());
-            progress.digest = Some(digest_of(&text));
+            progress.sha256_state = Some(digest_of(&text));
             // Lines that only changed are as many as they were. Where some are gone, the last ones are looked for: the one
             // about the whole, and what stands between it and the other beginnings that are remembered.
             let segment_id = progress.stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
@@ -58,7 +58,7 @@ pub(super) fn update(
                 let line = ends.iter().position(|end| *end as u64 == bytes).filter(|_| ends.len() == new_ends.len());
                 line.map(|line| new_ends[line])
             };
-            let longest = progress.heads.last().cloned();
+            let longest = progress.resume_points.last().cloned();
             let staying = match &longest {
                 // No line is about the whole, and yet the last one may change.
                 Some(head)
@@ -75,9 +75,9 @@ pub(super) fn update(
                     before.get(bytes as usize..end as usize).filter(|behind| text[..staying].ends_with(behind));
                 moved(bytes).unwrap_or(staying - behind.map_or(0, <[u8]>::len))
             };
-            for head in &mut progress.heads {
+            for head in &mut progress.resume_points {
                 let bytes = at(head.bytes);
-                (head.bytes, head.digest) = (bytes as u64, digest_of(&text[..bytes]));
+                (head.bytes, head.sha256_state) = (bytes as u64, digest_of(&text[..bytes]));
             }
         }
         (progress.stored, progress.recorded) = (stored, changed(&progress.recorded));

@@ -400,8 +400,8 @@ impl<'r> Syncer<'r> {
             }
             let count = ours.units().len();
             ours.retain(|unit| match unit {
-                Unit::Record(record) => bars.of_stretch(self.repo, record).is_none(),
-                Unit::Newer(newer) => bars.of_stretch(self.repo, &newer.record).is_none(),
+                Unit::Record(record) => bars.of_increment(self.repo, record).is_none(),
+                Unit::Newer(newer) => bars.of_increment(self.repo, &newer.record).is_none(),
                 Unit::Earlier(document, _) => bars.of_session(&document.key()).is_none(),
                 Unit::Foreign(_) => true,
             });
