@@ -48,7 +48,7 @@ pub fn hook_recorder<'r>(repo: &'r Repository, notes_ref: &str, leave: Leave<'_>
 }
 
 /// Returns `shiftlog.hookTimeout`.
-fn hook_timeout(repo: &Repository) -> Duration {
+pub fn hook_timeout(repo: &Repository) -> Duration {
     let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
     Duration::from_secs(seconds.unsigned_abs())
 }

@@ -8,10 +8,13 @@ use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind};
 use super::pending::{self, Pending, PendingCommit};
 use super::recorder::Recorder;
-use super::sessions::{close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed};
+use super::sessions::{
+    KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
+};
 use super::state::{AwaitedResult, LiveSession, State};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
+use crate::git::date::Time;
 use crate::git::{Commit, Location, ObjectId, ReflogEntry, Repository, last_move};
 use crate::transcript::SessionKey;
 
@@ -70,7 +73,15 @@ pub fn leave_to_agent(location: &Location) -> Result<bool> {
     let Some(last_move) = last_move(location) else { return Ok(false) };
     if let Some(kind) = kind_of_move(&last_move).filter(|_| !location.is_mid_operation()) {
         let (commit_ids, worktree) = (vec![last_move.new_id], location.worktree.clone());
-        let new_commit = NewCommit { commit_ids, kind, worktree, runners, call_id: None, transcript_bytes: None };
+        let new_commit = NewCommit {
+            commit_ids,
+            time: Time::now().seconds,
+            kind,
+            worktree,
+            runners,
+            call_id: None,
+            transcript_bytes: None,
+        };
         keep_commit(&state, &new_commit, &sessions, &[])?;
     }
     Ok(true)
@@ -78,7 +89,10 @@ pub fn leave_to_agent(location: &Location) -> Result<bool> {
 
 /// Returns the present length of each session's transcript in bytes, by the session's name.
 fn transcript_bytes(sessions: &[LiveSession]) -> BTreeMap<String, u64> {
-    let length = |live: &LiveSession| live.transcript.metadata().map_or(u64::MAX, |file| file.len());
+    let length = |live: &LiveSession| {
+        let file = live.transcript.metadata().ok().filter(std::fs::Metadata::is_file);
+        file.map_or(u64::MAX, |file| file.len())
+    };
     sessions.iter().map(|live| (live.key().to_string(), length(live))).collect()
 }
 
@@ -97,6 +111,7 @@ fn keep_commit(
         shiftlog: 1,
         commit: commit_id.to_string(),
         rewritten: rewritten.iter().map(ToString::to_string).collect(),
+        time: new_commit.time,
         runners: new_commit.runners.iter().map(ToString::to_string).collect(),
         transcript_bytes: transcript_bytes(sessions),
         kind: new_commit.kind,
@@ -111,6 +126,8 @@ fn keep_commit(
 pub(super) struct NewCommit {
     /// The commit, followed by the commits that it became by amending or rebasing.
     pub commit_ids: Vec<ObjectId>,
+    /// When it was made, in seconds since the epoch, by this machine's clock.
+    pub time: i64,
     pub kind: CommitKind,
     /// The top of the working tree that the commit was made in.
     pub worktree: Option<PathBuf>,
@@ -128,6 +145,7 @@ impl NewCommit {
     pub fn made_here(repo: &Repository, runners: Vec<SessionKey>) -> Self {
         NewCommit {
             commit_ids: Vec::new(),
+            time: Time::now().seconds,
             kind: CommitKind::Plain,
             worktree: repo.worktree().map(Path::to_owned),
             runners,
@@ -143,6 +161,7 @@ impl NewCommit {
         let key = |name: &String| name.split_once('/').map(|(agent, id)| SessionKey::new(agent, id));
         NewCommit {
             commit_ids: hexes.filter_map(|hex| repo.parse_id(hex)).filter(exists).collect(),
+            time: pending.time,
             kind: pending.kind,
             worktree: pending.worktree.clone().or_else(|| repo.worktree().map(Path::to_owned)),
             runners: pending.runners.iter().filter_map(key).collect(),
@@ -264,12 +283,14 @@ pub(super) fn record_commit(
 }
 
 /// Reads what each session said since it was last recorded, up to the moment of the commit: one entry for each session,
-/// `None` if it said nothing or cannot be read now. Returns [`Kind::Busy`] beside them if a session must wait.
+/// `None` if it said nothing or cannot be read now. Returns [`Kind::Busy`] beside them if a session must wait: for time, or,
+/// for as long as a session's state is kept, for a transcript that cannot be read at the moment.
 fn unrecorded_increments<'r>(
     recorder: &mut Recorder<'r>,
     new_commit: &NewCommit,
     sessions: &mut [LiveSession],
 ) -> (Vec<Option<Increment<'r>>>, Result<()>) {
+    let is_recent = new_commit.time > Time::now().seconds - KEEP_SECS;
     let mut increments = Vec::new();
     let mut outcome = Ok(());
     for live in sessions.iter_mut() {
@@ -288,9 +309,11 @@ fn unrecorded_increments<'r>(
         }
         increments.push(recorder.extend_awaited_record(live, true, true, limit.flatten()).unwrap_or_else(|error| {
             recorder.state.log(&format!("warning: {name}: {error}"));
-            if error.kind() == Kind::Busy {
+            // A file that is gone, or that is no transcript, is not waited for.
+            let may_pass = matches!(error.kind(), Kind::Other | Kind::Storage) && is_recent;
+            if error.kind() == Kind::Busy || may_pass {
                 recorder.waiting.insert(name);
-                outcome = Err(error);
+                outcome = Err(Error::new(Kind::Busy, "a transcript cannot be read now").because(error));
             }
             None
         }));

@@ -22,6 +22,6 @@ pub mod rewritten;
 pub(crate) mod sessions;
 pub(crate) mod state;
 
-pub use self::catch_up::{Leave, hook_recorder, recorder};
-pub use self::recorder::{HOOK_TIMEOUT_SECS, Recorder, Report};
+pub use self::catch_up::{Leave, hook_recorder, hook_timeout, recorder};
+pub use self::recorder::{Recorder, Report};
 pub use self::state::{Lock, State};

@@ -52,6 +52,9 @@ pub struct PendingCommit {
     /// What the commit became by amending or rebasing, in hex: these get the same record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
+    /// When the commit was made, in seconds since the epoch; 0 if a version wrote the file that did not say.
+    #[serde(default)]
+    pub time: i64,
     /// The sessions that ran `git commit`, as `agent/session`.
     #[serde(rename = "ran")]
     pub runners: Vec<String>,

@@ -43,6 +43,15 @@ fn ancestors() -> impl Iterator<Item = (Process, String)> {
     all.take(64).map(|(pid, status)| (Process { pid, started: status.started }, status.name))
 }
 
+/// Returns the words of the command line of each ancestor of this process, nearest first.
+pub fn command_lines_above() -> impl Iterator<Item = Vec<String>> {
+    ancestors().map(|(process, _)| {
+        let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+        let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+        words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    })
+}
+
 /// Returns the process that runs this hook: the nearest ancestor that is neither a wrapper nor a program of ours.
 pub fn caller() -> Option<Process> {
     let ours = |name: &str| WRAPPERS.contains(&name) || name.starts_with("git-shiftlog");

@@ -23,7 +23,7 @@ use crate::record::{Note, Record, add_proven, redaction};
 use crate::transcript::SessionKey;
 
 /// The default of `shiftlog.hookTimeout`, in seconds.
-pub const HOOK_TIMEOUT_SECS: i64 = 5;
+pub(super) const HOOK_TIMEOUT_SECS: i64 = 5;
 
 /// How long a command waits for the lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);

@@ -4,7 +4,6 @@
 //! drop; no word is lost.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -448,11 +447,7 @@ impl State {
             let _ = std::fs::rename(&path, self.root.join("log.old"));
         }
         let line = format!("{} {}\n", crate::git::date::Time::now().to_rfc3339(), outside::line(line));
-        let _ = private::create_dir(&self.root);
-        let is_shared = is_shared(&self.root);
-        let Ok(mut file) = private::options(is_shared).create(true).append(true).open(path) else { return false };
-        private::share(&file, is_shared);
-        file.write_all(line.as_bytes()).is_ok()
+        private::append(&path, line.as_bytes()).is_ok()
     }
 }
 

@@ -14,6 +14,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, locate};
 use crate::record;
 use crate::remap::Scope;
+use crate::share::guard::UserPush;
 use crate::share::sync::{self, Level};
 use crate::transcript::SessionKey;
 use crate::{cli, notes, setup};
@@ -23,9 +24,6 @@ const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
 
 /// How long a hook waits for locks, all together; what it cannot store then waits for the next command.
 const LOCK_WAIT: Duration = Duration::from_millis(300);
-
-/// The marks of what was removed for good, which are shared with the notes.
-const PURGED_REF: &str = "refs/shiftlog/purged";
 
 /// How long an agent may take to hand its payload over.
 const PAYLOAD_TIMEOUT: Duration = Duration::from_secs(3);
@@ -37,7 +35,9 @@ pub fn run() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let here = std::env::current_dir().unwrap_or_default();
         if let Some(location) = locate(&here) {
-            State::new(&location.common_dir).log(&format!("defect: {panic}"));
+            // Its text may quote the words of a transcript.
+            let place = panic.location().map(ToString::to_string).unwrap_or_default();
+            State::new(&location.common_dir).log(&format!("defect at {place}"));
         }
         std::process::exit(0);
     }));
@@ -46,17 +46,17 @@ pub fn run() -> ExitCode {
     let is_off = std::env::var_os("SHIFTLOG_HOOK").is_some_and(|value| value == "off");
     let here = std::env::current_dir().unwrap_or_default();
     let outcome = match args.as_slice() {
-        _ if is_off => Ok(()),
         ["--help" | "-h"] => return cli::finish(cli::show_page("git-shiftlog--hook").map(|()| cli::Outcome::Done)),
-        ["git", "post-commit"] => after_commit(&here),
-        ["git", "post-rewrite", command, ..] => after_rewrite(&here, command),
-        ["git", "post-merge", "1", ..] => after_squash(&here).and_then(|()| after_merge(&here)),
-        ["git", "post-merge", ..] => after_merge(&here),
-        ["git", "pre-push", remote, ..] => match before_push(&here, remote) {
+        ["git", "pre-push", remote, ..] => match before_push(&here, remote, is_off) {
             Ok(Push::Goes) => Ok(()),
             Ok(Push::Stops) => return ExitCode::from(setup::STOP_PUSH),
             Err(error) => Err(error),
         },
+        _ if is_off => Ok(()),
+        ["git", "post-commit"] => after_commit(&here),
+        ["git", "post-rewrite", command, ..] => after_rewrite(&here, command),
+        ["git", "post-merge", "1", ..] => after_squash(&here).and_then(|()| after_merge(&here)),
+        ["git", "post-merge", ..] => after_merge(&here),
         ["git", "push-now", remote, ..] => push_now(&here, remote),
         [name, event, ..] => agent_event(name, event, &here),
         _ => Ok(()),
@@ -77,6 +77,7 @@ fn open(directory: &Path) -> Result<Repository> {
     let repo = Repository::open(directory)?;
     agents::define(&repo);
     repo.limit_lock_waits(LOCK_WAIT);
+    repo.stay_offline();
     Ok(repo)
 }
 
@@ -149,7 +150,7 @@ fn after_merge(here: &Path) -> Result<()> {
         cli::tell(&repo, &recorder.finish());
         outcome?;
     }
-    let remapped = crate::command::remap::after_change(&repo, &notes_ref(&repo), &Scope::New)?;
+    let remapped = crate::remap::remap_new(&repo, &notes_ref(&repo), &Scope::New)?;
     let state = State::new(&repo.common_dir());
     for carried in &remapped.carried {
         state.log(&format!("carried records to {}", carried.to));
@@ -164,23 +165,30 @@ enum Push {
 }
 
 /// Stops a push that would publish what is not to be shared. Otherwise starts a push of ours beside the user's, which does
-/// not wait for it and does not learn how it ends.
-fn before_push(here: &Path, remote: &str) -> Result<Push> {
+/// not wait for it and does not learn how it ends; not with `is_off`.
+fn before_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let input = String::from_utf8_lossy(&standard_input()).into_owned();
     let repo = open(here)?;
-    let level = Level::of(&repo, remote)?;
-    if is_too_much(&repo, &input, remote, level) {
+    let level = Level::of(&repo, remote);
+    let (guarded, notes_ref) = (UserPush::of(remote, &input), notes_ref(&repo));
+    let shared = level.as_ref().copied().unwrap_or_default();
+    if guarded.publishes_more_than(&repo, &notes_ref, shared) {
+        // A level that cannot be read shares nothing.
+        if let Err(error) = level {
+            cli::warning(&error.to_string());
+        }
         let is_allowed = repo.config_bool("shiftlog.allowMirror") == Some(true);
-        return Ok(tell_of_refs(&repo, level, is_allowed));
+        return Ok(tell_of_refs(&repo, shared, is_allowed));
+    }
+    let level = level?;
+    if is_off {
+        return Ok(Push::Goes);
     }
     if !State::new(&repo.common_dir()).is_idle() {
-        cli::tell(&repo, &hook_recorder(&repo, &notes_ref(&repo), Leave::Nothing).finish());
+        cli::tell(&repo, &hook_recorder(&repo, &notes_ref, Leave::Nothing).finish());
     }
     // Where the user's push takes our refs along, ours would only be in its way.
-    if level == Level::None
-        || has_our_refs(&repo, &input, remote)
-        || !sync::has_news(&repo, &notes_ref(&repo), remote, level)?
-    {
+    if level == Level::None || guarded.moves_our_refs(&repo) || !sync::has_news(&repo, &notes_ref, remote, level)? {
         return Ok(Push::Goes);
     }
     let own = std::env::current_exe().map_err(|error| Error::other("cannot find this program").because(error))?;
@@ -191,30 +199,6 @@ fn before_push(here: &Path, remote: &str) -> Result<Push> {
     std::os::unix::process::CommandExt::process_group(&mut push, 0);
     let started = push.spawn().map_err(|error| Error::other("cannot start a push").because(error));
     started.map(|_| Push::Goes)
-}
-
-/// Says whether a push publishes more of ours than is to be shared with a remote, and nobody has named our refs: a mirror,
-/// or a pattern that fits all refs. Git tells a hook on standard input which refs a push moves, a line each:
-/// `<local ref> <local id> <remote ref> <remote id>`.
-fn is_too_much(repo: &Repository, input: &str, remote: &str, level: Level) -> bool {
-    let own_notes_ref = notes_ref(repo);
-    let is_notes = |name: &str| name == own_notes_ref || name.starts_with(notes::DEFAULT_REF) || name == PURGED_REF;
-    let needed = |name: &str| match name {
-        name if is_notes(name) => Level::Notes,
-        name if name.starts_with("refs/shiftlog/") => Level::All,
-        _ => Level::None,
-    };
-    let is_wrong = |line: &str| {
-        let fields: Vec<&str> = line.split(' ').collect();
-        let [local, local_id, to, _] = fields[..] else { return false };
-        let is_deletion = local_id.bytes().all(|digit| digit == b'0');
-        !is_deletion && needed(local).max(needed(to)) > level
-    };
-    let names_ours =
-        |text: &str| ["notes/shiftlog", "refs/shiftlog/", &own_notes_ref].iter().any(|our| text.contains(our));
-    input.lines().any(is_wrong)
-        && !repo.config_strings(&format!("remote.{remote}.push")).iter().any(|refspec| names_ours(refspec))
-        && !is_push_with(names_ours)
 }
 
 /// Tells that a push takes conversations along that are not to be shared, and whether it goes.
@@ -229,43 +213,11 @@ fn tell_of_refs(repo: &Repository, level: Level, is_allowed: bool) -> Push {
     }
     cli::error(&Error::other(what));
     cli::hint(repo, "push branches and tags by name, as in 'git push <remote> --all', to leave them out");
-    cli::hint(repo, "'git config shiftlog.allowMirror true' lets them go: whoever can read the remote reads them");
+    cli::hint(
+        repo,
+        "'git push --no-verify' lets them go once, 'git config shiftlog.allowMirror true' always: whoever can read the remote reads them",
+    );
     Push::Stops
-}
-
-/// Says whether the push that runs this hook only says what it would do, or moves refs of ours itself. `input` names the
-/// refs that it moves.
-///
-/// That a push does nothing only its command line tells.
-fn has_our_refs(repo: &Repository, input: &str, remote: &str) -> bool {
-    let names_ours = |text: &str| ["refs/notes/", "refs/shiftlog/", "refs/*"].iter().any(|ours| text.contains(ours));
-    let is_telling = |word: &str| ["--dry-run", "-n", "--mirror"].contains(&word) || names_ours(word);
-    names_ours(input)
-        || repo.config_bool(&format!("remote.{remote}.mirror")) == Some(true)
-        || repo.config_strings(&format!("remote.{remote}.push")).iter().any(|refspec| names_ours(refspec))
-        || is_push_with(is_telling)
-}
-
-/// Says whether the push that runs this hook has a word on its command line that is looked for.
-///
-/// `/proc` has the command line, where there is one: the hook's shell stands in between.
-fn is_push_with(is_looked_for: impl Fn(&str) -> bool) -> bool {
-    let mut process = std::process::id();
-    for _ in 0..4 {
-        let read = |name: &str| std::fs::read(format!("/proc/{process}/{name}")).unwrap_or_default();
-        let line = read("cmdline");
-        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-        let is_push = words.contains(&&b"push"[..]);
-        if is_push && words.iter().any(|word| is_looked_for(&String::from_utf8_lossy(word))) {
-            return true;
-        }
-        // The parent stands behind the name, which may have anything in it.
-        let stat = String::from_utf8_lossy(&read("stat")).into_owned();
-        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
-        let Some(parent) = parent else { return false };
-        process = parent;
-    }
-    false
 }
 
 fn push_now(here: &Path, remote: &str) -> Result<()> {

@@ -12,15 +12,13 @@ use crate::capture::{self, Lock, State};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
-use crate::record::redaction;
+use crate::record::{EARLIER_REF, redaction};
 use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
 use crate::share::sync;
 use crate::{notes, outside, pretty};
 
 /// How long to wait for hooks that are running.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-/// The notes of an earlier tool, whose words go too.
-const EARLIER_REF: &str = "refs/notes/claude-conversations";
 
 /// Remove conversations for good
 #[derive(Debug, Parser)]

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::json;
 
-use crate::capture::HOOK_TIMEOUT_SECS;
 use crate::cli::{self, Outcome};
 use crate::error::{Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
@@ -57,13 +56,6 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         report(&repo, &options, &remapped)?;
         Ok(if remapped.ambiguous.is_empty() { Outcome::Done } else { Outcome::No })
     })
-}
-
-/// Carries records after something came in, for a hook: within its time, and quietly.
-pub(super) fn after_change(repo: &Repository, notes_ref: &str, scope: &Scope) -> Result<Remapped> {
-    let seconds = repo.config_integer("shiftlog.hookTimeout").unwrap_or(HOOK_TIMEOUT_SECS).clamp(0, 3600);
-    let deadline = Instant::now() + Duration::from_secs(seconds.unsigned_abs());
-    remap(repo, notes_ref, scope, false, deadline)
 }
 
 fn scope(repo: &Repository, revisions: &[String]) -> Result<Scope> {

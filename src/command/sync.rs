@@ -66,7 +66,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         report(&options, &remote, plan, &synced)?;
         if plan.pull != Level::None && !plan.is_dry_run {
             // What came may belong to commits that came earlier, by a squash on the server.
-            if let Err(error) = crate::command::remap::after_change(&repo, &notes_ref, &Scope::Notes) {
+            if let Err(error) = crate::remap::remap_new(&repo, &notes_ref, &Scope::Notes) {
                 cli::warning(&error.to_string());
             }
         }

@@ -45,6 +45,10 @@ impl Git {
         }
         args.append(&mut self.args);
         self.args = args;
+        if repository.is_offline.get() {
+            // Git knows it since 2.45.
+            self.environment.push(("GIT_NO_LAZY_FETCH", "1".to_owned()));
+        }
         self
     }
 

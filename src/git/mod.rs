@@ -65,6 +65,8 @@ pub struct Repository {
     user_config: config::Identity,
     /// How much longer this process may wait for locks; `None` for as long as each write may.
     lock_wait: Cell<Option<Duration>>,
+    /// See [`Repository::stay_offline`].
+    is_offline: Cell<bool>,
 }
 
 /// Many pieces of bytes in one place: a thread that hands them to another pays for one allocation.
@@ -140,7 +142,12 @@ impl Repository {
         // A walk reads each commit, and what is printed of it is read again.
         inner.object_cache_size_if_unset(16 * 1024 * 1024);
         inner.objects.enable_object_memory();
-        let repository = Repository { user_config: config::Identity::of(&inner), inner, lock_wait: Cell::new(None) };
+        let repository = Repository {
+            user_config: config::Identity::of(&inner),
+            inner,
+            lock_wait: Cell::new(None),
+            is_offline: Cell::new(false),
+        };
         if repository.config_string("extensions.refStorage").is_some_and(|format| format != "files") {
             return Err(Error::new(
                 Kind::Unsupported,
@@ -150,6 +157,12 @@ impl Repository {
         }
         repository.apply_shared_umask();
         Ok(repository)
+    }
+
+    /// Lets nothing be fetched from now on, also by the `git` commands that are started: for hooks, since a commit does not
+    /// wait for a network. Objects that a partial clone has not are missing.
+    pub fn stay_offline(&self) {
+        self.is_offline.set(true);
     }
 
     /// Returns the `gix` repository, for the rooms that put bytes on objects.
@@ -257,7 +270,7 @@ impl Repository {
 
     /// Returns the bytes of a blob of at most `max_bytes`.
     ///
-    /// In a partial clone a blob that is not here is fetched by `git`.
+    /// In a partial clone a blob that is not here is fetched by `git`, unless [`Repository::stay_offline`] was called.
     ///
     /// # Errors
     ///
@@ -265,12 +278,14 @@ impl Repository {
     pub fn read_blob(&self, blob_id: ObjectId, max_bytes: u64) -> Result<Vec<u8>> {
         let fail = |error: gix::Error| gix_error(format!("cannot read object '{blob_id}'"), &error);
         // The size is asked for first: a small file can hold an object of any size.
-        let Some(header) = self.inner.try_find_header(blob_id).map_err(fail)? else {
-            if self.is_partial() {
-                return Ok(git(["cat-file", "blob", &blob_id.to_string()]).repository(self).capture()?.into());
-            }
-            return Err(Error::new(Kind::Missing, format!("object '{blob_id}' is missing")));
-        };
+        let mut header = self.inner.try_find_header(blob_id).map_err(fail)?;
+        if header.is_none() && self.is_partial() && !self.is_offline.get() {
+            // Git fetches it to look at it.
+            git(["cat-file", "-e", &blob_id.to_string()]).repository(self).capture()?;
+            header = self.inner.try_find_header(blob_id).map_err(fail)?;
+        }
+        let missing = || Error::new(Kind::Missing, format!("object '{blob_id}' is missing"));
+        let header = header.ok_or_else(missing)?;
         if header.kind() != gix::object::Kind::Blob {
             return Err(Error::new(Kind::Corrupt, format!("object '{blob_id}' is not a blob")));
         }

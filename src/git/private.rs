@@ -71,6 +71,21 @@ pub fn share(file: &File, is_shared: bool) {
     let _ = (file, is_shared);
 }
 
+/// Adds to the end of a file, which is made if it is not there.
+///
+/// # Errors
+///
+/// [`Kind::Storage`] when the disk is full or read-only.
+pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    create_dir(directory)?;
+    let is_shared = is_shared(directory);
+    let opened = options(is_shared).create(true).append(true).open(path);
+    let mut file = opened.map_err(|error| Error::io("open", path, error))?;
+    share(&file, is_shared);
+    file.write_all(bytes).map_err(|error| Error::io("write", path, error))
+}
+
 /// Makes a directory, with those above it, that is as open to the group as the one above it, and to nobody else.
 ///
 /// # Errors

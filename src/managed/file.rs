@@ -170,13 +170,17 @@ pub fn add_exclude(text: &[u8], file: &str) -> Vec<u8> {
     after
 }
 
-/// Returns `info/exclude` without our remarks and the lines below them.
-pub fn remove_exclude(text: &[u8]) -> Vec<u8> {
+/// Returns `info/exclude` without our remarks and the lines below them, which name the files that `is_ours` says.
+pub fn remove_exclude(text: &[u8], is_ours: impl Fn(&str) -> bool) -> Vec<u8> {
     let mut kept = Vec::new();
-    let mut lines = text.lines_with_terminator();
+    let mut lines = text.lines_with_terminator().peekable();
     while let Some(line) = lines.next() {
         if line.trim_end() == EXCLUDE_MARK.as_bytes() {
-            lines.next();
+            // The user may have removed the line, and written another there.
+            let file = |line: &&[u8]| {
+                line.trim_end().strip_prefix(b"/").and_then(|file| file.to_str().ok().map(str::to_owned))
+            };
+            lines.next_if(|line| file(line).is_some_and(|file| is_ours(&file)));
         } else {
             kept.extend_from_slice(line);
         }
@@ -204,6 +208,8 @@ mod tests {
         assert_eq!(add_exclude(&once, ".claude/settings.local.json"), once);
         let both = add_exclude(&once, ".vscode/mcp.json");
         assert!(both.contains_str("/.claude/settings.local.json\n") && both.contains_str("/.vscode/mcp.json\n"));
-        assert_eq!(remove_exclude(&both), b"*.o\n");
+        assert_eq!(remove_exclude(&both, |_| true), b"*.o\n");
+        let edited = both.replace("/.vscode/mcp.json", "mine.txt");
+        assert_eq!(remove_exclude(&edited, |file| file.starts_with('.')), b"*.o\nmine.txt\n");
     }
 }

@@ -400,7 +400,7 @@ impl Plan {
 fn stripped(kind: FileKind, bytes: &[u8]) -> Result<Vec<u8>> {
     match kind {
         FileKind::Hook => Ok(hook::remove_block(bytes)),
-        FileKind::Exclude => Ok(file::remove_exclude(bytes)),
+        FileKind::Exclude => Ok(file::remove_exclude(bytes, is_file_of_ours)),
         // As the user has made it since, it is theirs; of JSON our part can still be told.
         FileKind::Own { .. } => {
             let stripped = std::str::from_utf8(bytes).ok().and_then(|text| agent::remove_hooks(text).ok());
@@ -419,11 +419,19 @@ fn stripped(kind: FileKind, bytes: &[u8]) -> Result<Vec<u8>> {
     }
 }
 
+/// Says whether a file of a working tree is one that this program keeps out of commits.
+fn is_file_of_ours(path: &str) -> bool {
+    let has_hooks = |agent: &'static dyn agent::Agent| {
+        [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)).any(|file| file.path == path)
+    };
+    client::CLIENTS.iter().any(|client| client.file == path) || agent::all().any(has_hooks)
+}
+
 /// Says whether a file has a part that this program put there.
 fn has_our_part(kind: FileKind, bytes: &[u8]) -> bool {
     match kind {
         FileKind::Hook => hook::has_block(bytes),
-        FileKind::Exclude => file::remove_exclude(bytes) != bytes,
+        FileKind::Exclude => file::remove_exclude(bytes, is_file_of_ours) != bytes,
         FileKind::Own { .. } => bstr::ByteSlice::contains_str(bytes, HOOK_PROGRAM),
         FileKind::Settings | FileKind::Client => {
             bstr::ByteSlice::contains_str(bytes, HOOK_PROGRAM)

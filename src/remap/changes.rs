@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use twox_hash::XxHash3_64;
 
 use crate::capture::State;
+use crate::git::private;
 use crate::git::{Commit, ObjectId, PathChange, Repository};
 
 /// A change of more paths than this is known by their number alone.
@@ -103,12 +103,7 @@ impl<'r> Changes<'r> {
         if self.new.is_empty() || !self.is_loaded {
             return;
         }
-        if let Some(directory) = self.file.parent() {
-            let _ = std::fs::create_dir_all(directory);
-        }
-        if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(&self.file) {
-            let _ = file.write_all(self.new.as_bytes());
-        }
+        let _ = private::append(&self.file, self.new.as_bytes());
     }
 }
 

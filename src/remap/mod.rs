@@ -17,8 +17,8 @@ use std::time::Instant;
 use self::origins::{Mapper, Origin};
 pub use self::scope::Scope;
 use self::scope::{SeenRefs, new_notes};
-use crate::capture::State;
 use crate::capture::state::write_private;
+use crate::capture::{self, State};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
@@ -42,6 +42,15 @@ pub struct Remapped {
     pub ambiguous: Vec<Carried>,
     /// Commits that no branch reaches and whose records no commit has that one does; only looked for with [`Scope::All`].
     pub unplaced: Vec<ObjectId>,
+}
+
+/// Does [`remap`] within the time of a hook, after commits or notes came in.
+///
+/// # Errors
+///
+/// As [`remap`].
+pub fn remap_new(repo: &Repository, notes_ref: &str, scope: &Scope) -> Result<Remapped> {
+    remap(repo, notes_ref, scope, false, Instant::now() + capture::hook_timeout(repo))
 }
 
 /// Carries records to the commits of a scope, and writes them under `notes_ref`.

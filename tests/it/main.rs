@@ -6,6 +6,7 @@ mod agents;
 mod amended;
 mod answers;
 mod attributing;
+mod bad_day;
 mod belonging;
 mod carrying;
 mod clients;

@@ -225,12 +225,15 @@ impl<'a> Lines<'a> {
     ///
     /// # Errors
     ///
-    /// If reading fails.
+    /// If reading fails; [`Kind::Busy`](crate::error::Kind::Busy) if the deadline has passed.
     pub fn each_step(&mut self, from: u64, to: u64, mut visit: impl FnMut(&[u8])) -> Result<()> {
         self.seek(from)?;
         let mut left = to.saturating_sub(from);
         let mut buffer = vec![0; STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES))];
         while left > 0 {
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(Error::new(crate::error::Kind::Busy, "reading the transcript takes too long"));
+            }
             let step = STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES));
             self.source.read_exact(&mut buffer[..step]).map_err(unreadable)?;
             visit(&buffer[..step]);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EARLIER_REF, Plan, Purged, deadline, live};
+use super::{Plan, Purged, deadline, live};
 use crate::archive::{self, Archive};
 use crate::capture::State;
 use crate::capture::pending::{self, Pending};
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::git::{ObjectId, Order, Range, Replaced, Repository, fault_point};
 use crate::notes::{self, Changed};
 use crate::record::tombstone::{self, Became, Tombstones};
-use crate::record::{Note, kept};
+use crate::record::{EARLIER_REF, Note, kept};
 use crate::share::sync;
 use crate::transcript::SessionKey;
 

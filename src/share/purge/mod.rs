@@ -20,12 +20,10 @@ use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::record::bars::Bars;
 use crate::record::tombstone::{Became, Mark, Tombstones};
-use crate::record::{Earlier, Note, Record, Unit};
+use crate::record::{EARLIER_REF, Earlier, Note, Record, Unit};
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
-/// The ref of an earlier tool; what it repeats is removed as well.
-const EARLIER_REF: &str = "refs/notes/claude-conversations";
 /// How long one write may wait for other processes.
 const TIMEOUT: Duration = Duration::from_secs(20);
 

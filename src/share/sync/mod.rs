@@ -337,10 +337,7 @@ impl<'r> Syncer<'r> {
         known.write(self.repo)?;
         self.repo.point_ref(&shared.tracking, clean)?;
         self.repo.forget_reflog(&shared.tracking)?;
-        // 'git fsck' looks at objects that no ref reaches as well. What cannot be removed, 'git gc' removes later.
-        if let Ok(gone) = self.repo.unneeded(&[theirs.commit_id], |_, _| false) {
-            let _ = self.repo.drop_objects(&gone);
-        }
+        // The objects themselves are left to 'git gc': somebody may be adding a file with the same bytes just now.
         Ok(Some(clean))
     }
 

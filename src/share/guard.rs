@@ -1,0 +1,85 @@
+//! What a push of the user's publishes of our refs.
+//!
+//! Git tells its hook which refs a push moves; what the user has typed stands on the command line of a process above the
+//! hook, which `/proc` has. Where there is no `/proc`, nobody is known to have named our refs.
+
+use super::sync::Level;
+use crate::capture::process;
+use crate::git::Repository;
+use crate::notes;
+use crate::record::tombstone;
+
+/// Options of `git push` whose value is a word of its own.
+const WITH_VALUE: [&str; 5] = ["-o", "--push-option", "--repo", "--receive-pack", "--exec"];
+
+/// A push that runs our hook.
+pub struct UserPush<'a> {
+    remote: &'a str,
+    /// What Git tells the hook: `<local ref> <local id> <remote ref> <remote id>`, a line for each ref.
+    moves: &'a str,
+    options: Vec<String>,
+    refspecs: Vec<String>,
+}
+
+impl<'a> UserPush<'a> {
+    /// Finds out what was typed. `moves` is what Git tells the hook on standard input.
+    pub fn of(remote: &'a str, moves: &'a str) -> Self {
+        let is_push = |words: &Vec<String>| {
+            words.first().is_some_and(|program| program.rsplit('/').next() == Some("git"))
+                && words.iter().any(|word| word == "push")
+        };
+        let words = process::command_lines_above().find(is_push).unwrap_or_default();
+        let mut words = words.into_iter().skip_while(|word| word != "push").skip(1);
+        let (mut options, mut names) = (Vec::new(), Vec::new());
+        while let Some(word) = words.next() {
+            if WITH_VALUE.contains(&word.as_str()) {
+                words.next();
+            } else if word.starts_with('-') {
+                options.push(word);
+            } else {
+                names.push(word);
+            }
+        }
+        // The first name is the remote.
+        UserPush { remote, moves, options, refspecs: names.split_off(names.len().min(1)) }
+    }
+
+    /// Says whether the push publishes more of ours than `level` shares, though nobody has named our refs: it is a mirror,
+    /// or has a pattern that fits all refs.
+    pub fn publishes_more_than(&self, repo: &Repository, notes_ref: &str, level: Level) -> bool {
+        let is_notes = |name: &str| name == notes_ref || name.starts_with(notes::DEFAULT_REF) || name == tombstone::REF;
+        let needed = |name: &str| match name {
+            name if is_notes(name) => Level::Notes,
+            name if name.starts_with("refs/shiftlog/") => Level::All,
+            _ => Level::None,
+        };
+        let is_wrong = |line: &str| {
+            let fields: Vec<&str> = line.split(' ').collect();
+            let [local, local_id, to, _] = fields[..] else { return false };
+            let is_deletion = local_id.bytes().all(|digit| digit == b'0');
+            !is_deletion && needed(local).max(needed(to)) > level
+        };
+        let own_name = notes_ref.strip_prefix("refs/").unwrap_or(notes_ref);
+        let names_ours = |refspec: &String| {
+            refspec.trim_start_matches('+').split(':').any(|side| {
+                let name = side.strip_prefix("refs/").unwrap_or(side);
+                name.starts_with("notes/shiftlog") || name.starts_with("shiftlog/") || name == own_name
+            })
+        };
+        self.moves.lines().any(is_wrong) && !self.refspecs(repo).iter().any(names_ours)
+    }
+
+    /// Says whether the push moves refs of ours itself, or only says what it would do: then no push of ours is needed.
+    pub fn moves_our_refs(&self, repo: &Repository) -> bool {
+        let is_ours = |text: &str| ["refs/notes/", "refs/shiftlog/", "refs/*"].iter().any(|ours| text.contains(ours));
+        is_ours(self.moves)
+            || self.options.iter().any(|option| ["--dry-run", "-n", "--mirror"].contains(&option.as_str()))
+            || repo.config_bool(&format!("remote.{}.mirror", self.remote)) == Some(true)
+            || self.refspecs(repo).iter().any(|refspec| is_ours(refspec))
+    }
+
+    /// Returns the refspecs that were typed, and those that the config has for the remote.
+    fn refspecs(&self, repo: &Repository) -> Vec<String> {
+        [self.refspecs.clone(), repo.config_strings(&format!("remote.{}.push", self.remote))].concat()
+    }
+}
