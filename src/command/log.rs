@@ -191,6 +191,7 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
         model: options.model.clone(),
         skip: options.skip,
         max_count: options.max_count,
+        ..Query::default()
     })
 }
 
