@@ -40,10 +40,15 @@ impl Screen {
         let is_terminal = io::stdout().is_terminal();
         let wants_pager = is_terminal && repo.config_bool("pager.shiftlog") != Some(false);
         let out = if wants_pager { Output::paged(repo) } else { Output::plain() };
-        let is_screen = is_terminal || std::env::var_os("GIT_PAGER_IN_USE").is_some();
+        let is_screen = Self::is_seen();
         let is_colored = color.decide(repo, is_screen);
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
         Screen { style: Style { top, ..color::style(repo, is_colored, date) }, out, is_screen }
+    }
+
+    /// Says whether a person sees what is printed: at a terminal, or through a pager.
+    pub fn is_seen() -> bool {
+        io::stdout().is_terminal() || std::env::var_os("GIT_PAGER_IN_USE").is_some()
     }
 
     /// Writes with a printer.

@@ -18,6 +18,7 @@ mod earlier_setup;
 mod elsewhere;
 mod fixtures;
 mod format;
+mod formats;
 mod harm;
 mod hostile;
 mod importing;
