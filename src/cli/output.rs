@@ -51,6 +51,13 @@ impl Screen {
         io::stdout().is_terminal() || std::env::var_os("GIT_PAGER_IN_USE").is_some()
     }
 
+    /// Returns how many columns the terminal has, if there is one.
+    pub fn columns() -> Option<usize> {
+        let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let asked = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into());
+        told.or_else(asked).filter(|columns| *columns > 0)
+    }
+
     /// Writes with a printer.
     ///
     /// # Errors

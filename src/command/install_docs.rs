@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-install-docs", override_usage = "git shiftlog install-docs [<options>]")]
 pub struct Options {
-    /// Install below this directory (default: the one that has our programs in its 'bin', else ~/.local)
+    /// Install below this directory (default: where 'man' and the shells look)
     #[arg(long, value_name = "directory")]
     prefix: Option<PathBuf>,
     /// Remove them again

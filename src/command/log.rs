@@ -9,7 +9,7 @@ use clap::Parser;
 use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Names, ObjectId, Paths, PrintOptions, Range, Repository, date};
+use crate::git::{Drawing, Names, Node, ObjectId, Paths, PrintOptions, Range, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format};
 use crate::record::{Listed, Query, Summary};
@@ -45,12 +45,36 @@ pub struct Options {
     /// List commits with a session whose model name contains this
     #[arg(long, value_name = "string")]
     model: Option<String>,
+    /// List commits with this session
+    #[arg(long, value_name = "id")]
+    session: Option<String>,
+    /// List no merge commits
+    #[arg(long, overrides_with = "merges")]
+    no_merges: bool,
+    /// List merge commits alone
+    #[arg(long)]
+    merges: bool,
+    /// Follow only the first parent of a merge commit
+    #[arg(long)]
+    first_parent: bool,
     /// Start from all refs
     #[arg(long)]
     all: bool,
     /// Start from all local branches
     #[arg(long)]
     branches: bool,
+    /// Start from all tags
+    #[arg(long)]
+    tags: bool,
+    /// Start from all remote-tracking branches
+    #[arg(long)]
+    remotes: bool,
+    /// List the chosen commits in reverse order
+    #[arg(long)]
+    reverse: bool,
+    /// Draw how the commits follow each other
+    #[arg(long, conflicts_with_all = ["reverse", "json", "porcelain", "nul"])]
+    graph: bool,
     /// Print the abbreviated id and the subject
     #[arg(long, overrides_with = "format")]
     oneline: bool,
@@ -101,6 +125,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut outcome = Outcome::Done;
         let mut newer_notice = None;
         let mut has_listed = false;
+        let is_whole = options.reverse || options.graph;
         let mut batch_size = BATCHES[0];
         let mut batch = Vec::new();
         reader.each(&query, |listed| {
@@ -113,18 +138,21 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
             has_listed = true;
             newer_notice = newer_notice.take().or_else(|| listed.summaries.iter().find_map(Summary::newer_notice));
-            if !matches!(list.voice, Voice::Format(_)) {
+            if !is_whole && !matches!(list.voice, Voice::Format(_)) {
                 list.print(&[listed])?;
                 return Ok(ControlFlow::Continue(()));
             }
             batch.push(listed);
-            if batch.len() == batch_size {
+            if !is_whole && batch.len() == batch_size {
                 list.print(&std::mem::take(&mut batch))?;
                 batch_size = BATCHES[1];
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        list.print(&batch)?;
+        if options.reverse {
+            batch.reverse();
+        }
+        if options.graph { list.draw(&query, &batch) } else { list.print(&batch) }?;
         list.screen.out.finish()?;
         if let Some(notice) = newer_notice {
             cli::warning(&format!("some of these were {notice}"));
@@ -159,16 +187,18 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
     for revision in &words.revisions {
         repo.add_to_range(&mut range, revision)?;
     }
-    if options.all || options.branches {
-        range.tips.extend(repo.branches(true, options.all)?.into_iter().map(|branch| branch.commit_id));
+    let has_remotes = options.all || options.remotes;
+    let has_branches = options.all || options.branches;
+    if has_branches || has_remotes {
+        range.tips.extend(repo.branches(has_branches, has_remotes)?.into_iter().map(|branch| branch.commit_id));
     }
-    if options.all {
+    if options.all || options.tags {
         for name in repo.ref_names("refs/tags/") {
             // A tag can name something that is no commit.
             let _ = repo.add_to_range(&mut range, &name);
         }
     }
-    let is_default = words.revisions.is_empty() && !options.all && !options.branches;
+    let is_default = words.revisions.is_empty() && !has_branches && !has_remotes && !options.tags;
     if is_default || (options.all && words.revisions.is_empty()) {
         match repo.head()?.commit_id {
             Some(head) => range.tips.push(head),
@@ -193,19 +223,22 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
             .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a regular expression"))),
         None => Ok(None),
     };
+    let walk_options =
+        [(options.first_parent, "--first-parent"), (options.no_merges, "--no-merges"), (options.merges, "--merges")];
     let time = |text: &Option<String>| text.as_deref().map(|text| repo.parse_date(text)).transpose();
     Ok(Query {
         range,
         paths,
+        walk_options: walk_options.iter().filter(|(is_set, _)| *is_set).map(|(_, option)| *option).collect(),
         since: time(&options.since)?,
         until: time(&options.until)?,
         author: pattern(&options.author)?,
         grep: pattern(&options.grep)?,
         agent: options.agent.clone(),
         model: options.model.clone(),
+        session: options.session.clone(),
         skip: options.skip,
         max_count: options.max_count,
-        ..Query::default()
     })
 }
 
@@ -276,5 +309,37 @@ impl List<'_> {
         let fields = format.git_fields();
         let printed = self.repo.printed(&ids, print_options, fields)?;
         Ok(printed.chunks(fields).zip(commits).map(|(fields, listed)| format.expand(fields, listed, style)).collect())
+    }
+
+    /// Prints a graph of commits.
+    fn draw(&mut self, query: &Query, commits: &[Listed]) -> Result<()> {
+        let (texts, has_separator) = match &self.voice {
+            Voice::Format(format) => (self.formatted(format, commits)?, format.has_separator()),
+            _ => {
+                let mut texts = Vec::new();
+                for listed in commits {
+                    let abbreviated = self.names.shorten(listed.commit.commit_id);
+                    let mut line = Vec::new();
+                    pretty::write_listed(&mut line, listed, &abbreviated, &self.screen.style).map_err(Error::output)?;
+                    line.truncate(line.trim_ascii_end().len());
+                    texts.push(line);
+                }
+                (texts, false)
+            }
+        };
+        let node = |(listed, text): (&Listed, Vec<u8>)| Node {
+            commit_id: listed.commit.commit_id,
+            time: listed.commit.committer.time.seconds,
+            text,
+        };
+        let nodes: Vec<Node> = commits.iter().zip(texts).map(node).collect();
+        let drawing = Drawing {
+            walk_options: &query.walk_options,
+            paths: query.paths.as_ref(),
+            has_separator,
+            is_colored: self.screen.style.is_colored(),
+        };
+        let graph = self.repo.graph(&query.range, &nodes, drawing)?;
+        self.screen.write(|out, _| out.write_all(&graph))
     }
 }

@@ -47,7 +47,7 @@ pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
 pub use self::lock::has_locked_notes;
 pub use self::names::Names;
-pub use self::printed::PrintOptions;
+pub use self::printed::{ChangeOptions, PrintOptions};
 pub use self::rebase::{Rebase, Step as RebaseStep};
 pub use self::ref_name::is_ref_name;
 pub use self::refs::{Branch, Merged, Replaced, Tip, backoff, fault_point, has_fault};

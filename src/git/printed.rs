@@ -1,5 +1,6 @@
 //! Commits as Git prints them: formats, colours, dates, decorations and `.mailmap` are Git's own.
 
+use super::command::Lines;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Result};
 
@@ -16,7 +17,42 @@ pub struct PrintOptions<'a> {
     pub is_screen: bool,
 }
 
+/// What of a commit's change Git is to show.
+#[derive(Clone, Debug, Default)]
+pub struct ChangeOptions {
+    /// How much each file changed.
+    pub has_stat: bool,
+    /// The change itself.
+    pub has_patch: bool,
+    /// Only these paths, from the top of the working tree; all if there are none.
+    pub paths: Vec<String>,
+    /// Whether colours are wanted.
+    pub is_colored: bool,
+    /// How many columns there are, if somebody sees it.
+    pub columns: Option<usize>,
+}
+
 impl Repository {
+    /// Returns the lines of a commit's change as `git show` prints them, with the user's own settings.
+    ///
+    /// # Errors
+    ///
+    /// If Git cannot be run; the last line is an error if it fails.
+    pub fn shown_change(&self, commit_id: ObjectId, options: &ChangeOptions) -> Result<Lines> {
+        let color = if options.is_colored { "--color=always" } else { "--color=never" };
+        let mut args = vec!["show".to_owned(), "--format=".into(), color.into()];
+        args.extend(options.has_stat.then(|| "--stat".into()));
+        args.extend(options.has_patch.then(|| "--patch".into()));
+        args.extend([commit_id.to_string(), "--".into()]);
+        // An empty pathspec is no path.
+        args.extend(options.paths.iter().map(|path| format!(":(top,literal){path}")));
+        let mut command = git(args).repository(self).env("LC_ALL", language());
+        if let Some(columns) = options.columns {
+            command = command.env("COLUMNS", columns.to_string());
+        }
+        command.lines()
+    }
+
     /// Returns what Git prints of some commits, in the order given: so many `fields` for each, which NUL ends or parts.
     ///
     /// No commit has a NUL in its text, so a format with `fields - 1` of `%x00` has `fields` fields. Costs one process.

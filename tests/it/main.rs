@@ -51,4 +51,5 @@ mod summarising;
 mod support;
 mod taking_over;
 mod transcripts;
+mod typing;
 mod waiting;
