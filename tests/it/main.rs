@@ -45,6 +45,7 @@ mod rooms;
 mod server;
 mod setup;
 mod sharing;
+mod shells;
 mod signing;
 mod storage;
 mod summarising;
