@@ -2,9 +2,51 @@
 #
 # For 'git shiftlog <TAB>' this stands on the completion that comes with Git: it calls _git_shiftlog.
 
+__git_shiftlog_agents ()
+{
+	echo "claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue"
+}
+
+# The sessions of the last commits that have one.
+__git_shiftlog_sessions ()
+{
+	git ${__git_dir:+--git-dir="$__git_dir"} -c shiftlog.carryOnRead=false \
+		shiftlog log --max-count=100 --format='%(session)' 2>/dev/null | tr ',' '\n' | sort -u
+}
+
+__git_shiftlog_notes_refs ()
+{
+	git ${__git_dir:+--git-dir="$__git_dir"} for-each-ref --format='%(refname)' refs/notes 2>/dev/null
+}
+
+__git_shiftlog_revisions ()
+{
+	git ${__git_dir:+--git-dir="$__git_dir"} for-each-ref --format='%(refname:short)' \
+		refs/heads refs/tags refs/remotes 2>/dev/null
+	echo HEAD
+}
+
+__git_shiftlog_remotes ()
+{
+	git ${__git_dir:+--git-dir="$__git_dir"} remote 2>/dev/null
+}
+
+# Takes our own refs out of what is offered: nobody wants them as a revision.
+__git_shiftlog_without_own_refs ()
+{
+	local word words=()
+	for word in "${COMPREPLY[@]}"; do
+		case "$word" in
+		*refs/notes/*|*refs/shiftlog/*) ;;
+		*) words+=("$word") ;;
+		esac
+	done
+	COMPREPLY=("${words[@]}")
+}
+
 _git_shiftlog ()
 {
-	local commands="init log list show summarise tldr resume branches get keys mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show status summarise tldr resume branches get keys mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -15,15 +57,33 @@ _git_shiftlog ()
 		return
 	fi
 
+	case "$cur" in
+	--agent=*|--as=*)
+		__gitcomp "$(__git_shiftlog_agents)" "" "${cur#*=}"
+		return
+		;;
+	--session=*)
+		__gitcomp_nl "$(__git_shiftlog_sessions)" "" "${cur#*=}"
+		return
+		;;
+	--ref=*)
+		__gitcomp_nl "$(__git_shiftlog_notes_refs)" "" "${cur#*=}"
+		return
+		;;
+	esac
+
 	case "$command,$cur" in
-	log,--date=*|list,--date=*|show,--date=*|branches,--date=*)
-		__gitcomp "default iso iso-strict rfc short raw unix relative local format:" "" "${cur##--date=}"
+	log,--date=*|list,--date=*|show,--date=*|branches,--date=*|status,--date=*)
+		__gitcomp "default human iso iso-strict rfc short raw unix relative local format:" "" "${cur##--date=}"
 		;;
 	log,--color=*|list,--color=*|show,--color=*|branches,--color=*)
 		__gitcomp "always never auto" "" "${cur##--color=}"
 		;;
 	show,--tool-output=*)
 		__gitcomp "none short full" "" "${cur##--tool-output=}"
+		;;
+	log,--format=*|list,--format=*|log,--pretty=*|list,--pretty=*)
+		__gitcomp "oneline short medium full fuller reference email raw" "" "${cur#*=}"
 		;;
 	show,--format=*)
 		__gitcomp "medium markdown" "" "${cur##--format=}"
@@ -37,17 +97,11 @@ _git_shiftlog ()
 	init,--mcp=*)
 		__gitcomp "vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex" "" "${cur##--mcp=}"
 		;;
-	init,--agent=*|add,--agent=*|import,--agent=*|log,--agent=*|list,--agent=*)
-		__gitcomp "claude" "" "${cur##--agent=}"
-		;;
 	import,--min-confidence=*)
 		__gitcomp "high medium low" "" "${cur##--min-confidence=}"
 		;;
 	add,--transcript=*)
 		_filedir 2>/dev/null
-		;;
-	summarise,--agent=*|tldr,--agent=*)
-		__gitcomp "claude codex gemini copilot cursor droid opencode amp" "" "${cur##--agent=}"
 		;;
 	init,--*)
 		__gitcomp "
@@ -58,14 +112,18 @@ _git_shiftlog ()
 	log,--*|list,--*)
 		__gitcomp "
 			--max-count= --skip= --since= --after= --until= --before= --author= --grep= --agent= --model=
-			--all --branches --oneline --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
+			--session= --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph
+			--oneline --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
 			"
 		;;
 	show,--*)
 		__gitcomp "
 			--full --session= --raw --json --format= --show-signature --no-thinking --no-tools --tool-output=
-			--date= --ref= --color --color= --help
+			--stat --patch --date= --ref= --color --color= --help
 			"
+		;;
+	status,--*)
+		__gitcomp "--json --porcelain --date= --help"
 		;;
 	summarise,--*|tldr,--*)
 		__gitcomp "--focus= --agent= --model= --save --force --timeout= --json --ref= --help"
@@ -123,32 +181,29 @@ _git_shiftlog ()
 	install-docs,--*)
 		__gitcomp "--prefix= --uninstall --dry-run --help"
 		;;
-	scan,*)
-		__git_complete_revlist_file
-		;;
 	sync,*)
-		__gitcomp "pull push $(__git remote)"
+		__gitcomp "pull push $(__git_shiftlog_remotes)"
 		;;
-	remap,*)
-		__git_complete_revlist
-		;;
-	purge,*)
-		__git_complete_revlist
-		;;
-	verify,*)
-		__git_complete_revlist
-		;;
-	resume,*)
-		__git_complete_refs
-		;;
-	log,*|list,*)
+	log,*|list,*|scan,*)
 		__git_complete_revlist_file
+		__git_shiftlog_without_own_refs
 		;;
-	show,*|summarise,*|tldr,*|add,*)
-		__git_complete_refs
+	show,*|remap,*|purge,*|verify,*|summarise,*|tldr,*|resume,*|add,*)
+		# Behind '--' are paths, which bash completes by itself.
+		__git_has_doubledash && return
+		__git_complete_revlist
+		__git_shiftlog_without_own_refs
 		;;
 	esac
 }
+
+# For 'git-shiftlog <TAB>', which Git's own completion knows nothing of.
+__git_shiftlog_main ()
+{
+	declare -F __git_func_wrap >/dev/null || _completion_loader git 2>/dev/null
+	declare -F __git_func_wrap >/dev/null && __git_func_wrap _git_shiftlog
+}
+complete -o bashdefault -o default -o nospace -F __git_shiftlog_main git-shiftlog
 
 # What follows is generated from the definitions of the options; a test compares them.
 
@@ -184,7 +239,7 @@ _git__shiftlog__init() {
             fi
             case "${prev}" in
                 --agent)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_agents)" -- "${cur}"))
                     return 0
                     ;;
                 --share)
@@ -236,7 +291,7 @@ _git__shiftlog__log() {
 
     case "${cmd}" in
         git__shiftlog__log)
-            opts="-n -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --all --branches --oneline --pretty --format --json --porcelain --date --ref --color"
+            opts="-n -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph --oneline --pretty --format --json --porcelain --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -279,11 +334,15 @@ _git__shiftlog__log() {
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_agents)" -- "${cur}"))
                     return 0
                     ;;
                 --model)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
                     return 0
                     ;;
                 --format)
@@ -303,7 +362,7 @@ _git__shiftlog__log() {
                     return 0
                     ;;
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -351,14 +410,14 @@ _git__shiftlog__show() {
 
     case "${cmd}" in
         git__shiftlog__show)
-            opts="-z -h --full --session --raw --json --format --show-signature --no-thinking --no-tools --tool-output --date --ref --color"
+            opts="-p -z -h --full --session --raw --json --format --show-signature --no-thinking --no-tools --tool-output --stat --patch --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --session)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
                     return 0
                     ;;
                 --format)
@@ -374,7 +433,7 @@ _git__shiftlog__show() {
                     return 0
                     ;;
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -395,6 +454,61 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__show -o nosort -o bashdefault -o default git-shiftlog-show
 else
     complete -F _git__shiftlog__show -o bashdefault -o default git-shiftlog-show
+fi
+
+_git__shiftlog__status() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__status"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__status)
+            opts="-z -h --json --porcelain --date"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --porcelain)
+                    COMPREPLY=($(compgen -W "v1" -- "${cur}"))
+                    return 0
+                    ;;
+                --date)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__status -o nosort -o bashdefault -o default git-shiftlog-status
+else
+    complete -F _git__shiftlog__status -o bashdefault -o default git-shiftlog-status
 fi
 
 _git__shiftlog__summarise() {
@@ -433,7 +547,7 @@ _git__shiftlog__summarise() {
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_agents)" -- "${cur}"))
                     return 0
                     ;;
                 --model)
@@ -445,7 +559,7 @@ _git__shiftlog__summarise() {
                     return 0
                     ;;
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -496,15 +610,15 @@ _git__shiftlog__resume() {
             fi
             case "${prev}" in
                 --session)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_agents)" -- "${cur}"))
                     return 0
                     ;;
                 --as)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_agents)" -- "${cur}"))
                     return 0
                     ;;
                 --worktree)
@@ -512,7 +626,7 @@ _git__shiftlog__resume() {
                     return 0
                     ;;
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -579,7 +693,7 @@ _git__shiftlog__branches() {
                     return 0
                     ;;
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -795,11 +909,11 @@ _git__shiftlog__add() {
                     return 0
                     ;;
                 --session)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_agents)" -- "${cur}"))
                     return 0
                     ;;
                 --since)
@@ -807,7 +921,7 @@ _git__shiftlog__add() {
                     return 0
                     ;;
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -858,7 +972,7 @@ _git__shiftlog__import() {
             fi
             case "${prev}" in
                 --agent)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_agents)" -- "${cur}"))
                     return 0
                     ;;
                 --since)
@@ -870,7 +984,7 @@ _git__shiftlog__import() {
                     return 0
                     ;;
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -921,7 +1035,7 @@ _git__shiftlog__sync() {
             fi
             case "${prev}" in
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -972,7 +1086,7 @@ _git__shiftlog__remap() {
             fi
             case "${prev}" in
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1023,7 +1137,7 @@ _git__shiftlog__migrate() {
             fi
             case "${prev}" in
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1078,7 +1192,7 @@ _git__shiftlog__fsck() {
                     return 0
                     ;;
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1129,7 +1243,7 @@ _git__shiftlog__verify() {
             fi
             case "${prev}" in
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1184,7 +1298,7 @@ _git__shiftlog__scan() {
                     return 0
                     ;;
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1239,7 +1353,7 @@ _git__shiftlog__purge() {
             fi
             case "${prev}" in
                 --session)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
                     return 0
                     ;;
                 --match)
@@ -1251,7 +1365,7 @@ _git__shiftlog__purge() {
                     return 0
                     ;;
                 --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
                     return 0
                     ;;
                 *)

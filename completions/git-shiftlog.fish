@@ -1,53 +1,88 @@
-# Completion of git-shiftlog for fish, beside fish's own completion of Git.
+# Completion of git-shiftlog for fish. For 'git shiftlog <TAB>', fish's own completion of Git asks for that of git-shiftlog.
 
-function __fish_git_shiftlog_command
-    set -l words (commandline -xpc 2>/dev/null; or commandline -opc)
-    set -l at (contains -i -- shiftlog $words)
-    or set -l at 1
-    test (count $words) -gt $at
-    and echo $words[(math $at + 1)]
+# The words before the cursor, without the one at it.
+function __fish_git_shiftlog_words
+    commandline -xpc 2>/dev/null; or commandline -opc
 end
 
 function __fish_git_shiftlog_needs_command
-    set -l words (commandline -xpc 2>/dev/null; or commandline -opc)
-    contains -- shiftlog $words
-    and test -z (__fish_git_shiftlog_command)
+    test (count (__fish_git_shiftlog_words)) -eq 1
 end
 
-function __fish_git_shiftlog_uses
-    set -l words (commandline -xpc 2>/dev/null; or commandline -opc)
-    contains -- shiftlog $words
-    and contains -- (__fish_git_shiftlog_command) $argv
+# Completes what follows a command as its program does.
+function __fish_git_shiftlog_as_program
+    set -l words (__fish_git_shiftlog_words)
+    set -l command $words[2]
+    switch $command
+        case list
+            set command log
+        case tldr summarize
+            set command summarise
+    end
+    set -l rest (string escape -- $words[3..])
+    complete -C "git-shiftlog-$command $rest "(commandline -ct)
 end
 
-complete -c git -f -n __fish_git_shiftlog_needs_command -a init -d 'Set up recording in this repository'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a log -d 'List commits that have a conversation'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a list -d 'List commits that have a conversation'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a show -d 'Show the conversation of a commit'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a summarise -d 'Have an agent summarise the conversation of a commit'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a tldr -d 'Have an agent summarise the conversation of a commit'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a resume -d 'Take the session of a commit up again'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a keys -d 'List what is at a path of the recorded data'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a mcp -d 'Serve conversations to agents over MCP'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a import -d 'Record what agents did before'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a sync -d 'Exchange conversations with a remote'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a remap -d 'Carry conversations over rewritten history'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a migrate -d 'Take over what an earlier tool of this name recorded'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a fsck -d 'Check that all that is recorded is there'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a verify -d 'Check that records are intact, and who signed them'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a purge -d 'Remove conversations for good'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and prove that it records'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a deinit -d 'Take back what init did'
-complete -c git -f -n __fish_git_shiftlog_needs_command -a install-docs -d 'Install manual pages and completions'
-complete -c git -f -n '__fish_git_shiftlog_uses log list show summarise tldr add' -a '(git for-each-ref --format="%(refname:short)" 2>/dev/null)'
+function __fish_git_shiftlog_agents
+    printf '%s\n' claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue
+end
+
+# The sessions of the last commits that have one.
+function __fish_git_shiftlog_sessions
+    git -c shiftlog.carryOnRead=false shiftlog log --max-count=100 --format='%(session)' 2>/dev/null | string split , | sort -u
+end
+
+function __fish_git_shiftlog_notes_refs
+    git for-each-ref --format='%(refname)' refs/notes 2>/dev/null
+end
+
+function __fish_git_shiftlog_revisions
+    git for-each-ref --format='%(refname:short)' refs/heads refs/tags refs/remotes 2>/dev/null
+    echo HEAD
+end
+
+function __fish_git_shiftlog_before_paths
+    not contains -- -- (__fish_git_shiftlog_words)
+end
+
+complete -c git-shiftlog -f
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a init -d 'Set up recording in this repository'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a log -d 'List commits that have a conversation'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a list -d 'List commits that have a conversation'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a show -d 'Show the conversation of a commit'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a status -d 'Show what would be recorded now'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a summarise -d 'Have an agent summarise the conversation of a commit'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a tldr -d 'Have an agent summarise the conversation of a commit'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a resume -d 'Take the session of a commit up again'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a keys -d 'List what is at a path of the recorded data'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a mcp -d 'Serve conversations to agents over MCP'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a import -d 'Record what agents did before'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a sync -d 'Exchange conversations with a remote'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a remap -d 'Carry conversations over rewritten history'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a migrate -d 'Take over what an earlier tool of this name recorded'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a fsck -d 'Check that all that is recorded is there'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a verify -d 'Check that records are intact, and who signed them'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a purge -d 'Remove conversations for good'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and prove that it records'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a deinit -d 'Take back what init did'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a install-docs -d 'Install manual pages and completions'
+complete -c git-shiftlog -n 'not __fish_git_shiftlog_needs_command' -a '(__fish_git_shiftlog_as_program)'
+
+for command in show summarise resume add remap purge verify
+    complete -c git-shiftlog-$command -f -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
+end
+for command in log scan
+    complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
+end
+complete -c git-shiftlog-sync -f -a 'pull push (git remote 2>/dev/null)'
 
 # What follows is generated from the definitions of the options; a test compares them.
 
-complete -c git-shiftlog-init -l agent -d 'Set up this agent; may be given several times (default: those that are installed)' -r
+complete -c git-shiftlog-init -l agent -d 'Set up this agent; may be given several times (default: those that are installed)' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share notes or all' -r -f -a "notes\t''
 all\t''"
 complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r
@@ -66,30 +101,38 @@ complete -c git-shiftlog-log -l since -l after -d 'List commits made at or after
 complete -c git-shiftlog-log -l until -l before -d 'List commits made at or before a date' -r
 complete -c git-shiftlog-log -l author -d 'List commits whose author matches a pattern' -r
 complete -c git-shiftlog-log -l grep -d 'List commits whose subject matches a pattern' -r
-complete -c git-shiftlog-log -l agent -d 'List commits with a session of this agent' -r
+complete -c git-shiftlog-log -l agent -d 'List commits with a session of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-log -l model -d 'List commits with a session whose model name contains this' -r
+complete -c git-shiftlog-log -l session -d 'List commits with this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r
 complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r
-complete -c git-shiftlog-log -l ref -d 'Read notes from this ref' -r
+complete -c git-shiftlog-log -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-log -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-log -l no-merges -d 'List no merge commits'
+complete -c git-shiftlog-log -l merges -d 'List merge commits alone'
+complete -c git-shiftlog-log -l first-parent -d 'Follow only the first parent of a merge commit'
 complete -c git-shiftlog-log -l all -d 'Start from all refs'
 complete -c git-shiftlog-log -l branches -d 'Start from all local branches'
+complete -c git-shiftlog-log -l tags -d 'Start from all tags'
+complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches'
+complete -c git-shiftlog-log -l reverse -d 'List the chosen commits in reverse order'
+complete -c git-shiftlog-log -l graph -d 'Draw how the commits follow each other'
 complete -c git-shiftlog-log -l oneline -d 'Print the abbreviated id and the subject'
 complete -c git-shiftlog-log -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-log -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-log -s h -d 'Print this usage'
 
-complete -c git-shiftlog-show -l session -d 'Show only this session' -r
+complete -c git-shiftlog-show -l session -d 'Show only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-show -l format -d 'Print in this format (medium or markdown)' -r -f -a "medium\t''
 markdown\t''"
 complete -c git-shiftlog-show -l tool-output -d 'Show this much of what tools answered (none, short or full)' -r -f -a "none\t''
 short\t''
 full\t''"
 complete -c git-shiftlog-show -l date -d 'Show dates in this format' -r
-complete -c git-shiftlog-show -l ref -d 'Read notes from this ref' -r
+complete -c git-shiftlog-show -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-show -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -99,24 +142,32 @@ complete -c git-shiftlog-show -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-show -l show-signature -d 'Say who wrote and signed each record, and who only carried it'
 complete -c git-shiftlog-show -l no-thinking -d 'Leave out what the model thought'
 complete -c git-shiftlog-show -l no-tools -d 'Leave out tool calls'
+complete -c git-shiftlog-show -l stat -d 'After the conversation, print how much the commit changed of each file'
+complete -c git-shiftlog-show -s p -l patch -d 'After the conversation, print the change that the commit made'
 complete -c git-shiftlog-show -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-show -s h -d 'Print this usage'
 
+complete -c git-shiftlog-status -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
+complete -c git-shiftlog-status -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-status -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-status -s z -d 'End each entry with NUL'
+complete -c git-shiftlog-status -s h -d 'Print this usage'
+
 complete -c git-shiftlog-summarise -l focus -d 'Say what to look at above all' -r
-complete -c git-shiftlog-summarise -l agent -d 'Ask this agent; the conversation goes to its provider' -r
+complete -c git-shiftlog-summarise -l agent -d 'Ask this agent; the conversation goes to its provider' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-summarise -l model -d 'Let the agent use this model' -r
 complete -c git-shiftlog-summarise -l timeout -d 'Wait this long for an answer (default: 120)' -r
-complete -c git-shiftlog-summarise -l ref -d 'Read notes from this ref, and save to it' -r
+complete -c git-shiftlog-summarise -l ref -d 'Read notes from this ref, and save to it' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-summarise -l save -d 'Keep the summary in the record of the conversation'
 complete -c git-shiftlog-summarise -s f -l force -d 'Ask also where a summary is saved'
 complete -c git-shiftlog-summarise -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-summarise -s h -d 'Print this usage'
 
-complete -c git-shiftlog-resume -l session -d 'Take up this session' -r
-complete -c git-shiftlog-resume -l agent -d 'Take up a session of this agent' -r
-complete -c git-shiftlog-resume -l as -d 'Hand the conversation to this agent instead, which starts with it as a document' -r
+complete -c git-shiftlog-resume -l session -d 'Take up this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-resume -l agent -d 'Take up a session of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
+complete -c git-shiftlog-resume -l as -d 'Hand the conversation to this agent instead, which starts with it as a document' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-resume -l worktree -d 'Do it in a new worktree, and leave this one alone' -r
-complete -c git-shiftlog-resume -l ref -d 'Read notes from this ref' -r
+complete -c git-shiftlog-resume -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-resume -s n -l print -l dry-run -d 'Say what would be done, and do nothing'
 complete -c git-shiftlog-resume -s f -l force -d 'Go on over uncommitted changes, or a transcript that is another one'
 complete -c git-shiftlog-resume -s h -d 'Print this usage'
@@ -125,7 +176,7 @@ complete -c git-shiftlog-branches -l contains -d 'List only branches that reach 
 complete -c git-shiftlog-branches -l sort -d 'Sort by a key (refname, conversations or date); a leading \'-\' reverses' -r
 complete -c git-shiftlog-branches -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-branches -l date -d 'Show dates in this format' -r
-complete -c git-shiftlog-branches -l ref -d 'Read notes from this ref' -r
+complete -c git-shiftlog-branches -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-branches -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -146,27 +197,27 @@ complete -c git-shiftlog-mcp -l index -d 'Serve the project index in this direct
 complete -c git-shiftlog-mcp -s h -d 'Print this usage'
 
 complete -c git-shiftlog-add -l transcript -d 'Read the transcript from a file, or from standard input for \'-\'' -r -F
-complete -c git-shiftlog-add -l session -d 'Take the session with this id from the agent\'s own store; with --transcript, name the session' -r
-complete -c git-shiftlog-add -l agent -d 'Name the agent that wrote it' -r
+complete -c git-shiftlog-add -l session -d 'Take the session with this id from the agent\'s own store; with --transcript, name the session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-add -l agent -d 'Name the agent that wrote it' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-add -l since -d 'Let the increment begin after this segment' -r
-complete -c git-shiftlog-add -l ref -d 'Write to this notes ref' -r
+complete -c git-shiftlog-add -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-add -s f -l force -d 'Record a file also if no message of the agent is found in it'
 complete -c git-shiftlog-add -s n -l dry-run -d 'Say what would be recorded, and do nothing'
 complete -c git-shiftlog-add -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-add -s h -d 'Print this usage'
 
-complete -c git-shiftlog-import -l agent -d 'Read the store of this agent; may be given several times (default: all)' -r
+complete -c git-shiftlog-import -l agent -d 'Read the store of this agent; may be given several times (default: all)' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-import -l since -d 'Leave out sessions that were last written before a date' -r
 complete -c git-shiftlog-import -l min-confidence -d 'Record only matches of at least this confidence (high, medium or low)' -r -f -a "high\t''
 medium\t''
 low\t''"
-complete -c git-shiftlog-import -l ref -d 'Write to this notes ref' -r
+complete -c git-shiftlog-import -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-import -s n -l dry-run -d 'Say what would be recorded, and do nothing'
 complete -c git-shiftlog-import -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-import -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-import -s h -d 'Print this usage'
 
-complete -c git-shiftlog-sync -l ref -d 'Exchange this notes ref' -r
+complete -c git-shiftlog-sync -l ref -d 'Exchange this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-sync -l notes-only -d 'Leave transcripts out'
 complete -c git-shiftlog-sync -l all -d 'Exchange transcripts too, also where shiftlog.push says notes'
 complete -c git-shiftlog-sync -s n -l dry-run -d 'Say what would be done, and do nothing'
@@ -174,26 +225,26 @@ complete -c git-shiftlog-sync -l json -d 'Print one JSON object'
 complete -c git-shiftlog-sync -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-sync -s h -d 'Print this usage'
 
-complete -c git-shiftlog-remap -l ref -d 'Write to this notes ref' -r
+complete -c git-shiftlog-remap -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-remap -s n -l dry-run -d 'Say what would be carried, and do nothing'
 complete -c git-shiftlog-remap -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-remap -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-remap -s h -d 'Print this usage'
 
-complete -c git-shiftlog-migrate -l ref -d 'Write to this notes ref' -r
+complete -c git-shiftlog-migrate -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-migrate -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-migrate -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-migrate -s h -d 'Print this usage'
 
 complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r
-complete -c git-shiftlog-fsck -l ref -d 'Check this notes ref' -r
+complete -c git-shiftlog-fsck -l ref -d 'Check this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-fsck -l repair -d 'Put right what can be, from history, remotes and the agents\' own files'
 complete -c git-shiftlog-fsck -l unreachable -d 'List commits with a note that no ref reaches, or that are not here'
 complete -c git-shiftlog-fsck -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-fsck -s q -l quiet -d 'Print problems alone'
 complete -c git-shiftlog-fsck -s h -d 'Print this usage'
 
-complete -c git-shiftlog-verify -l ref -d 'Verify this notes ref' -r
+complete -c git-shiftlog-verify -l ref -d 'Verify this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-verify -l signed -d 'Fail unless each record has a good signature'
 complete -c git-shiftlog-verify -l own-tree -d 'Fail unless each record was made for the tree of its commit'
 complete -c git-shiftlog-verify -l json -d 'Print one JSON object a line'
@@ -201,7 +252,7 @@ complete -c git-shiftlog-verify -s q -l quiet -d 'Print nothing; only the exit s
 complete -c git-shiftlog-verify -s h -d 'Print this usage'
 
 complete -c git-shiftlog-scan -l date -d 'Show dates in this format' -r
-complete -c git-shiftlog-scan -l ref -d 'Read notes from this ref' -r
+complete -c git-shiftlog-scan -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-scan -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -215,10 +266,10 @@ complete -c git-shiftlog-scan -s q -l quiet -d 'Print nothing; only the exit sta
 complete -c git-shiftlog-scan -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-scan -s h -d 'Print this usage'
 
-complete -c git-shiftlog-purge -l session -d 'Remove the session with this id, and store nothing of it any more' -r
+complete -c git-shiftlog-purge -l session -d 'Remove the session with this id, and store nothing of it any more' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-purge -l match -d 'Remove what this regular expression matches, and leave the rest' -r
 complete -c git-shiftlog-purge -l before -d 'Remove what was captured before a date' -r
-complete -c git-shiftlog-purge -l ref -d 'Purge this notes ref' -r
+complete -c git-shiftlog-purge -l ref -d 'Purge this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-purge -l secrets -d 'Remove the secrets that \'git shiftlog scan\' finds'
 complete -c git-shiftlog-purge -l received -d 'Remove what others have removed'
 complete -c git-shiftlog-purge -l all -d 'Go on if that is everything that is recorded here'
@@ -237,7 +288,7 @@ complete -c git-shiftlog-deinit -s y -l yes -d 'Do not ask'
 complete -c git-shiftlog-deinit -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-deinit -s h -d 'Print this usage'
 
-complete -c git-shiftlog-install-docs -l prefix -d 'Install below this directory (default: the one that has our programs in its \'bin\', else ~/.local)' -r -F
+complete -c git-shiftlog-install-docs -l prefix -d 'Install below this directory (default: where \'man\' and the shells look)' -r -F
 complete -c git-shiftlog-install-docs -l uninstall -d 'Remove them again'
 complete -c git-shiftlog-install-docs -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-install-docs -s h -d 'Print this usage'

@@ -95,6 +95,28 @@ pub fn text(text: &str) -> String {
     safe
 }
 
+/// Returns the length of the colour that a text begins with, as a terminal is told it: `ESC [ <numbers> m`; 0 if there is
+/// none.
+pub fn color_length(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix("\u{1b}[") else { return 0 };
+    let end = rest.find(|c: char| !c.is_ascii_digit() && !matches!(c, ';' | ':'));
+    end.filter(|end| rest[*end..].starts_with('m')).map_or(0, |end| end + 3)
+}
+
+/// Returns text as [`text`] has it, but with its colours: for what Git has coloured.
+pub fn colored(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        safe.push_str(&self::text(&rest[..at]));
+        let length = color_length(&rest[at..]);
+        safe.push_str(&rest[at..at + length]);
+        rest = &rest[at + length.max(1)..];
+    }
+    safe.push_str(&self::text(rest));
+    safe
+}
+
 /// Writes bytes for a terminal, as [`text`] has them, piece by piece: there can be many.
 ///
 /// # Errors

@@ -20,8 +20,10 @@ pub(crate) mod reading;
 pub(crate) mod recorder;
 pub mod rewritten;
 pub(crate) mod sessions;
+mod standing;
 pub(crate) mod state;
 
 pub use self::catch_up::{Leave, hook_recorder, hook_timeout, recorder};
 pub use self::recorder::{Recorder, Report};
+pub use self::standing::{PendingFile, Standing, standing, waiting};
 pub use self::state::{Lock, State};

@@ -48,6 +48,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-resume" 1,
     "git-shiftlog-scan" 1,
     "git-shiftlog-show" 1,
+    "git-shiftlog-status" 1,
     "git-shiftlog-summarise" 1,
     "git-shiftlog-sync" 1,
     "git-shiftlog-verify" 1,

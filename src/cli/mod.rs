@@ -21,7 +21,7 @@ pub use self::color::{Color, ColorWhen};
 pub use self::confirm::confirm;
 pub use self::man::{PAGES, Page, show_page};
 pub use self::message::{error, hint, warning};
-pub use self::options::{Words, prepared, split_words};
+pub use self::options::{Words, prepared, split_at_dashes, split_words};
 pub use self::output::{Output, Screen, print};
 pub use self::printing::Printing;
 pub use self::progress::Progress;

@@ -165,10 +165,8 @@ pub struct Words {
 ///
 /// If a word is both or neither.
 pub fn split_words(repo: &Repository, words: &[OsString]) -> Result<Words> {
-    let typed: Vec<OsString> = std::env::args_os().collect();
-    let after_dashes = typed.iter().position(|arg| arg == "--").map_or(0, |at| typed.len() - at - 1);
-    let has_dashes = typed.iter().any(|arg| arg == "--");
-    let (before, after) = words.split_at(words.len() - after_dashes.min(words.len()));
+    let (before, after) = split_at_dashes(words);
+    let has_dashes = has_dashes();
     let mut found = Words { paths: after.to_vec(), ..Words::default() };
     for (index, word) in before.iter().enumerate() {
         // '--end-of-options' became a '--' for clap, so a '--' of the user's own came through as a word.
@@ -198,6 +196,17 @@ pub fn split_words(repo: &Repository, words: &[OsString]) -> Result<Words> {
         }
     }
     Ok(found)
+}
+
+/// Returns the positional words in front of `--` and those behind it.
+pub fn split_at_dashes(words: &[OsString]) -> (&[OsString], &[OsString]) {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let after_dashes = typed.iter().position(|arg| arg == "--").map_or(0, |at| typed.len() - at - 1);
+    words.split_at(words.len() - after_dashes.min(words.len()))
+}
+
+fn has_dashes() -> bool {
+    std::env::args_os().any(|arg| arg == "--")
 }
 
 fn is_revision(repo: &Repository, text: &str) -> bool {

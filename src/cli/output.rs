@@ -40,10 +40,22 @@ impl Screen {
         let is_terminal = io::stdout().is_terminal();
         let wants_pager = is_terminal && repo.config_bool("pager.shiftlog") != Some(false);
         let out = if wants_pager { Output::paged(repo) } else { Output::plain() };
-        let is_screen = is_terminal || std::env::var_os("GIT_PAGER_IN_USE").is_some();
+        let is_screen = Self::is_seen();
         let is_colored = color.decide(repo, is_screen);
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
         Screen { style: Style { top, ..color::style(repo, is_colored, date) }, out, is_screen }
+    }
+
+    /// Says whether a person sees what is printed: at a terminal, or through a pager.
+    pub fn is_seen() -> bool {
+        io::stdout().is_terminal() || std::env::var_os("GIT_PAGER_IN_USE").is_some()
+    }
+
+    /// Returns how many columns the terminal has, if there is one.
+    pub fn columns() -> Option<usize> {
+        let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let asked = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into());
+        told.or_else(asked).filter(|columns| *columns > 0)
     }
 
     /// Writes with a printer.

@@ -35,7 +35,17 @@ impl Printing {
     /// If the option or the config names no format.
     pub fn dates(&self, repo: &Repository, default: date::Format) -> Result<date::Format> {
         let name = self.date.clone().or_else(|| repo.config_string("log.date"));
-        name.map_or(Ok(default), |name| date::Format::parse(&name))
+        let Some(name) = name else { return Ok(default) };
+        date::Format::parse(match name.strip_prefix("auto:") {
+            Some(name) if Screen::is_seen() => name,
+            Some(_) => "default",
+            None => &name,
+        })
+    }
+
+    /// Returns what the option says about dates, for Git.
+    pub fn date(&self) -> Option<&str> {
+        self.date.as_deref()
     }
 
     /// Returns a reader of the notes that are wanted.

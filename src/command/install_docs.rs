@@ -2,18 +2,19 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
 
 use crate::cli::{self, Outcome, PAGES};
 use crate::error::{Error, Result};
+use crate::outside;
 
 /// Install manual pages and completions
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-install-docs", override_usage = "git shiftlog install-docs [<options>]")]
 pub struct Options {
-    /// Install below this directory (default: the one that has our programs in its 'bin', else ~/.local)
+    /// Install below this directory (default: where 'man' and the shells look)
     #[arg(long, value_name = "directory")]
     prefix: Option<PathBuf>,
     /// Remove them again
@@ -24,11 +25,23 @@ pub struct Options {
     dry_run: bool,
 }
 
-/// The completions, with the place below the prefix where each shell looks for them.
+/// The completions, with the place below a folder such as `/usr/share` where each shell looks for them.
 const COMPLETIONS: &[(&str, &str)] = &[
-    ("share/bash-completion/completions/git-shiftlog", include_str!("../../completions/git-shiftlog.bash")),
-    ("share/zsh/site-functions/_git-shiftlog", include_str!("../../completions/_git-shiftlog")),
-    ("share/fish/vendor_completions.d/git-shiftlog.fish", include_str!("../../completions/git-shiftlog.fish")),
+    ("bash-completion/completions/git-shiftlog", include_str!("../../completions/git-shiftlog.bash")),
+    ("zsh/site-functions/_git-shiftlog", include_str!("../../completions/_git-shiftlog")),
+    ("fish/vendor_completions.d/git-shiftlog.fish", include_str!("../../completions/git-shiftlog.fish")),
+    ("fish/vendor_conf.d/git-shiftlog.fish", include_str!("../../completions/git-shiftlog-conf.fish")),
+];
+
+/// What bash reads when the name of another program of ours is typed.
+const BASH_LOADER: &str = ". \"${BASH_SOURCE[0]%/*}/git-shiftlog\"\n";
+
+/// Where bash-completion is, which finds the completion of a command by its name.
+const BASH_COMPLETION: &[&str] = &[
+    "/usr/share/bash-completion/bash_completion",
+    "/usr/local/share/bash-completion/bash_completion",
+    "/opt/homebrew/share/bash-completion/bash_completion",
+    "/etc/bash_completion",
 ];
 
 /// Runs the command.
@@ -38,29 +51,108 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             Some(prefix) => prefix,
             None => default_prefix()?,
         };
-        let pages = PAGES
-            .iter()
-            .map(|page| (prefix.join(format!("share/man/man{}", page.section)).join(page.file_name()), page.source));
-        let completions = COMPLETIONS.iter().map(|(place, text)| (prefix.join(place), *text));
-        for (path, text) in pages.chain(completions) {
-            let verb = if options.uninstall { "remove" } else { "write" };
+        let share = match options.prefix {
+            Some(_) => prefix.join("share"),
+            None => completions_folder(&prefix),
+        };
+        let verb = if options.uninstall { "remove" } else { "write" };
+        for (path, text) in files(&prefix, &share) {
             if !options.dry_run {
                 if options.uninstall { remove(&path)? } else { write(&path, text)? }
             }
             cli::print(&format!("{verb} {}\n", path.display()))?;
         }
+        if !options.uninstall {
+            missing_lines(&share).iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
+        }
         Ok(Outcome::Done)
     })
+}
+
+/// Returns the files to install with what is in them.
+fn files(prefix: &Path, share: &Path) -> Vec<(PathBuf, &'static str)> {
+    let pages = PAGES
+        .iter()
+        .map(|page| (prefix.join(format!("share/man/man{}", page.section)).join(page.file_name()), page.source));
+    let completions = COMPLETIONS.iter().map(|(place, text)| (share.join(place), *text));
+    let folder = share.join("bash-completion/completions");
+    let programs = super::ALL.iter().map(|listed| (folder.join(format!("git-shiftlog-{}", listed.name)), BASH_LOADER));
+    pages.chain(completions).chain(programs).collect()
 }
 
 /// Returns the directory whose `bin` holds this program, or `~/.local`.
 fn default_prefix() -> Result<PathBuf> {
     let own = std::env::current_exe().unwrap_or_default();
     let bin = own.parent().filter(|dir| dir.file_name().is_some_and(|name| name == "bin"));
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local"));
+    let home = || home().map(|home| home.join(".local"));
     bin.and_then(Path::parent).map(Path::to_owned).or_else(home).ok_or_else(|| {
         Error::other("cannot tell where to install to").hint("name a directory with --prefix=<directory>")
     })
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+/// Returns the folder that shells look below: that of the system, or the user's own. No shell looks below others, such
+/// as `~/.cargo`.
+fn completions_folder(prefix: &Path) -> PathBuf {
+    let share = prefix.join("share");
+    if system_folders().contains(&share) { share } else { user_folder().unwrap_or(share) }
+}
+
+/// Returns the folders that all users share, as the specification of base directories names them.
+fn system_folders() -> Vec<PathBuf> {
+    let folders = std::env::var_os("XDG_DATA_DIRS").filter(|folders| !folders.is_empty());
+    std::env::split_paths(&folders.unwrap_or_else(|| "/usr/local/share:/usr/share".into())).collect()
+}
+
+/// Returns the user's own folder.
+fn user_folder() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    named.or_else(|| Some(home()?.join(".local/share")))
+}
+
+/// Returns what the user must add to a start-up file where a shell does not look by itself, one line for each shell.
+fn missing_lines(share: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    let is_known = user_folder().as_deref() == Some(share) || system_folders().iter().any(|folder| folder == share);
+    if !is_known || !BASH_COMPLETION.iter().any(|path| Path::new(path).exists()) {
+        let file = share.join("bash-completion/completions/git-shiftlog");
+        lines.push(format!("bash needs this line in ~/.bashrc: . {}", quoted(&file)));
+    }
+    // A shell that is not there needs nothing.
+    let folders_of = |program: &str, args: &[&str]| {
+        let output = Command::new(program).args(args).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect::<Vec<_>>())
+    };
+    let folder = share.join("zsh/site-functions");
+    if let Some(known) = folders_of("zsh", &["-fc", "print -rl -- $fpath"])
+        && !known.contains(&folder)
+        && !names_folder(".zshrc", &folder)
+    {
+        let folder = quoted(&folder);
+        lines.push(format!("zsh needs this line in ~/.zshrc, before compinit: fpath=({folder} $fpath)"));
+    }
+    let folder = share.join("fish/vendor_completions.d");
+    if let Some(known) = folders_of("fish", &["-c", "string join \\n -- $fish_complete_path"])
+        && !known.contains(&folder)
+    {
+        let (folder, file) = (quoted(&folder), quoted(&share.join("fish/vendor_conf.d/git-shiftlog.fish")));
+        let line = format!("set -p fish_complete_path {folder}; source {file}");
+        lines.push(format!("fish needs this line in ~/.config/fish/config.fish: {line}"));
+    }
+    lines
+}
+
+fn quoted(path: &Path) -> String {
+    outside::shell(&path.to_string_lossy())
+}
+
+/// Says whether a start-up file names a folder.
+fn names_folder(file: &str, folder: &Path) -> bool {
+    let home = std::env::var_os("ZDOTDIR").map(PathBuf::from).or_else(home).unwrap_or_default();
+    std::fs::read_to_string(home.join(file)).is_ok_and(|text| text.contains(&*folder.to_string_lossy()))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -9,7 +9,7 @@ use clap::Parser;
 use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Names, Paths, Range, Repository, date};
+use crate::git::{Drawing, Names, Node, ObjectId, Paths, PrintOptions, Range, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format};
 use crate::record::{Listed, Query, Summary};
@@ -45,17 +45,41 @@ pub struct Options {
     /// List commits with a session whose model name contains this
     #[arg(long, value_name = "string")]
     model: Option<String>,
+    /// List commits with this session
+    #[arg(long, value_name = "id")]
+    session: Option<String>,
+    /// List no merge commits
+    #[arg(long, overrides_with = "merges")]
+    no_merges: bool,
+    /// List merge commits alone
+    #[arg(long)]
+    merges: bool,
+    /// Follow only the first parent of a merge commit
+    #[arg(long)]
+    first_parent: bool,
     /// Start from all refs
     #[arg(long)]
     all: bool,
     /// Start from all local branches
     #[arg(long)]
     branches: bool,
-    /// Print the abbreviated id and the subject
+    /// Start from all tags
     #[arg(long)]
+    tags: bool,
+    /// Start from all remote-tracking branches
+    #[arg(long)]
+    remotes: bool,
+    /// List the chosen commits in reverse order
+    #[arg(long)]
+    reverse: bool,
+    /// Draw how the commits follow each other
+    #[arg(long, conflicts_with_all = ["reverse", "json", "porcelain", "nul"])]
+    graph: bool,
+    /// Print the abbreviated id and the subject
+    #[arg(long, overrides_with = "format")]
     oneline: bool,
     /// Print each commit in this format
-    #[arg(long, visible_alias = "pretty", value_name = "format")]
+    #[arg(long, visible_alias = "pretty", value_name = "format", overrides_with = "oneline")]
     format: Option<String>,
     /// Print one JSON object a line
     #[arg(long)]
@@ -78,6 +102,10 @@ enum Voice {
     Json,
 }
 
+/// How many commits are printed at once at first, so that a short list comes at once, and then: a format of Git costs a
+/// process each time.
+const BATCHES: [usize; 2] = [64, 1024];
+
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
@@ -88,18 +116,18 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let reader = options.printing.reader(&repo);
         let query = query(&repo, &options)?;
-        let voice = voice(&options)?;
+        let voice = voice(&repo, &options)?;
         // One line a commit has no room for more than the day.
         let default = if options.format.is_none() { date::Format::SHORT } else { date::Format::default() };
         let dates = options.printing.dates(&repo, default)?;
-        let mut screen = options.printing.screen(&repo, dates);
-        let mut end = [0; 1];
-        let end = options.printing.end().encode_utf8(&mut end).as_bytes();
-        let mut is_first = true;
-        let mut names = repo.names();
+        let screen = options.printing.screen(&repo, dates);
+        let mut list = List { repo: &repo, options: &options, voice, screen, names: repo.names(), is_first: true };
         let mut outcome = Outcome::Done;
         let mut newer_notice = None;
         let mut has_listed = false;
+        let is_whole = options.reverse || options.graph;
+        let mut batch_size = BATCHES[0];
+        let mut batch = Vec::new();
         reader.each(&query, |listed| {
             for problem in &listed.problems {
                 cli::warning(problem);
@@ -110,10 +138,22 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
             has_listed = true;
             newer_notice = newer_notice.take().or_else(|| listed.summaries.iter().find_map(Summary::newer_notice));
-            print(&mut names, &mut screen, &voice, &listed, end, std::mem::replace(&mut is_first, false))?;
+            if !is_whole && !matches!(list.voice, Voice::Format(_)) {
+                list.print(&[listed])?;
+                return Ok(ControlFlow::Continue(()));
+            }
+            batch.push(listed);
+            if !is_whole && batch.len() == batch_size {
+                list.print(&std::mem::take(&mut batch))?;
+                batch_size = BATCHES[1];
+            }
             Ok(ControlFlow::Continue(()))
         })?;
-        screen.out.finish()?;
+        if options.reverse {
+            batch.reverse();
+        }
+        if options.graph { list.draw(&query, &batch) } else { list.print(&batch) }?;
+        list.screen.out.finish()?;
         if let Some(notice) = newer_notice {
             cli::warning(&format!("some of these were {notice}"));
         }
@@ -125,15 +165,17 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     })
 }
 
-fn voice(options: &Options) -> Result<Voice> {
+fn voice(repo: &Repository, options: &Options) -> Result<Voice> {
     if let Some(version) = options.porcelain.as_deref().filter(|version| *version != "v1") {
         return Err(Error::new(Kind::Usage, format!("unknown porcelain version '{version}'")));
     }
     Ok(match (&options.format, &options.porcelain, options.json) {
-        (Some(format), None, false) => Voice::Format(Format::named(format)?),
+        (Some(format), None, false) => {
+            Voice::Format(Format::named(format, |name| repo.config_string(&format!("pretty.{name}")))?)
+        }
         (None, Some(_), false) => Voice::Porcelain,
         (None, None, true) => Voice::Json,
-        (None, None, false) if options.oneline => Voice::Format(Format::parse("%h %s")),
+        (None, None, false) if options.oneline => Voice::Format(Format::oneline()),
         (None, None, false) => Voice::Human,
         _ => return Err(Error::new(Kind::Usage, "--format, --porcelain and --json exclude each other")),
     })
@@ -145,16 +187,18 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
     for revision in &words.revisions {
         repo.add_to_range(&mut range, revision)?;
     }
-    if options.all || options.branches {
-        range.tips.extend(repo.branches(true, options.all)?.into_iter().map(|branch| branch.commit_id));
+    let has_remotes = options.all || options.remotes;
+    let has_branches = options.all || options.branches;
+    if has_branches || has_remotes {
+        range.tips.extend(repo.branches(has_branches, has_remotes)?.into_iter().map(|branch| branch.commit_id));
     }
-    if options.all {
+    if options.all || options.tags {
         for name in repo.ref_names("refs/tags/") {
             // A tag can name something that is no commit.
             let _ = repo.add_to_range(&mut range, &name);
         }
     }
-    let is_default = words.revisions.is_empty() && !options.all && !options.branches;
+    let is_default = words.revisions.is_empty() && !has_branches && !has_remotes && !options.tags;
     if is_default || (options.all && words.revisions.is_empty()) {
         match repo.head()?.commit_id {
             Some(head) => range.tips.push(head),
@@ -179,16 +223,20 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
             .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a regular expression"))),
         None => Ok(None),
     };
+    let walk_options =
+        [(options.first_parent, "--first-parent"), (options.no_merges, "--no-merges"), (options.merges, "--merges")];
     let time = |text: &Option<String>| text.as_deref().map(|text| repo.parse_date(text)).transpose();
     Ok(Query {
         range,
         paths,
+        walk_options: walk_options.iter().filter(|(is_set, _)| *is_set).map(|(_, option)| *option).collect(),
         since: time(&options.since)?,
         until: time(&options.until)?,
         author: pattern(&options.author)?,
         grep: pattern(&options.grep)?,
         agent: options.agent.clone(),
         model: options.model.clone(),
+        session: options.session.clone(),
         skip: options.skip,
         max_count: options.max_count,
     })
@@ -201,27 +249,97 @@ pub(super) fn no_commits(repo: &Repository) -> Error {
     Error::other(format!("your current branch '{name}' does not have any commits yet"))
 }
 
-fn print(
-    names: &mut Names<'_>,
-    screen: &mut Screen,
-    voice: &Voice,
-    listed: &Listed,
-    end: &[u8],
+/// What is printed, and how.
+struct List<'a> {
+    repo: &'a Repository,
+    options: &'a Options,
+    voice: Voice,
+    screen: Screen,
+    names: Names<'a>,
     is_first: bool,
-) -> Result<()> {
-    let mut abbreviate = || names.shorten(listed.commit.commit_id);
-    screen.write(|out, style| match voice {
-        Voice::Human => pretty::write_listed(out, listed, &abbreviate(), style),
-        Voice::Json => {
-            write!(out, "{}", outside::json(&pretty::listed_object(listed))).and_then(|()| out.write_all(end))
+}
+
+impl List<'_> {
+    /// Prints commits.
+    fn print(&mut self, commits: &[Listed]) -> Result<()> {
+        let mut end = [0; 1];
+        let end = self.options.printing.end().encode_utf8(&mut end).as_bytes();
+        let Voice::Format(format) = &self.voice else {
+            return commits.iter().try_for_each(|listed| self.print_one(listed, end));
+        };
+        let texts = self.formatted(format, commits)?;
+        let has_separator = format.has_separator();
+        for text in texts {
+            let is_first = std::mem::replace(&mut self.is_first, false);
+            self.screen.write(|out, _| {
+                if has_separator && !is_first {
+                    out.write_all(end)?;
+                }
+                out.write_all(&text)?;
+                if has_separator { Ok(()) } else { out.write_all(end) }
+            })?;
         }
-        Voice::Porcelain => pretty::write_porcelain(out, listed, end),
-        Voice::Format(format) => {
-            if format.has_separator() && !is_first {
-                out.write_all(end)?;
+        Ok(())
+    }
+
+    fn print_one(&mut self, listed: &Listed, end: &[u8]) -> Result<()> {
+        let mut abbreviate = || self.names.shorten(listed.commit.commit_id);
+        self.screen.write(|out, style| match self.voice {
+            Voice::Json => {
+                write!(out, "{}", outside::json(&pretty::listed_object(listed))).and_then(|()| out.write_all(end))
             }
-            out.write_all(&format.expand(listed, abbreviate, style))?;
-            if format.has_separator() { Ok(()) } else { out.write_all(end) }
+            Voice::Porcelain => pretty::write_porcelain(out, listed, end),
+            Voice::Human | Voice::Format(_) => pretty::write_listed(out, listed, &abbreviate(), style),
+        })
+    }
+
+    /// Returns commits in a format: Git puts in what it knows of them, all at once.
+    fn formatted(&self, format: &Format, commits: &[Listed]) -> Result<Vec<Vec<u8>>> {
+        if commits.is_empty() || format.is_empty() {
+            return Ok(Vec::new());
         }
-    })
+        let style = &self.screen.style;
+        let print_options = PrintOptions {
+            format: format.git_option(),
+            date: self.options.printing.date(),
+            is_colored: style.is_colored(),
+            is_screen: self.screen.is_screen,
+        };
+        let ids: Vec<ObjectId> = commits.iter().map(|listed| listed.commit.commit_id).collect();
+        let fields = format.git_fields();
+        let printed = self.repo.printed(&ids, print_options, fields)?;
+        Ok(printed.chunks(fields).zip(commits).map(|(fields, listed)| format.expand(fields, listed, style)).collect())
+    }
+
+    /// Prints a graph of commits.
+    fn draw(&mut self, query: &Query, commits: &[Listed]) -> Result<()> {
+        let (texts, has_separator) = match &self.voice {
+            Voice::Format(format) => (self.formatted(format, commits)?, format.has_separator()),
+            _ => {
+                let mut texts = Vec::new();
+                for listed in commits {
+                    let abbreviated = self.names.shorten(listed.commit.commit_id);
+                    let mut line = Vec::new();
+                    pretty::write_listed(&mut line, listed, &abbreviated, &self.screen.style).map_err(Error::output)?;
+                    line.truncate(line.trim_ascii_end().len());
+                    texts.push(line);
+                }
+                (texts, false)
+            }
+        };
+        let node = |(listed, text): (&Listed, Vec<u8>)| Node {
+            commit_id: listed.commit.commit_id,
+            time: listed.commit.committer.time.seconds,
+            text,
+        };
+        let nodes: Vec<Node> = commits.iter().zip(texts).map(node).collect();
+        let drawing = Drawing {
+            walk_options: &query.walk_options,
+            paths: query.paths.as_ref(),
+            has_separator,
+            is_colored: self.screen.style.is_colored(),
+        };
+        let graph = self.repo.graph(&query.range, &nodes, drawing)?;
+        self.screen.write(|out, _| out.write_all(&graph))
+    }
 }

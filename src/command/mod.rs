@@ -22,8 +22,10 @@ pub mod remap;
 pub mod resume;
 pub mod scan;
 pub mod show;
+pub mod status;
 pub mod summarise;
 pub mod sync;
+mod target;
 pub mod verify;
 
 use std::ffi::OsString;
@@ -62,6 +64,12 @@ pub const ALL: &[Listed] = &[
         summary: "Show the conversation of a commit",
         options: show::Options::command,
         run: show::run,
+    },
+    Listed {
+        name: "status",
+        summary: "Show what would be recorded now",
+        options: status::Options::command,
+        run: status::run,
     },
     Listed {
         name: "summarise",

@@ -6,19 +6,22 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
+use bstr::ByteSlice as _;
 use clap::Parser;
 
+use super::target::{self, Target};
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Commit, ObjectId, Repository, date};
+use crate::git::{ChangeOptions, Commit, ObjectId, Repository, date};
 use crate::pretty::{self, Depth, ToolOutput};
 use crate::record::{Conversation, Note, Reader, Words};
+use crate::transcript::about;
 use crate::upkeep::verify::verify;
 use crate::{agent, outside};
 
 /// Show the conversation of a commit
-#[derive(Debug, Parser)]
-#[command(name = "git-shiftlog-show", override_usage = "git shiftlog show [<options>] [<revision>...]")]
+#[derive(Clone, Debug, Parser)]
+#[command(name = "git-shiftlog-show", override_usage = "git shiftlog show [<options>] [<revision>...] [-- <path>...]")]
 pub struct Options {
     /// Show the whole session up to the commit
     #[arg(long)]
@@ -47,11 +50,17 @@ pub struct Options {
     /// Show this much of what tools answered (none, short or full)
     #[arg(long, value_name = "amount")]
     tool_output: Option<Amount>,
+    /// After the conversation, print how much the commit changed of each file
+    #[arg(long, conflicts_with_all = ["raw", "json"])]
+    stat: bool,
+    /// After the conversation, print the change that the commit made
+    #[arg(short = 'p', long, conflicts_with_all = ["raw", "json"])]
+    patch: bool,
     #[command(flatten)]
     printing: Printing,
-    /// Commits
+    /// Commits, ranges of commits and sessions; paths behind '--'
     #[arg(value_name = "revision")]
-    revisions: Vec<String>,
+    words: Vec<OsString>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
@@ -69,17 +78,23 @@ enum Amount {
 
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
-    cli::main(args, |mut options: Options| {
+    cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         crate::command::add::store_pending(&repo);
         let reader = options.printing.reader(&repo);
-        if options.revisions.is_empty() {
-            options.revisions.push("HEAD".into());
-        }
+        let paths = options.paths(&repo)?;
+        let targets = match options.targets(&reader) {
+            Err(error) if error.kind() == Kind::Missing => {
+                cli::error(&error);
+                return Ok(Outcome::No);
+            }
+            targets => targets?,
+        };
         let dates = options.printing.dates(&repo, date::Format::default())?;
         let mut shown = Shown {
             repo: &repo,
             options: &options,
+            paths,
             dates,
             screen: None,
             has_problems: false,
@@ -87,10 +102,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             is_hidden: false,
         };
         let mut outcome = Outcome::Done;
-        for revision in &options.revisions {
+        for (revision, options) in &targets {
             if !options.printing.has_own_ref() {
                 crate::command::elsewhere::look_at(&reader, revision);
             }
+            shown.options = options;
             match shown.commit(&reader, revision) {
                 Ok(()) => {}
                 Err(error) if error.kind() == Kind::Missing => {
@@ -112,10 +128,43 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     })
 }
 
+impl Options {
+    /// Returns the commits to show, each with the options for it: of a session, all is shown up to its last commit.
+    fn targets(&self, reader: &Reader<'_>) -> Result<Vec<(String, Options)>> {
+        let (words, _) = cli::split_at_dashes(&self.words);
+        if words.is_empty() {
+            return Ok(vec![("HEAD".into(), self.clone())]);
+        }
+        let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let with_options = |target| match target {
+            Target::Commit(revision) => (revision, self.clone()),
+            Target::Session { commit_id, key } => {
+                (commit_id.to_string(), Options { session: Some(key.id), full: true, ..self.clone() })
+            }
+        };
+        Ok(target::targets(reader, &words)?.into_iter().map(with_options).collect())
+    }
+
+    /// Returns the paths that turns are wanted about, from the top of the working tree.
+    fn paths(&self, repo: &Repository) -> Result<Vec<String>> {
+        let (_, paths) = cli::split_at_dashes(&self.words);
+        let refuse = |what: &str| Err(Error::new(Kind::Usage, format!("{what} cannot be used together")));
+        if self.raw && !paths.is_empty() {
+            return refuse("'--raw' and paths");
+        }
+        if self.format == Some(Layout::Markdown) && (self.stat || self.patch) {
+            return refuse("'--format=markdown' and a commit's change");
+        }
+        target::paths_from_top(repo, paths)
+    }
+}
+
 /// The options of one run, its output, and what its exit code and hints depend on.
 struct Shown<'a> {
     repo: &'a Repository,
     options: &'a Options,
+    /// The paths that turns are wanted about; all are wanted if there are none.
+    paths: Vec<String>,
     dates: date::Format,
     /// Started with the first thing to show, so that an error alone does not flash by in a pager.
     screen: Option<Screen>,
@@ -137,7 +186,10 @@ impl Shown<'_> {
         let words = if self.options.raw { Words::All } else { Words::Shown };
         let (mut has_shown, mut has_words) = (false, false);
         let session = self.options.session.as_deref();
-        reader.each_conversation(&note, session, self.options.full, words, |conversation| {
+        reader.each_conversation(&note, session, self.options.full, words, |mut conversation| {
+            if !self.keep_turns(&mut conversation) {
+                return Ok(ControlFlow::Continue(()));
+            }
             // What others have removed is said in its place; the rest is as it should be.
             let is_removed = conversation.summary.is_removed;
             let is_flawed = !is_removed && !conversation.problems.is_empty();
@@ -151,8 +203,58 @@ impl Shown<'_> {
             has_shown = true;
             Ok(ControlFlow::Continue(()))
         })?;
+        if !has_shown {
+            return Err(self.nothing_about(revision));
+        }
         self.has_problems |= !has_words;
-        if has_shown { Ok(()) } else { Err(nothing(revision)) }
+        self.change(commit_id)
+    }
+
+    /// Leaves of a conversation the turns that are about the wanted paths. Returns whether there is one.
+    fn keep_turns(&self, conversation: &mut Conversation) -> bool {
+        if self.paths.is_empty() {
+            return true;
+        }
+        let top = self.repo.worktree().map(|top| top.to_string_lossy());
+        let mut is_about = about(&conversation.messages, &self.paths, top.as_deref()).into_iter();
+        conversation.messages.retain(|_| is_about.next() == Some(true));
+        !conversation.messages.is_empty()
+    }
+
+    fn nothing_about(&self, revision: &str) -> Error {
+        let Some(path) = cli::split_at_dashes(&self.options.words).1.first() else { return nothing(revision) };
+        let path = path.to_string_lossy();
+        let message = format!("no turn about '{}' in the conversation of {revision}", outside::line(&path));
+        Error::new(Kind::Missing, message)
+            .hint(format!("git shiftlog log -- {}    # lists the conversations about a file", outside::shell(&path)))
+    }
+
+    /// Prints what a commit changed, if that is wanted.
+    fn change(&mut self, commit_id: ObjectId) -> Result<()> {
+        let Some(screen) = self.screen.as_mut().filter(|_| self.options.stat || self.options.patch) else {
+            return Ok(());
+        };
+        let (is_screen, is_colored) = (screen.is_screen, screen.style.is_colored());
+        let options = ChangeOptions {
+            has_stat: self.options.stat,
+            has_patch: self.options.patch,
+            paths: self.paths.clone(),
+            is_colored,
+            columns: if is_screen { Screen::columns() } else { None },
+        };
+        for line in self.repo.shown_change(commit_id, &options)? {
+            let line = line?;
+            screen.write(|out, _| {
+                // Bytes on their way into a file stay as they are; a terminal would act on some of them.
+                match is_screen {
+                    true if is_colored => out.write_all(outside::colored(&line.to_str_lossy()).as_bytes())?,
+                    true => out.write_all(outside::text(&line.to_str_lossy()).as_bytes())?,
+                    false => out.write_all(&line)?,
+                }
+                out.write_all(b"\n")
+            })?;
+        }
+        Ok(())
     }
 }
 

@@ -53,6 +53,7 @@ enum Mode {
     Raw,
     Unix,
     Relative,
+    Human,
     Strftime(String),
 }
 
@@ -80,14 +81,13 @@ impl Format {
         if let Some(format) = text.strip_prefix("format-local:") {
             return Ok(Format { mode: Mode::Strftime(format.into()), is_local: true });
         }
-        let text = text.strip_prefix("auto:").unwrap_or(text);
         let (name, is_local) = match text.strip_suffix("-local") {
             Some(name) => (name, true),
             None if text == "local" => ("default", true),
             None => (text, false),
         };
         let mode = match name {
-            "default" | "human" => Mode::Default,
+            "default" => Mode::Default,
             "iso" | "iso8601" => Mode::Iso,
             "iso-strict" | "iso8601-strict" => Mode::IsoStrict,
             "rfc" | "rfc2822" => Mode::Rfc,
@@ -95,12 +95,13 @@ impl Format {
             "raw" => Mode::Raw,
             "unix" => Mode::Unix,
             "relative" => Mode::Relative,
+            "human" => Mode::Human,
             _ => return Err(Error::new(Kind::Usage, format!("unknown date format {text}"))),
         };
         Ok(Format { mode, is_local })
     }
 
-    /// Returns `time` in this format. Only the `-local` modes look at the time zone of this machine.
+    /// Returns `time` in this format. Only `human` and the `-local` modes look at the time zone of this machine.
     pub fn show(&self, time: Time) -> String {
         let zoned = if self.is_local {
             Timestamp::from_second(time.seconds).unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(tz::TimeZone::system())
@@ -119,10 +120,28 @@ impl Format {
             Mode::Raw => return format!("{} {}", time.seconds, zoned.strftime("%z")),
             Mode::Unix => return time.seconds.to_string(),
             Mode::Relative => return relative(Timestamp::now().as_second() - time.seconds),
+            Mode::Human => return human(&zoned, &Zoned::now(), self.is_local),
             Mode::Strftime(format) => format,
         };
         jiff::fmt::strtime::format(format, &zoned).unwrap_or_else(|_| format.to_owned())
     }
+}
+
+/// Returns a time as `--date=human` shows it, by the rules of git-log(1): what it shares with `now` is left out.
+fn human(time: &Zoned, now: &Zoned, is_local: bool) -> String {
+    if time.year() != now.year() {
+        return time.strftime("%b %-d %Y").to_string();
+    }
+    let days_ago = i32::from(now.day()) - i32::from(time.day());
+    match days_ago {
+        _ if time.month() != now.month() => {}
+        0 => return relative(now.timestamp().as_second() - time.timestamp().as_second()),
+        // A few days ago, the day of the week says it.
+        1..5 if is_local || time.offset() == now.offset() => return time.strftime("%a %H:%M").to_string(),
+        1..5 => return time.strftime("%a %H:%M %z").to_string(),
+        _ => {}
+    }
+    time.strftime("%a %b %-d %H:%M").to_string()
 }
 
 /// Returns how long ago `seconds` is, in the steps and roundings of Git's `show_date_relative`.

@@ -9,6 +9,7 @@ use gix::revision::plumbing::Spec;
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 
+use super::command::Lines;
 use super::commit::unreadable;
 use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
@@ -145,21 +146,38 @@ impl Repository {
         Ok(Box::new(walk))
     }
 
-    /// Walks the commits of a range that change some paths, newest first, as `git rev-list <range> -- <paths>` finds
-    /// them: pathspec magic, history simplification and changed-path filters are Git's own. Git ends with the walk.
+    /// Walks the commits of a range as `git rev-list <options> <range> -- <paths>` finds them, newest first: pathspec
+    /// magic, history simplification and changed-path filters are Git's own. Git ends with the walk.
     ///
     /// # Errors
     ///
     /// What Git says, for instance about a bad pathspec, comes as the last step.
-    pub fn walk_paths(&self, range: &Range, paths: &Paths) -> Result<impl Iterator<Item = Result<ObjectId>> + use<>> {
-        let mut args: Vec<std::ffi::OsString> = vec!["-C".into(), paths.directory.clone().into(), "rev-list".into()];
+    pub fn walk_with_git(
+        &self,
+        range: &Range,
+        options: &[&str],
+        paths: Option<&Paths>,
+    ) -> Result<impl Iterator<Item = Result<ObjectId>> + use<>> {
+        let hash = self.gix().object_hash();
+        let id = move |line: BString| ObjectId::from_hex(&line).ok().filter(|id| id.kind() == hash);
+        Ok(self.rev_list(range, options, paths)?.filter_map(move |line| line.map(id).transpose()))
+    }
+
+    /// Runs `git rev-list` and returns its lines.
+    pub(super) fn rev_list(&self, range: &Range, options: &[&str], paths: Option<&Paths>) -> Result<Lines> {
+        let mut args: Vec<std::ffi::OsString> = Vec::new();
+        if let Some(paths) = paths {
+            args.extend(["-C".into(), paths.directory.clone().into()]);
+        }
+        args.push("rev-list".into());
+        args.extend(options.iter().map(Into::into));
         args.extend(range.tips.iter().map(|id| id.to_string().into()));
         args.extend(range.hidden.iter().map(|id| format!("^{id}").into()));
         args.push("--".into());
-        args.extend(paths.specs.iter().cloned());
-        let hash = self.gix().object_hash();
-        let id = move |line: BString| ObjectId::from_hex(&line).ok().filter(|id| id.kind() == hash);
-        Ok(git(args).lines()?.filter_map(move |line| line.map(id).transpose()))
+        args.extend(paths.iter().flat_map(|paths| paths.specs.iter().cloned()));
+        let command = git(args);
+        // Pathspecs begin where they were typed.
+        if paths.is_some() { command.lines() } else { command.repository(self).lines() }
     }
 
     /// Turns a date that was typed into seconds since the epoch, by Git's own rules for dates.

@@ -55,6 +55,11 @@ impl Style {
         self.top.as_ref().and_then(below).unwrap_or(path)
     }
 
+    /// Says whether there are colours.
+    pub fn is_colored(&self) -> bool {
+        !self.reset.is_empty()
+    }
+
     /// Returns `text` in `color`, which is one of the colours of this style.
     pub fn paint(&self, color: &str, text: &str) -> String {
         if color.is_empty() { text.to_owned() } else { format!("{color}{text}{}", self.reset) }

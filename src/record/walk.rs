@@ -21,6 +21,8 @@ pub struct Query {
     pub range: Range,
     /// Only commits that change these paths.
     pub paths: Option<Paths>,
+    /// Options for `git rev-list` that choose commits, such as `--first-parent`.
+    pub walk_options: Vec<&'static str>,
     /// Committed at or after, in seconds since the epoch.
     pub since: Option<i64>,
     /// Committed at or before, in seconds since the epoch.
@@ -33,6 +35,8 @@ pub struct Query {
     pub agent: Option<String>,
     /// Part of the model's name.
     pub model: Option<String>,
+    /// The session's id, or its beginning.
+    pub session: Option<String>,
     /// How many matching commits to skip first.
     pub skip: usize,
     /// The largest number of commits to list.
@@ -87,8 +91,8 @@ impl Reader<'_> {
             tree_ids.extend(self.repo().tip(name)?.map(|tip| tip.tree_id));
         }
         let mut near = Near::default();
-        // Walking commits of a path a second time costs more than these lookups.
-        let tries = if query.paths.is_some() { NEAR_TRIES } else { 2 * wanted + 8 };
+        // Walking commits with Git a second time costs more than these lookups.
+        let tries = if query.asks_git() { NEAR_TRIES } else { 2 * wanted + 8 };
         let mut steps = self.steps(query)?;
         for _ in 0..tries {
             let Some(met) = steps.next().transpose()? else {
@@ -113,13 +117,15 @@ impl Reader<'_> {
 
     /// Walks the commits of the query's range that change its paths.
     fn steps(&self, query: &Query) -> Result<Box<dyn Iterator<Item = Result<Met>> + '_>> {
-        Ok(match &query.paths {
-            Some(paths) => {
-                let walked = self.repo().walk_paths(&query.range, paths)?;
-                Box::new(walked.map(|commit_id| Ok(Met { commit_id: commit_id?, data: None })))
+        if query.asks_git() {
+            // Without a revision, Git would not know where to start.
+            if query.range.tips.is_empty() {
+                return Ok(Box::new(std::iter::empty()));
             }
-            None => self.repo().commits(&query.range)?,
-        })
+            let walked = self.repo().walk_with_git(&query.range, &query.walk_options, query.paths.as_ref())?;
+            return Ok(Box::new(walked.map(|commit_id| Ok(Met { commit_id: commit_id?, data: None }))));
+        }
+        self.repo().commits(&query.range)
     }
 
     /// Visits the commits of a query that are in `noted`. Returns how many matched, including skipped ones, and whether
@@ -147,7 +153,7 @@ impl Reader<'_> {
         if lister.list(&window, visit)?.is_break() {
             return is_over(&lister, true);
         }
-        if windows.left <= WINDOW || query.paths.is_some() || known.is_some() {
+        if windows.left <= WINDOW || query.asks_git() || known.is_some() {
             while windows.left > 0 {
                 let window = windows.next(WINDOW)?.read(self.repo());
                 if window.is_empty() {
@@ -403,6 +409,12 @@ impl Query {
             && self.grep.is_none()
             && self.agent.is_none()
             && self.model.is_none()
+            && self.session.is_none()
+    }
+
+    /// Says whether Git walks history: it knows what paths and some options choose.
+    fn asks_git(&self) -> bool {
+        self.paths.is_some() || !self.walk_options.is_empty()
     }
 
     fn fits(&self, commit: &Commit) -> bool {
@@ -417,5 +429,6 @@ impl Query {
     fn fits_summary(&self, summary: &Summary) -> bool {
         self.agent.as_ref().is_none_or(|agent| summary.key.agent == *agent)
             && self.model.as_ref().is_none_or(|part| summary.model.as_ref().is_some_and(|model| model.contains(part)))
+            && self.session.as_ref().is_none_or(|start| summary.key.id.starts_with(start.as_str()))
     }
 }

@@ -3,6 +3,7 @@
 //! Read [`Message`] and [`Tally`]. Every agent's parser makes these values; the native bytes stay the truth, so a
 //! message says where in them it stands. Nothing here knows Git or files.
 
+mod about;
 mod session;
 mod tally;
 
@@ -10,6 +11,7 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
+pub use self::about::about;
 pub use self::session::SessionKey;
 pub use self::tally::{Tally, Tokens};
 

@@ -46,6 +46,8 @@ pub struct Tally {
     pub model: Option<String>,
     /// When the last prompt was given.
     pub last_prompt_time: Option<i64>,
+    /// When the first message was written.
+    pub first_time: Option<i64>,
     /// When the last message was written.
     pub last_time: Option<i64>,
     /// The paths that tool calls edit.
@@ -67,6 +69,7 @@ impl Tally {
     }
 
     fn add_one(&mut self, message: &Message) {
+        self.first_time = self.first_time.or(message.time);
         self.last_time = message.time.or(self.last_time);
         for part in &message.parts {
             if let Part::ToolCall(call) = part {

@@ -91,7 +91,11 @@ fn completions_are_those_of_the_option_definitions() {
         let path = root().join("completions").join(file);
         let text = fs::read_to_string(&path).unwrap();
         let (glue, there) = text.split_once(GENERATED).expect("the mark is there");
-        let generated: String = command::ALL.iter().map(|listed| completion(shell, listed)).collect();
+        let mut generated: String = command::ALL.iter().map(|listed| completion(shell, listed)).collect();
+        if shell == Shell::Zsh {
+            // The first Tab reads the file, which then has to be told to complete something, too.
+            generated.push_str("\n_git-shiftlog \"$@\"\n");
+        }
         if std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "overwrite") {
             fs::write(&path, format!("{glue}{GENERATED}{generated}")).unwrap();
         } else {
@@ -101,6 +105,11 @@ fn completions_are_those_of_the_option_definitions() {
             for listed in command::ALL {
                 assert!(glue.contains(&format!("'{}:", listed.name)), "{file}: {}", listed.name);
             }
+        }
+        for agent in shiftlog::agent::ALL {
+            let line = glue.lines().find(|line| line.contains("claude codex gemini")).unwrap_or_default();
+            let names: Vec<&str> = line.split([' ', '"']).collect();
+            assert!(names.contains(&agent.name()), "{file}: {}", agent.name());
         }
         if shell == Shell::Fish {
             for listed in command::ALL {
@@ -112,6 +121,56 @@ fn completions_are_those_of_the_option_definitions() {
             }
         }
     }
+}
+
+/// What the functions of the glue complete: values of options.
+const OPTION_VALUES: &[(&str, &str)] =
+    &[("agent", "agents"), ("as", "agents"), ("session", "sessions"), ("ref", "notes_refs")];
+
+/// What they complete where no option stands.
+const WORDS: &[(&[&str], &str)] = &[
+    (&["log", "scan"], "revisions_and_paths"),
+    (&["show", "summarise", "resume", "add", "remap", "purge", "verify"], "revisions"),
+    (&["sync"], "remotes"),
+];
+
+/// Has the glue complete what clap knows nothing of.
+fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
+    let words = WORDS.iter().find(|(names, _)| names.contains(&listed.name)).map(|(_, function)| *function);
+    let mut option = "";
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let of_option = |(name, _): &&(&str, &str)| match shell {
+            Shell::Bash => option == *name,
+            Shell::Zsh => line.contains(&format!("--{name}=[")),
+            _ => line.contains(&format!(" -l {name} ")),
+        };
+        let function = OPTION_VALUES.iter().find(of_option).map(|(_, function)| *function);
+        lines.push(match (shell, function) {
+            (Shell::Bash, Some(function)) if line.trim().starts_with("COMPREPLY=") => line.replace(
+                "compgen -f \"${cur}\"",
+                &format!("compgen -W \"$(__git_shiftlog_{function})\" -- \"${{cur}}\""),
+            ),
+            (Shell::Zsh, Some(function)) => {
+                line.replace(":_default'", &format!(":_git-shiftlog-{}'", function.replace('_', "-")))
+            }
+            (Shell::Zsh, None) if line.contains(" -- ") && line.ends_with(":_default' \\") => match words {
+                Some(words) => line.replace(":_default'", &format!(":_git-shiftlog-{}'", words.replace('_', "-"))),
+                None => line.to_owned(),
+            },
+            (Shell::Fish, Some(function)) if line.ends_with(" -r") => {
+                format!("{line} -f -a '(__fish_git_shiftlog_{function})'")
+            }
+            _ => line.to_owned(),
+        });
+        if shell == Shell::Bash {
+            option = line.trim().strip_prefix("--").and_then(|rest| rest.strip_suffix(')')).unwrap_or(option);
+            if line.trim() == ";;" {
+                option = "";
+            }
+        }
+    }
+    lines.join("\n")
 }
 
 /// Returns what clap generates for a program, fitted into the one file of a shell.
@@ -129,6 +188,7 @@ fn completion(shell: Shell, listed: &command::Listed) -> String {
         }
         _ => text,
     };
+    let text = with_values(shell, listed, &text);
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     format!("\n{}\n", lines.join("\n").trim_matches('\n'))
 }
@@ -214,7 +274,9 @@ fn installed_pages_are_found_by_git_help() {
     let mut scratch = Scratch::new();
     let prefix = scratch.root().join("prefix");
     let written = scratch.shiftlog("install-docs", ["--prefix", prefix.to_str().unwrap()]).ok();
-    assert_eq!(written.lines().count(), PAGES.len() + 3);
+    let files = written.lines().filter_map(|line| line.strip_prefix("write ")).collect::<Vec<_>>();
+    assert_eq!(files.len(), PAGES.len() + 4 + command::ALL.len());
+    assert!(files.iter().all(|file| Path::new(file).is_file()), "{files:?}");
     scratch.env.insert("MANPATH".into(), prefix.join("share/man").to_str().unwrap().into());
     scratch.env.insert("MANPAGER".into(), "cat".into());
     scratch.env.insert("PAGER".into(), "cat".into());
@@ -225,7 +287,7 @@ fn installed_pages_are_found_by_git_help() {
         super::support::skip("no man here");
     }
     scratch.shiftlog("install-docs", ["--prefix", prefix.to_str().unwrap(), "--uninstall"]).ok();
-    assert!(!prefix.join("share/man/man1/git-shiftlog.1").exists());
+    assert!(files.iter().all(|file| !Path::new(file).exists()), "nothing is left");
 }
 
 #[test]

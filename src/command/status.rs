@@ -1,0 +1,180 @@
+//! `git shiftlog status`: what would be recorded now.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::json;
+
+use crate::capture::{self, PendingFile, Standing};
+use crate::cli::{self, Outcome, Output};
+use crate::error::{Error, Result};
+use crate::git::{Repository, date};
+use crate::pretty::{count, size};
+use crate::{outside, setup};
+
+/// The longest prompt that programs get, in characters.
+const MAX_PROMPT_CHARS: usize = 200;
+
+/// Show what would be recorded now
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-status", override_usage = "git shiftlog status [<options>]")]
+pub struct Options {
+    /// Print one JSON object a line
+    #[arg(long, conflicts_with = "porcelain")]
+    json: bool,
+    /// Print a stable format for scripts
+    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
+          value_parser = ["v1"])]
+    porcelain: Option<String>,
+    /// End each entry with NUL
+    #[arg(short = 'z')]
+    nul: bool,
+    /// Show dates in this format
+    #[arg(long, value_name = "format")]
+    date: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
+        let repo = cli::repository()?;
+        let (sessions, waiting) = (capture::standing(&repo), capture::waiting(&repo));
+        let end = if options.nul { '\0' } else { '\n' };
+        let lines = match (options.json, &options.porcelain) {
+            (true, _) => objects(&sessions, &waiting),
+            (false, Some(_)) => porcelain(&sessions, &waiting),
+            (false, None) => {
+                let date = date::Format::parse(options.date.as_deref().unwrap_or("human-local"))?;
+                return print_for_people(&repo, &sessions, &waiting, &date);
+            }
+        };
+        let mut out = Output::plain();
+        lines.iter().try_for_each(|line| write!(out, "{line}{end}")).map_err(Error::output)?;
+        out.finish()?;
+        Ok(Outcome::Done)
+    })
+}
+
+fn print_for_people(
+    repo: &Repository,
+    sessions: &[Standing],
+    waiting: &[PendingFile],
+    date: &date::Format,
+) -> Result<Outcome> {
+    let when = |seconds: i64| date.show(date::Time { seconds, offset: 0 });
+    let mut text = String::new();
+    for session in sessions {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}", about(repo, session, &when));
+        if let Some(prompt) = &session.tally.prompt {
+            let _ = writeln!(text, "  > {}", short(prompt, 72));
+        }
+    }
+    if sessions.is_empty() {
+        text.push_str("no session is going on here, and no commit lacks words of one\n");
+    }
+    let mut names = repo.names();
+    for waiting in waiting {
+        let short = |hex: &String| repo.parse_id(hex).map_or_else(|| hex.clone(), |id| names.shorten(id));
+        let commits: Vec<String> = waiting.commits.iter().map(short).collect();
+        let target = if commits.is_empty() { String::new() } else { format!(" on {}", commits.join(", ")) };
+        let what = if waiting.sessions.is_empty() { "something".into() } else { waiting.sessions.join(", ") };
+        let _ = writeln!(text, "waits to be recorded: {what}{target}, in '{}'", waiting.path.display());
+    }
+    cli::print(&text)?;
+    if !waiting.is_empty() {
+        cli::hint(repo, "'git shiftlog log' and most other commands store what waits");
+    }
+    if sessions.is_empty() && !setup::is_complete(repo).unwrap_or(true) {
+        cli::hint(repo, "'git shiftlog doctor' says what is not set up here");
+    }
+    Ok(Outcome::Done)
+}
+
+/// Returns what there is to say of a session, on one line.
+fn about(repo: &Repository, session: &Standing, when: &impl Fn(i64) -> String) -> String {
+    let Standing { key, tally, .. } = session;
+    let mut facts = vec![format!("{} {}", outside::line(&key.agent), outside::line(&key.id))];
+    facts.push(if session.is_going_on { "going on".into() } else { format!("last seen {}", when(session.seen)) });
+    if let Some(problem) = &session.problem {
+        facts.push(format!("cannot be read: {}", outside::line(problem)));
+    } else if session.bytes == 0 {
+        facts.push("nothing that no commit has".into());
+    } else {
+        facts.extend(tally.first_time.map(|time| format!("not on a commit since {}", when(time))));
+        facts.push(format!("{}, {}", count(tally.turns, "turn"), count(tally.messages, "message")));
+        if !tally.edited_paths.is_empty() {
+            facts.push(format!("{} edited", count(tally.edited_paths.len() as u64, "file")));
+        }
+        facts.push(size(session.bytes));
+    }
+    if let Some(other) = session.worktree.as_deref().filter(|top| Some(*top) != repo.worktree()) {
+        facts.push(format!("in {}", outside::line(&other.to_string_lossy())));
+    }
+    facts.join(", ")
+}
+
+/// Returns a prompt on one line of at most so many characters.
+fn short(prompt: &str, max_chars: usize) -> String {
+    let line = outside::line(prompt);
+    match line.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+/// Returns the lines of `--porcelain=v1`.
+fn porcelain(sessions: &[Standing], waiting: &[PendingFile]) -> Vec<String> {
+    let known = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+    let of_session = |session: &Standing| {
+        let tally = &session.tally;
+        let fields = [
+            "session".to_owned(),
+            known(outside::line(&session.key.agent)),
+            known(outside::line(&session.key.id)),
+            if session.is_going_on { "live" } else { "over" }.to_owned(),
+            session.seen.to_string(),
+            known(tally.first_time.map(|time| time.to_string()).unwrap_or_default()),
+            tally.turns.to_string(),
+            tally.messages.to_string(),
+            tally.edited_paths.len().to_string(),
+            session.bytes.to_string(),
+            known(outside::line(&session.worktree.as_deref().unwrap_or("".as_ref()).to_string_lossy())),
+            known(short(tally.prompt.as_deref().unwrap_or_default(), MAX_PROMPT_CHARS)),
+        ];
+        fields.join("\t")
+    };
+    let of_waiting = |waiting: &PendingFile| {
+        let (sessions, commits) = (waiting.sessions.join(","), waiting.commits.join(","));
+        let path = outside::line(&waiting.path.to_string_lossy());
+        format!("pending\t{}\t{}\t{path}", known(sessions), known(commits))
+    };
+    sessions.iter().map(of_session).chain(waiting.iter().map(of_waiting)).collect()
+}
+
+/// Returns the objects of `--json`.
+fn objects(sessions: &[Standing], waiting: &[PendingFile]) -> Vec<String> {
+    let time = |seconds: i64| date::Time { seconds, offset: 0 }.to_rfc3339();
+    let of_session = |session: &Standing| {
+        let tally = &session.tally;
+        json!({
+            "version": 1, "kind": "session", "agent": session.key.agent, "session": session.key.id,
+            "live": session.is_going_on, "seen": time(session.seen), "since": tally.first_time.map(time),
+            "turns": tally.turns, "messages": tally.messages, "edited": tally.edited_paths, "bytes": session.bytes,
+            "worktree": session.worktree.as_ref().map(|top| top.to_string_lossy()),
+            "prompt": tally.prompt.as_deref().map(|prompt| short(prompt, MAX_PROMPT_CHARS)),
+            "problem": session.problem,
+        })
+    };
+    let of_waiting = |waiting: &PendingFile| {
+        json!({
+            "version": 1, "kind": "pending", "sessions": waiting.sessions, "commits": waiting.commits,
+            "path": waiting.path.to_string_lossy(),
+        })
+    };
+    let values = sessions.iter().map(of_session).chain(waiting.iter().map(of_waiting));
+    values.map(|value| outside::json(&value)).collect()
+}

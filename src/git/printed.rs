@@ -1,0 +1,92 @@
+//! Commits as Git prints them: formats, colours, dates, decorations and `.mailmap` are Git's own.
+
+use super::command::Lines;
+use super::{ObjectId, Repository, git};
+use crate::error::{Error, Result};
+
+/// How Git is to print commits.
+#[derive(Clone, Copy, Debug)]
+pub struct PrintOptions<'a> {
+    /// The option that chooses the format, such as `--format=%h %s` or `--oneline`.
+    pub format: &'a str,
+    /// What `--date=` says, if somebody gave it.
+    pub date: Option<&'a str>,
+    /// Whether colours are wanted.
+    pub is_colored: bool,
+    /// Whether a person sees it: Git decorates what a person sees.
+    pub is_screen: bool,
+}
+
+/// What of a commit's change Git is to show.
+#[derive(Clone, Debug, Default)]
+pub struct ChangeOptions {
+    /// How much each file changed.
+    pub has_stat: bool,
+    /// The change itself.
+    pub has_patch: bool,
+    /// Only these paths, from the top of the working tree; all if there are none.
+    pub paths: Vec<String>,
+    /// Whether colours are wanted.
+    pub is_colored: bool,
+    /// How many columns there are, if somebody sees it.
+    pub columns: Option<usize>,
+}
+
+impl Repository {
+    /// Returns the lines of a commit's change as `git show` prints them, with the user's own settings.
+    ///
+    /// # Errors
+    ///
+    /// If Git cannot be run; the last line is an error if it fails.
+    pub fn shown_change(&self, commit_id: ObjectId, options: &ChangeOptions) -> Result<Lines> {
+        let color = if options.is_colored { "--color=always" } else { "--color=never" };
+        let mut args = vec!["show".to_owned(), "--format=".into(), color.into()];
+        args.extend(options.has_stat.then(|| "--stat".into()));
+        args.extend(options.has_patch.then(|| "--patch".into()));
+        args.extend([commit_id.to_string(), "--".into()]);
+        // An empty pathspec is no path.
+        args.extend(options.paths.iter().map(|path| format!(":(top,literal){path}")));
+        let mut command = git(args).repository(self).env("LC_ALL", language());
+        if let Some(columns) = options.columns {
+            command = command.env("COLUMNS", columns.to_string());
+        }
+        command.lines()
+    }
+
+    /// Returns what Git prints of some commits, in the order given: so many `fields` for each, which NUL ends or parts.
+    ///
+    /// No commit has a NUL in its text, so a format with `fields - 1` of `%x00` has `fields` fields. Costs one process.
+    ///
+    /// # Errors
+    ///
+    /// If Git fails, or prints another number of fields.
+    pub fn printed(&self, commit_ids: &[ObjectId], printing: PrintOptions<'_>, fields: usize) -> Result<Vec<Vec<u8>>> {
+        let color = if printing.is_colored { "--color=always" } else { "--color=never" };
+        let mut args = vec!["log", "--no-walk=unsorted", "--stdin", "-z", "--encoding=UTF-8", color, printing.format];
+        let date = printing.date.map(|date| format!("--date={date}"));
+        args.extend(date.as_deref());
+        let ids: String = commit_ids.iter().map(|id| format!("{id}\n")).collect();
+        let mut command = git(args).repository(self).input(ids.into_bytes()).env("LC_ALL", language());
+        if printing.is_screen {
+            command = command.env("GIT_PAGER_IN_USE", "true");
+        }
+        let output = command.capture()?;
+        let mut found: Vec<Vec<u8>> = output.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
+        let wanted = commit_ids.len() * fields;
+        // Some formats end each commit, others part them.
+        if found.len() == wanted + 1 && found.last().is_some_and(Vec::is_empty) {
+            found.pop();
+        }
+        if found.len() != wanted {
+            let format = printing.format.trim_start_matches("--format=");
+            return Err(Error::other(format!("cannot tell commits apart in the format '{format}'"))
+                .because(format!("Git printed {} parts instead of {wanted}", found.len())));
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the user's own language, which commands of ours do not speak otherwise: relative dates and counts are in it.
+fn language() -> String {
+    std::env::var("LC_ALL").unwrap_or_default()
+}

@@ -1,0 +1,39 @@
+//! The placeholders that are ours.
+
+use crate::outside;
+use crate::pretty::human::main_sessions;
+use crate::record::Summary;
+
+/// Our placeholders, without their `%(` and `)`.
+pub(super) const NAMES: &[&str] =
+    &["agent", "model", "session", "messages", "turns", "prompt", "summary", "time", "tokens:input", "tokens:output"];
+
+/// Returns the value of one of our placeholders, on one line.
+pub(super) fn value(name: &str, summaries: &[Summary]) -> String {
+    let join = |get: fn(&Summary) -> Option<String>| {
+        let mut values: Vec<String> = Vec::new();
+        for value in summaries.iter().filter_map(get) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values.join(",")
+    };
+    let sum = |get: fn(&Summary) -> u64| main_sessions(summaries).map(get).fold(0, u64::saturating_add).to_string();
+    let tokens =
+        |get: fn(&Summary) -> Option<u64>| summaries.iter().filter_map(get).fold(0, u64::saturating_add).to_string();
+    let value = match name {
+        "agent" => join(|summary| Some(summary.key.agent.clone())),
+        "model" => join(|summary| summary.model.clone()),
+        "session" => join(|summary| Some(summary.key.id.clone())),
+        "time" => join(|summary| Some(summary.time.clone())),
+        "messages" => sum(|summary| summary.messages),
+        "turns" => sum(|summary| summary.turns),
+        "tokens:input" => tokens(|summary| summary.tokens.map(|tokens| tokens.input)),
+        "tokens:output" => tokens(|summary| summary.tokens.map(|tokens| tokens.output)),
+        "prompt" => summaries.iter().find_map(|summary| summary.prompt.clone()).unwrap_or_default(),
+        "summary" => summaries.iter().find_map(|summary| summary.summary.clone()).unwrap_or_default(),
+        _ => String::new(),
+    };
+    outside::line(&value)
+}

@@ -1,0 +1,110 @@
+//! Completions, driven in the three real shells: what is typed at a terminal, and what Tab makes of it.
+
+use std::fs;
+
+use crate::support::{Scratch, feed};
+
+/// Start-up files: completion as a user has it, and a key that writes the line to a file.
+const BASHRC: &str = r#"
+. /usr/share/bash-completion/bash_completion
+PROMPT_COMMAND='[ -e "$LINES_FILE" ] || echo ready >"$LINES_FILE"'
+write_line () { printf '%s\n' "$READLINE_LINE" >>"$LINES_FILE"; READLINE_LINE=; READLINE_POINT=0; }
+bind -x '"\C-xd": write_line'
+"#;
+const ZSHRC: &str = r#"
+autoload -Uz compinit; compinit -u -D
+zle-line-init () { [[ -e $LINES_FILE ]] || print ready >$LINES_FILE }
+zle -N zle-line-init
+write-line () { print -r -- "$BUFFER" >>$LINES_FILE; BUFFER= }
+zle -N write-line
+bindkey '^Xd' write-line
+"#;
+const FISH_CONFIG: &str = r#"
+function fish_prompt; test -e $LINES_FILE; or echo ready >$LINES_FILE; echo '> '; end
+function write_line; commandline >>$LINES_FILE; commandline ''; end
+bind \cxd write_line
+"#;
+
+/// What is typed before Tab, and the line after it. A line that stays as it is has nothing to complete.
+const CASES: &[(&str, &str)] = &[
+    ("git shiftlog sta", "git shiftlog status "),
+    ("git shiftlog install", "git shiftlog install-docs "),
+    ("git-shiftlog sta", "git-shiftlog status "),
+    ("git shiftlog list --rev", "git shiftlog list --reverse "),
+    ("git shiftlog show --show", "git shiftlog show --show-signature "),
+    ("git-shiftlog-show --show", "git-shiftlog-show --show-signature "),
+    ("git shiftlog show --tool-output=sh", "git shiftlog show --tool-output=short "),
+    ("git shiftlog show feat", "git shiftlog show feature-one "),
+    ("git shiftlog log v1", "git shiftlog log v1.0 "),
+    ("git shiftlog show --session=0b", "git shiftlog show --session=0b5e55-1 "),
+    ("git shiftlog log --agent=dro", "git shiftlog log --agent=droid "),
+    ("git shiftlog log --ref=refs/n", "git shiftlog log --ref=refs/notes/shiftlog "),
+    ("git shiftlog sync ups", "git shiftlog sync upstream "),
+    // Revisions of ours are none for the user.
+    ("git shiftlog show refs/sh", "git shiftlog show refs/sh"),
+    ("git shiftlog show refs/no", "git shiftlog show refs/no"),
+    ("git shiftlog log shiftl", "git shiftlog log shiftl"),
+];
+
+fn complete(shell: &str, line_for_zsh: bool) {
+    let mut scratch = Scratch::set_up();
+    let has = |program: &str| scratch.run_in(&scratch.top, "sh", ["-c", &format!("command -v {program}")]).code == 0;
+    if !has(shell) || !has("python3") {
+        crate::support::skip(&format!("there is no {shell} or no python3"));
+        return;
+    }
+    if shell == "bash" && !fs::exists("/usr/share/bash-completion/bash_completion").unwrap() {
+        crate::support::skip("there is no bash-completion");
+        return;
+    }
+    let session = scratch.session("0b5e55-1");
+    session.prompt("make it");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    scratch.git(["branch", "feature-one"]).ok();
+    scratch.git(["tag", "v1.0"]).ok();
+    scratch.git(["remote", "add", "upstream", "/nowhere"]).ok();
+    assert_eq!(scratch.git(["rev-parse", "--verify", "-q", "refs/shiftlog/sessions"]).code, 0);
+    let home = scratch.home();
+    for variable in ["XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "ZDOTDIR"] {
+        scratch.env.remove(variable);
+    }
+    scratch.env.insert("TERM".into(), "xterm".into());
+    scratch.env.insert("LC_ALL".into(), "C.UTF-8".into());
+    let written = scratch.shiftlog("install-docs", [""; 0]).ok();
+    let own_line =
+        |start: &str| written.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_default().to_owned();
+    let zsh_line = own_line("zsh needs this line in ~/.zshrc, before compinit: ");
+    assert_eq!(!zsh_line.is_empty(), line_for_zsh, "{written}");
+    assert_eq!(own_line("bash needs") + &own_line("fish needs"), "", "they look there");
+    fs::write(home.join(".bashrc"), BASHRC).unwrap();
+    fs::write(home.join(".zshrc"), format!("{zsh_line}\n{ZSHRC}")).unwrap();
+    fs::create_dir_all(home.join(".config/fish")).unwrap();
+    fs::write(home.join(".config/fish/config.fish"), FISH_CONFIG).unwrap();
+    let lines_file = home.join("lines");
+    scratch.env.insert("LINES_FILE".into(), lines_file.to_str().unwrap().into());
+    let typed: Vec<String> = CASES.iter().map(|(typed, _)| format!("{typed}\t")).collect();
+    let driver = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/complete.py");
+    let mut command = scratch.command("python3", &scratch.top);
+    let ran = feed(command.arg(driver).arg(shell).arg(&lines_file), serde_json::to_string(&typed).unwrap().as_bytes());
+    let lines: Vec<String> = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+    for ((typed, expected), line) in CASES.iter().zip(&lines) {
+        assert_eq!(line, expected, "{shell}: {typed}<TAB>");
+    }
+    assert_eq!(lines.len(), CASES.len());
+}
+
+#[test]
+fn bash_completes_what_is_typed() {
+    complete("bash", true);
+}
+
+#[test]
+fn zsh_completes_what_is_typed() {
+    complete("zsh", true);
+}
+
+#[test]
+fn fish_completes_what_is_typed() {
+    complete("fish", true);
+}

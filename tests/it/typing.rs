@@ -1,0 +1,338 @@
+//! What somebody types who knows `git log`, `git show` and `git status`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::formats::{assert_as_git, note, repository};
+use crate::support::{Ran, Scratch};
+
+#[test]
+fn commits_are_chosen_as_git_log_chooses_them() {
+    let scratch = repository();
+    for args in [
+        &["--reverse"][..],
+        &["--reverse", "-2"],
+        &["--reverse", "-2", "--skip=1"],
+        &["--first-parent"],
+        &["--first-parent", "main~1..main"],
+        &["--no-merges"],
+        &["--merges"],
+        &["--no-merges", "-2", "--", "file.txt"],
+        &["--first-parent", "--no-merges", "--", "other.txt"],
+        &["--tags"],
+        &["--remotes"],
+        &["--branches", "--remotes", "^v1.0"],
+        &["--tags", "--no-merges", "--oneline"],
+    ] {
+        assert_as_git(&scratch, &[&["--format=%H %s"], args].concat());
+    }
+    let bare = Scratch::new();
+    for option in ["--tags", "--remotes"] {
+        let ran = bare.shiftlog("log", [option, "--no-merges"]);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{option}");
+    }
+}
+
+#[test]
+fn log_of_a_session_lists_its_commits() {
+    let scratch = Scratch::set_up();
+    for name in ["alpha-1", "alpha-2", "beta"] {
+        let session = scratch.session(name);
+        for number in 0..2 {
+            session.prompt("go on");
+            session.edits(&format!("{name}-{number}.txt"), "x\n");
+            session.commits(&format!("{name} {number}"));
+        }
+    }
+    let log = |args: &[&str]| scratch.shiftlog("log", [&["--format=%s"], args].concat()).ok();
+    assert_eq!(log(&["--session=beta"]), "beta 1\nbeta 0\n");
+    assert_eq!(log(&["--session=alpha-2", "--reverse"]), "alpha-2 0\nalpha-2 1\n");
+    assert_eq!(log(&["--session=alpha", "-n3"]), "alpha-2 1\nalpha-2 0\nalpha-1 1\n");
+    assert_eq!(log(&["--session=nosuch"]), "");
+}
+
+#[test]
+fn a_graph_is_drawn_as_git_draws_it() {
+    let scratch = repository();
+    for format in ["--oneline", "--format=%h%d %s", "--format=medium", "--format=format:%h%n%B", "--format=short"] {
+        for color in ["--color=always", "--color=never"] {
+            for range in [&["main"][..], &["--branches", "--tags"], &["main~1..main"], &["--first-parent", "main"]] {
+                assert_as_git(&scratch, &[&["--graph", format, color], range].concat());
+            }
+        }
+    }
+    let git = scratch.git(["log", "--graph", "--format=%h %s"]).ok();
+    assert_eq!(scratch.shiftlog("log", ["--graph", "--format=%h %(prompt)"]).ok(), git);
+    let people = scratch.shiftlog("log", ["--graph", "-1"]).ok();
+    assert_eq!(people, format!("* {}", scratch.shiftlog("log", ["-1"]).ok()));
+    for (other, code) in [("--reverse", 129), ("--json", 129), ("--porcelain", 129), ("-z", 129)] {
+        let ran = scratch.shiftlog("log", ["--graph", other]);
+        assert_eq!(ran.code, code, "{ran:?}");
+        assert!(ran.stderr.contains("cannot be used together"), "{ran:?}");
+    }
+    assert_eq!(scratch.shiftlog("log", ["--graph", "--author=nobody"]).ok(), "");
+}
+
+#[test]
+fn a_graph_joins_what_has_nothing_listed_between() {
+    let scratch = Scratch::new();
+    let commit = |subject: &str, is_noted: bool| {
+        scratch.git(["commit", "-q", "--allow-empty", "-m", subject]).ok();
+        if is_noted {
+            note(&scratch, "HEAD", subject);
+        }
+    };
+    commit("first", true);
+    commit("nothing", false);
+    scratch.git(["switch", "-q", "-c", "quiet"]).ok();
+    commit("quiet side", false);
+    scratch.git(["switch", "-q", "main"]).ok();
+    commit("second", true);
+    // One side of this merge has nothing to list, so there is nothing to draw of it.
+    scratch.git(["merge", "-q", "--no-ff", "-m", "quiet merge", "quiet"]).ok();
+    commit("third", true);
+    scratch.git(["switch", "-q", "-c", "side"]).ok();
+    commit("side", true);
+    scratch.git(["switch", "-q", "main"]).ok();
+    commit("fourth", true);
+    scratch.git(["merge", "-q", "--no-ff", "-m", "merge", "side"]).ok();
+    note(&scratch, "HEAD", "merge");
+    commit("not listed", false);
+    let graph = scratch.shiftlog("log", ["--graph", "--format=%(prompt)"]).ok();
+    assert_eq!(graph, "*   merge\n|\\  \n| * side\n* | fourth\n|/  \n* third\n* second\n* first\n");
+    let graph = scratch.shiftlog("log", ["--graph", "--no-merges", "--format=%(prompt)"]).ok();
+    assert_eq!(graph, "* fourth\n| * side\n|/  \n* third\n* second\n* first\n");
+    assert_eq!(
+        scratch.git(["for-each-ref", "--format=%(refname)"]).ok().lines().count(),
+        4,
+        "the repository is as it was"
+    );
+}
+
+/// A repository with three commits of a session each, the last of two turns.
+fn conversations() -> Scratch {
+    let scratch = Scratch::set_up();
+    for name in ["alpha", "beta"] {
+        let session = scratch.session(&format!("{name}-5e551011"));
+        session.prompt(&format!("make {name}"));
+        session.edits(&format!("src/{name}.rs"), &format!("fn {name}() {{}}\n"));
+        session.commits(&format!("add {name}"));
+        session.hook("SessionEnd");
+    }
+    let session = scratch.session("alpha-77");
+    session.prompt("make gamma");
+    session.edits("src/gamma.rs", "fn gamma() {}\n");
+    session.says("Gamma is there.");
+    session.prompt("now look at docs/notes.txt, please");
+    session.calls("c1", "Read", &serde_json::json!({ "file_path": scratch.top.join("docs/notes.txt") }));
+    session.answers("c1", "nothing much");
+    session.prompt("make delta");
+    session.edits("delta.rs", "fn delta() {}\n");
+    session.commits("add gamma and delta");
+    session.prompt("more of it");
+    session.edits("src/gamma.rs", "fn gamma() { more() }\n");
+    session.commits("more gamma");
+    scratch
+}
+
+/// Returns the prompts that were shown.
+fn prompts(ran: &Ran) -> Vec<&str> {
+    ran.stdout.lines().filter_map(|line| line.strip_prefix("> ")).collect()
+}
+
+#[test]
+fn show_takes_ranges_as_git_show_does() {
+    let scratch = conversations();
+    let show = |args: &[&str]| scratch.shiftlog("show", args);
+    assert_eq!(
+        prompts(&show(&["HEAD~2..HEAD"])),
+        ["more of it", "make gamma", "now look at docs/notes.txt, please", "make delta"]
+    );
+    assert_eq!(prompts(&show(&["^HEAD~3", "HEAD~2"])), ["make beta"]);
+    assert_eq!(prompts(&show(&["HEAD^!"])), ["more of it"]);
+    assert_eq!(prompts(&show(&["HEAD~2^@", "HEAD~2"])), ["make alpha", "make beta"]);
+    let all = show(&["HEAD~4.."]);
+    let commits: String =
+        all.stdout.lines().filter_map(|line| line.strip_prefix("commit ")).map(|id| format!("{id}\n")).collect();
+    assert_eq!((all.code, commits), (0, scratch.git(["rev-list", "HEAD~4.."]).ok()));
+    let ran = show(&["HEAD..HEAD"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: no conversation recorded for HEAD..HEAD\n"));
+    let ran = show(&["HEAD..nosuch"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: bad revision 'HEAD..nosuch'\n"));
+}
+
+#[test]
+fn a_session_is_shown_whole_by_its_id_or_the_beginning_of_it() {
+    let scratch = conversations();
+    let show = |args: &[&str]| scratch.shiftlog("show", args);
+    let all = ["make gamma", "now look at docs/notes.txt, please", "make delta", "more of it"];
+    for name in ["alpha-77", "alpha-7", "claude/alpha-77"] {
+        let ran = show(&[name]);
+        assert_eq!((ran.code, prompts(&ran)), (0, all.to_vec()), "{name}: {ran:?}");
+        assert!(ran.stdout.starts_with(&format!("commit {}\n", scratch.id("HEAD"))), "its last commit stands above it");
+    }
+    assert_eq!(show(&["--raw", "alpha-77"]).stdout, scratch.raw("HEAD", &["--full"]));
+    assert_eq!(prompts(&show(&["beta", "HEAD~3"])), ["make beta", "make alpha"]);
+    let ran = show(&["alpha"]);
+    assert_eq!(ran.code, 128);
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(lines[..2], ["fatal: session 'alpha' is ambiguous", "hint: the sessions are:"]);
+    assert!(
+        lines[2].starts_with("hint:   claude/alpha-5e551011 ") && lines[3].starts_with("hint:   claude/alpha-77 "),
+        "{ran:?}"
+    );
+    assert_eq!(lines.len(), 4);
+    // Three letters are too few, and a branch of that name goes first.
+    assert_eq!(show(&["alp"]).stderr, "fatal: bad revision 'alp'\n");
+    scratch.git(["branch", "beta-5e551011", "HEAD~3"]).ok();
+    assert_eq!(prompts(&show(&["beta-5e551011"])), ["make alpha"]);
+}
+
+#[test]
+fn show_prints_the_change_after_the_words_as_git_prints_it() {
+    let scratch = conversations();
+    scratch.git(["config", "diff.mnemonicPrefix", "true"]).ok();
+    scratch.git(["config", "diff.context", "1"]).ok();
+    let words = scratch.shiftlog("show", ["HEAD~1"]).ok();
+    for (ours, gits) in
+        [(&["--stat"][..], &["--stat"][..]), (&["-p"], &["-p"]), (&["--stat", "--patch"], &["--stat", "-p"])]
+    {
+        for color in ["--color=always", "--color=never"] {
+            let git = scratch.git([&["show", "--format=", color, "HEAD~1"], gits].concat()).ok();
+            let words =
+                if color == "--color=never" { words.clone() } else { scratch.shiftlog("show", [color, "HEAD~1"]).ok() };
+            assert!(git.contains("gamma.rs"), "{git}");
+            assert_eq!(
+                scratch.shiftlog("show", [&[color, "HEAD~1"], ours].concat()).ok(),
+                words + &git,
+                "{ours:?} {color}"
+            );
+        }
+    }
+    for other in ["--raw", "--json", "--format=markdown"] {
+        let ran = scratch.shiftlog("show", ["--stat", other]);
+        assert_eq!(ran.code, 129, "{ran:?}");
+        assert!(ran.stderr.contains("cannot be used together"), "{ran:?}");
+    }
+    scratch.commit("plain.txt", "x\n", "nobody said anything");
+    let ran = scratch.shiftlog("show", ["-p"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "without words there is nothing to add to");
+}
+
+#[test]
+fn with_paths_the_turns_about_them_are_shown() {
+    let scratch = conversations();
+    let show = |args: &[&str]| scratch.shiftlog("show", args);
+    assert_eq!(prompts(&show(&["HEAD~1", "--", "src/gamma.rs"])), ["make gamma"]);
+    assert_eq!(prompts(&show(&["HEAD~1", "--", "docs"])), ["now look at docs/notes.txt, please"]);
+    assert_eq!(prompts(&show(&["HEAD~1", "--", "delta.rs", "src"])), ["make gamma", "make delta"]);
+    assert_eq!(prompts(&show(&["HEAD~1", "--", "."])).len(), 3);
+    assert_eq!(prompts(&show(&["alpha-77", "--", "src/gamma.rs"])), ["make gamma", "more of it"]);
+    let inside = scratch.top.join("src");
+    let ran = scratch.shiftlog_in(&inside, "show", ["HEAD~1", "--", "gamma.rs"]);
+    assert_eq!(prompts(&ran), ["make gamma"], "paths begin where they are typed: {ran:?}");
+    assert_eq!(prompts(&scratch.shiftlog_in(&inside, "show", ["HEAD~1", "--", "../delta.rs"])), ["make delta"]);
+    let stat = show(&["HEAD~1", "--stat", "--", "delta.rs"]).stdout;
+    assert!(stat.contains(" delta.rs | 1 +") && !stat.contains("gamma.rs |"), "{stat}");
+    let json: Value = serde_json::from_str(&show(&["HEAD~1", "--json", "--", "delta.rs"]).ok()).unwrap();
+    assert_eq!(json["conversation"][0]["parts"][0]["text"], "make delta");
+    let ran = show(&["--", "delta.rs"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (
+            1,
+            "error: no turn about 'delta.rs' in the conversation of HEAD\n\
+             hint: git shiftlog log -- delta.rs    # lists the conversations about a file\n"
+        )
+    );
+    let ran = show(&["--", "../elsewhere"]);
+    assert_eq!(ran.code, 128);
+    assert!(ran.stderr.starts_with("fatal: '../elsewhere' is outside repository at '"), "{ran:?}");
+    assert_eq!(show(&["--raw", "--", "delta.rs"]).code, 129);
+}
+
+/// Lets sessions go on although the shells that stand for their agents have ended.
+fn keep_alive(scratch: &Scratch) {
+    for entry in fs::read_dir(scratch.state().join("live")).unwrap() {
+        let path = entry.unwrap().path();
+        let mut live: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        live["process"] = Value::Null;
+        fs::write(&path, live.to_string()).unwrap();
+    }
+}
+
+#[test]
+fn status_says_what_would_be_recorded_and_changes_nothing() {
+    let scratch = Scratch::new();
+    let status = |args: &[&str]| scratch.shiftlog("status", args).ok();
+    assert_eq!(status(&[]), "no session is going on here, and no commit lacks words of one\n");
+    assert_eq!(status(&["--json"]) + &status(&["--porcelain"]), "");
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("make it\nwell");
+    session.says("I do.");
+    session.edits("a.txt", "a\n");
+    keep_alive(&scratch);
+    let shown = status(&["--date=unix"]);
+    let bytes = session.text().len();
+    assert_eq!(
+        shown,
+        format!(
+            "claude s1, going on, not on a commit since 1767323046, 1 turn, 2 messages, 1 file edited, {}\n  > make it well\n",
+            shiftlog::pretty::size(bytes as u64)
+        )
+    );
+    let object: Value = serde_json::from_str(&status(&["--json"])).unwrap();
+    assert_eq!((&object["version"], &object["kind"], &object["session"]), (&1.into(), &"session".into(), &"s1".into()));
+    assert_eq!((&object["live"], &object["since"]), (&true.into(), &"2026-01-02T03:04:06Z".into()));
+    assert_eq!((&object["turns"], &object["messages"], &object["bytes"]), (&1.into(), &2.into(), &bytes.into()));
+    let fields: Vec<String> = status(&["--porcelain=v1"]).trim_end().split('\t').map(str::to_owned).collect();
+    assert_eq!(fields[..4], ["session", "claude", "s1", "live"]);
+    let top = scratch.top.to_str().unwrap();
+    assert_eq!(fields[5..], ["1767323046", "1", "2", "1", &bytes.to_string(), top, "make it well"]);
+    assert!(status(&["-z", "--porcelain"]).ends_with("make it well\0"));
+    assert_eq!(scratch.git(["for-each-ref", "refs/notes", "refs/shiftlog"]).ok(), "", "nothing was stored");
+    session.commits("one");
+    keep_alive(&scratch);
+    assert_eq!(status(&[]), "claude s1, going on, nothing that no commit has\n");
+    session.prompt("make more");
+    assert!(status(&[]).contains(", 1 turn, 1 message, "), "what a commit has does not count");
+    session.hook("SessionEnd");
+    assert!(status(&["--date=unix"]).starts_with("claude s1, last seen "), "its last words are on no commit");
+    assert_eq!(scratch.shiftlog("status", ["--json", "--porcelain"]).code, 129);
+}
+
+#[test]
+fn status_lists_what_waits_to_be_stored() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.edits("a.txt", "a\n");
+    session.hook_for("PostToolUse", "edit-a.txt");
+    // Such a hook, which would record the commit, does not come after it.
+    let commit = session.runs_commit(&["-m", "one"]);
+    let pending: Vec<_> = fs::read_dir(scratch.state().join("pending")).unwrap().collect();
+    let status = scratch.shiftlog("status", [""; 0]);
+    let is_waiting = !pending.is_empty();
+    assert!(is_waiting, "the commit is written down for that hook");
+    let path = pending[0].as_ref().unwrap().path();
+    let line = format!("waits to be recorded: claude/s1 on {}, in '{}'\n", &commit[..7], path.display());
+    assert!(status.stdout.ends_with(&line), "{status:?}");
+    assert_eq!(status.stderr, "hint: 'git shiftlog log' and most other commands store what waits\n");
+    let objects = scratch.shiftlog("status", ["--json"]).ok();
+    let last: Value = serde_json::from_str(objects.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&last["kind"], &last["commits"][0], &last["sessions"][0]),
+        (&"pending".into(), &commit.as_str().into(), &"claude/s1".into())
+    );
+    assert!(
+        scratch
+            .shiftlog("status", ["--porcelain"])
+            .ok()
+            .ends_with(&format!("pending\tclaude/s1\t{commit}\t{}\n", path.display()))
+    );
+    assert!(path.exists(), "it still waits");
+    scratch.shiftlog("log", [""; 0]).ok();
+    assert!(!scratch.shiftlog("status", [""; 0]).ok().contains("waits"));
+}
