@@ -3,25 +3,19 @@
 //! All of it is `git` itself: credentials and transports are its business. What we fetch goes to refs of our own, never
 //! onto those we write.
 
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
 
-use super::{ObjectId, Order, Range, Repository, git};
+use super::{ObjectId, Repository, git};
 use crate::error::{Error, Kind, Result};
-
-/// Beyond so many new commits, `git fetch` proves as quickly that nothing is missing.
-const MAX_NEWS: usize = 1000;
 
 /// A ref of a remote that is to be fetched.
 #[derive(Clone, Debug)]
 pub struct Fetch {
     /// What the remote calls it.
     pub ref_name: String,
-    /// Where the remote had it when we looked. What is fetched may be newer.
-    pub commit_id: ObjectId,
-    /// The ref of ours that shall point there.
+    /// The ref of ours that shall point where the remote's points.
     pub tracking: String,
 }
 
@@ -34,32 +28,6 @@ pub struct Push {
     pub commit_id: ObjectId,
     /// Where the remote had it when we looked; the push is refused if it has moved since. `None` for nowhere.
     pub expected: Option<ObjectId>,
-}
-
-/// How a remote is reached.
-enum Way {
-    /// `git fetch-pack` talks to this URL itself.
-    Pack(String),
-    /// A program of Git's is told what to fetch.
-    Helper { program: String, url: String },
-}
-
-/// What came from a remote.
-struct Fetched {
-    /// Where each of the refs is there, in the order they were asked for.
-    tips: Vec<ObjectId>,
-    _locks: Locks,
-}
-
-/// Files that keep new packs from being tidied away, until refs point at what is in them.
-struct Locks(Vec<PathBuf>);
-
-impl Drop for Locks {
-    fn drop(&mut self) {
-        for path in &self.0 {
-            let _ = std::fs::remove_file(path);
-        }
-    }
 }
 
 /// Whether a person is there to be asked for a password.
@@ -129,9 +97,6 @@ impl Repository {
     ///
     /// What Git says.
     pub fn fetch_refs(&self, remote: &str, fetches: &[Fetch], option: Option<&str>, asking: Asking) -> Result<()> {
-        if option.is_none() && self.fetch_news(remote, fetches, asking)? {
-            return Ok(());
-        }
         let mut args: Vec<String> =
             ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"]
                 .map(str::to_owned)
@@ -141,109 +106,6 @@ impl Repository {
         args.extend(["--".into(), remote.to_owned()]);
         args.extend(fetches.iter().map(|fetch| format!("+{}:{}", fetch.ref_name, fetch.tracking)));
         git(args).repository(self).asking(asking).capture().map(drop)
-    }
-
-    /// Fetches what is new of refs that were fetched before. Returns `false` if that is better left to `git fetch`.
-    ///
-    /// `git fetch` proves that nothing is missing by reading every tree of what is here, which for notes on a hundred
-    /// thousand commits takes ten times as long as all the rest. What was here when it was fetched last has been proved
-    /// then; this looks at what has come since.
-    fn fetch_news(&self, remote: &str, fetches: &[Fetch], asking: Asking) -> Result<bool> {
-        let mut known = Vec::new();
-        for fetch in fetches {
-            let Some(tip) = self.tip(&fetch.tracking)? else { return Ok(false) };
-            known.push(tip.commit_id);
-        }
-        if self.is_partial() || self.gix().is_shallow().unwrap_or(true) {
-            return Ok(false);
-        }
-        let fetched = match self.way_to(remote) {
-            Some(Way::Pack(url)) => self.fetch_pack(remote, &url, fetches, asking),
-            Some(Way::Helper { program, url }) => self.fetch_by_helper(&program, remote, &url, fetches, asking),
-            None => return Ok(false),
-        };
-        let Ok(fetched) = fetched else { return Ok(false) };
-        if fetched.tips.len() != fetches.len() || !self.is_complete(&fetched.tips, &known) {
-            return Ok(false);
-        }
-        for (fetch, id) in fetches.iter().zip(&fetched.tips) {
-            self.point_ref(&fetch.tracking, *id)?;
-        }
-        Ok(true)
-    }
-
-    /// Fetches with the program that `git fetch` is made of.
-    fn fetch_pack(&self, remote: &str, url: &str, fetches: &[Fetch], asking: Asking) -> Result<Fetched> {
-        let mut args = vec!["fetch-pack".to_owned(), "--quiet".to_owned(), "--no-progress".to_owned()];
-        let upload_pack = self.config_string(&format!("remote.{remote}.uploadpack"));
-        args.extend(upload_pack.map(|program| format!("--upload-pack={program}")));
-        args.extend([url.to_owned()].into_iter().chain(fetches.iter().map(|fetch| fetch.ref_name.clone())));
-        let output = git(args).repository(self).asking(asking).capture()?;
-        let id_of = |fetch: &Fetch| {
-            output.lines().find_map(|line| {
-                let (hex, name) = line.split_once_str(" ")?;
-                (name == fetch.ref_name.as_bytes()).then(|| self.parse_id(&hex.to_str_lossy()))?
-            })
-        };
-        Ok(Fetched { tips: fetches.iter().filter_map(id_of).collect(), _locks: Locks(Vec::new()) })
-    }
-
-    /// Fetches with the program that speaks the protocol of `url`, as gitremote-helpers(7) says.
-    fn fetch_by_helper(
-        &self,
-        program: &str,
-        remote: &str,
-        url: &str,
-        fetches: &[Fetch],
-        asking: Asking,
-    ) -> Result<Fetched> {
-        let mut input = String::from("option verbosity 0\noption progress false\n");
-        for fetch in fetches {
-            input.push_str(&format!("fetch {} {}\n", fetch.commit_id, fetch.ref_name));
-        }
-        input.push_str("\n\n");
-        // With later versions such a program only passes on what it is told, and the talking would be ours.
-        let args = ["-c", "protocol.version=0", program, remote, url];
-        let output = git(args).repository(self).asking(asking).input(input.into()).capture()?;
-        let locks = output.lines().filter_map(|line| line.strip_prefix(b"lock ")?.to_path().ok());
-        let is_ours = |path: &&Path| {
-            path.extension().is_some_and(|extension| extension == "keep")
-                && path.parent().is_some_and(|parent| parent.ends_with("objects/pack"))
-        };
-        let locks = Locks(locks.filter(is_ours).map(Path::to_owned).collect());
-        Ok(Fetched { tips: fetches.iter().map(|fetch| fetch.commit_id).collect(), _locks: locks })
-    }
-
-    /// Returns how to fetch from a remote without `git fetch`; `None` where that alone knows it.
-    fn way_to(&self, remote: &str) -> Option<Way> {
-        use gix::url::Scheme;
-        let found = self.gix().find_remote(remote).ok()?;
-        let url = found.url(gix::remote::Direction::Fetch)?;
-        let text = url.to_bstring().to_str().ok()?.to_owned();
-        if self.config_string(&format!("remote.{remote}.vcs")).is_some() || text.starts_with('-') {
-            return None;
-        }
-        match url.scheme {
-            // Git looks for a relative path in several places.
-            Scheme::File if text.starts_with('/') || text.starts_with("file://") => Some(Way::Pack(text)),
-            Scheme::Ssh | Scheme::Git => Some(Way::Pack(text)),
-            Scheme::Http => Some(Way::Helper { program: "remote-http".into(), url: text }),
-            Scheme::Https => Some(Way::Helper { program: "remote-https".into(), url: text }),
-            _ => None,
-        }
-    }
-
-    /// Says whether everything is here that came with commits since the known ones.
-    fn is_complete(&self, tips: &[ObjectId], known: &[ObjectId]) -> bool {
-        let range = Range { tips: tips.to_vec(), hidden: known.to_vec() };
-        let Ok(steps) = self.walk(&range, Order::NewestFirst) else { return false };
-        steps.enumerate().all(|(number, step)| {
-            let Some(step) = step.ok().filter(|_| number < MAX_NEWS) else { return false };
-            let changes = self.commit(step.commit_id).and_then(|commit| self.changes_of(&commit));
-            changes.is_ok_and(|changes| {
-                changes.iter().filter_map(|change| change.after).all(|(_, id)| self.has_object(id))
-            })
-        })
     }
 
     /// Pushes refs, each only if the remote has it where it was when we looked.

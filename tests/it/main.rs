@@ -22,6 +22,7 @@ mod format;
 mod formats;
 mod harm;
 mod hostile;
+mod http;
 mod importing;
 mod integrity;
 mod joining;

@@ -123,7 +123,7 @@ const WAYS: &[(&str, &str, &[&str])] = &[
     (
         "\"file://",
         "agent::place::path_of_uri and path_or_uri, which let stand what is no code",
-        &["agent/place.rs", "git/remote.rs", "agent/vscode/mod.rs"],
+        &["agent/place.rs", "agent/vscode/mod.rs"],
     ),
     // Arguments: words that are handed to a program one by one, and `outside::shell` for what a shell reads.
     (

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use crate::support::{Scratch, skip};
 
@@ -71,11 +72,13 @@ impl Drop for Daemon {
 /// What `git http-backend` serves, behind the least of a web server.
 pub struct Http {
     port: u16,
+    requests: Arc<Mutex<Vec<Vec<String>>>>,
 }
 
 impl Http {
-    /// Serves the directory that the bare repository `server` is in, and lets everybody push to it.
-    pub fn start(scratch: &Scratch, server: &Path) -> Option<Self> {
+    /// Serves the directory that the bare repository `server` is in, and lets everybody push to it whose requests have the
+    /// line `demanded`; others are asked for a password. An empty line is no demand.
+    pub fn start(scratch: &Scratch, server: &Path, demanded: &'static str) -> Option<Self> {
         let programs = PathBuf::from(scratch.git(["--exec-path"]).ok().trim());
         if !["git-http-backend", "git-remote-http"].iter().all(|name| programs.join(name).exists()) {
             skip("this Git was built without HTTP");
@@ -85,13 +88,20 @@ impl Http {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (path, root) = (scratch.env["PATH"].clone(), server.parent().unwrap().to_owned());
+        let http = Http { port, requests: Arc::default() };
+        let requests = Arc::clone(&http.requests);
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let (path, root) = (path.clone(), root.clone());
-                std::thread::spawn(move || answer(client, &path, &root));
+                let (path, root, requests) = (path.clone(), root.clone(), Arc::clone(&requests));
+                std::thread::spawn(move || answer(client, &path, &root, demanded, &requests));
             }
         });
-        Some(Http { port })
+        Some(http)
+    }
+
+    /// Returns the requests that came since this was called last, each as the lines of its head.
+    pub fn requests(&self) -> Vec<Vec<String>> {
+        std::mem::take(&mut *self.requests.lock().unwrap())
     }
 
     /// Returns the URL of a repository.
@@ -101,7 +111,13 @@ impl Http {
 }
 
 /// Hands one request to `git http-backend` as cgi(7) says.
-fn answer(mut client: TcpStream, path: &str, root: &Path) -> Option<()> {
+fn answer(
+    mut client: TcpStream,
+    path: &str,
+    root: &Path,
+    demanded: &str,
+    requests: &Mutex<Vec<Vec<String>>>,
+) -> Option<()> {
     let mut input = BufReader::new(client.try_clone().ok()?);
     let mut lines = Vec::new();
     loop {
@@ -112,6 +128,7 @@ fn answer(mut client: TcpStream, path: &str, root: &Path) -> Option<()> {
             line => lines.push(line.to_owned()),
         }
     }
+    requests.lock().unwrap().push(lines.clone());
     let header = |wanted: &str| {
         let fields = lines.iter().skip(1).filter_map(|line| line.split_once(':'));
         fields.into_iter().find_map(|(name, value)| name.eq_ignore_ascii_case(wanted).then(|| value.trim().to_owned()))
@@ -134,6 +151,10 @@ fn answer(mut client: TcpStream, path: &str, root: &Path) -> Option<()> {
     } else {
         let length = header("Content-Length").map_or(Some(0), |value| value.parse().ok())?;
         input.by_ref().take(length).read_to_end(&mut body).ok()?;
+    }
+    if !demanded.is_empty() && !lines.iter().any(|line| line == demanded) {
+        let head = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"team\"\r\nContent-Length: 0\r\n";
+        return write!(client, "{head}Connection: close\r\n\r\n").ok();
     }
     let mut command = Command::new("git");
     command.arg("http-backend").env_clear().env("PATH", path).env("GIT_CONFIG_GLOBAL", "/dev/null");

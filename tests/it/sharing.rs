@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::server::{Daemon, Http};
+use crate::server::Daemon;
 use crate::support::{Ran, Scratch};
 
 /// A bare repository that stands for the server, and clones of it.
@@ -418,43 +418,6 @@ fn a_connection_that_is_cut_anywhere_loses_nothing_and_the_next_sync_goes_on() {
     let said: Vec<&str> = words.iter().map(String::as_str).collect();
     team.assert_said(&b, "HEAD", &said);
     team.assert_sound(&b);
-    team.assert_sound(&team.server);
-}
-
-#[test]
-fn over_http_what_is_new_comes_without_reading_all_there_is() {
-    let team = Team::new();
-    let Some(http) = Http::start(&team.scratch, &team.server) else { return };
-    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
-    for clone in [&a, &b] {
-        team.git(clone, &["remote", "set-url", "origin", &http.url("server.git")]).ok();
-    }
-    team.says(&a, "HEAD", "one");
-    team.shiftlog(&a, "sync", &["-q"]).ok();
-    team.shiftlog(&b, "sync", &["-q"]).ok();
-    team.assert_said(&b, "HEAD", &["one"]);
-    // From now on nothing is proved twice; what comes in a pack is kept from 'git gc' only as long as needed.
-    team.says(&a, "HEAD", "two");
-    team.shiftlog(&a, "sync", &["-q"]).ok();
-    let trace = team.scratch.root().join("trace");
-    let mut command = team.scratch.command("git", &b);
-    command.args(["-c", "transfer.unpackLimit=1", "shiftlog", "sync", "-q"]).env("GIT_TRACE", &trace);
-    assert!(command.status().unwrap().success());
-    let trace = fs::read_to_string(trace).unwrap();
-    assert!(trace.contains("remote-http") && trace.contains("fetch-pack"), "{trace}");
-    assert!(!trace.contains("rev-list"), "{trace}");
-    team.assert_said(&b, "HEAD", &["one", "two"]);
-    let packs = fs::read_dir(b.join(".git/objects/pack")).unwrap().flatten().map(|entry| entry.path());
-    assert!(packs.into_iter().all(|path| path.extension().is_none_or(|extension| extension != "keep")));
-    // A server that was put back to an earlier state.
-    team.git(&team.server, &["update-ref", "refs/notes/shiftlog", "refs/notes/shiftlog~1"]).ok();
-    team.says(&b, "HEAD", "three");
-    team.shiftlog(&b, "sync", &["-q"]).ok();
-    team.shiftlog(&a, "sync", &["-q"]).ok();
-    for clone in [&a, &b] {
-        team.assert_said(clone, "HEAD", &["one", "two", "three"]);
-        team.assert_sound(clone);
-    }
     team.assert_sound(&team.server);
 }
 

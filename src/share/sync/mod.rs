@@ -115,8 +115,8 @@ struct Shared {
 }
 
 impl Shared {
-    fn fetch(&self, there: ObjectId) -> Fetch {
-        Fetch { ref_name: self.name.clone(), commit_id: there, tracking: self.tracking.clone() }
+    fn fetch(&self) -> Fetch {
+        Fetch { ref_name: self.name.clone(), tracking: self.tracking.clone() }
     }
 }
 
@@ -262,7 +262,7 @@ impl<'r> Syncer<'r> {
             let Some(there) = at(&shared.name) else { continue };
             let has_it = self.repo.tip(&shared.tracking)?.is_some_and(|tip| tip.commit_id == there);
             if !has_it && !known.has(&shared.tracking, there) {
-                wanted.push((shared.what, shared.fetch(there)));
+                wanted.push((shared.what, shared.fetch()));
             }
         }
         if plan.is_dry_run {
@@ -294,8 +294,10 @@ impl<'r> Syncer<'r> {
     pub fn fetch_again(&self, remote: &str) -> Result<()> {
         let shared = self.shared(remote, What::Sessions);
         let theirs = self.repo.remote_refs(remote, &[&shared.name], self.asking)?;
-        let Some((_, there)) = theirs.first() else { return Ok(()) };
-        self.repo.fetch_refs(remote, &[shared.fetch(*there)], Some("--refetch"), self.asking)
+        if theirs.is_empty() {
+            return Ok(());
+        }
+        self.repo.fetch_refs(remote, &[shared.fetch()], Some("--refetch"), self.asking)
     }
 
     /// Joins what was fetched to ours, after a check of it. Marks of removal stay where they were fetched to.
