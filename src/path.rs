@@ -3,8 +3,8 @@
 //! Read [`parse`] and [`Document`]. A path is data: parsed byte by byte, never turned into a file name, a shell word or
 //! an option. Errors are the sentences that a caller shows.
 
-use std::borrow::Cow;
-
+use bstr::ByteSlice as _;
+use indexmap::IndexMap;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -143,8 +143,8 @@ pub struct Document<'t> {
     raw: &'t RawValue,
 }
 
-/// The members of an object; of those with one name the last counts.
-struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
+/// The names and values of an object's members as they are spelt, in their order.
+pub struct Members<'t>(pub Vec<(&'t RawValue, &'t RawValue)>);
 
 impl<'t> Document<'t> {
     /// Reads a document.
@@ -154,16 +154,18 @@ impl<'t> Document<'t> {
     /// If the text is not one JSON value.
     pub fn new(text: &'t str) -> Result<Self, String> {
         let raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let document = Document { raw };
-        if depth(document.text()) > MAX_DEPTH {
-            Err(format!("it is nested deeper than {MAX_DEPTH} levels"))
-        } else {
-            Ok(document)
+        if depth(text.as_bytes()) > MAX_DEPTH {
+            return Err(format!("it is nested deeper than {MAX_DEPTH} levels"));
         }
+        Ok(Document { raw })
     }
 
     fn text(self) -> &'t str {
-        self.raw.get().trim_ascii()
+        self.raw.get()
+    }
+
+    fn read<T: Deserialize<'t>>(self) -> Result<T, String> {
+        serde_json::from_str(self.text()).map_err(|error| error.to_string())
     }
 
     /// Returns the name of the value's type.
@@ -178,12 +180,14 @@ impl<'t> Document<'t> {
         }
     }
 
-    fn members(self) -> Result<Vec<(Cow<'t, str>, &'t RawValue)>, String> {
-        serde_json::from_str::<Members<'t>>(self.text()).map(|members| members.0).map_err(|error| error.to_string())
+    /// Returns the members of an object; of those with one name the last counts.
+    fn members(self) -> Result<IndexMap<String, &'t RawValue>, String> {
+        let members = self.read::<Members<'t>>()?.0.into_iter();
+        members.map(|(name, raw)| Ok((Document { raw: name }.read()?, raw))).collect()
     }
 
     fn items(self) -> Result<Vec<&'t RawValue>, String> {
-        serde_json::from_str(self.text()).map_err(|error| error.to_string())
+        self.read()
     }
 
     /// Follows a path whose segments are counted from `first` on.
@@ -196,9 +200,8 @@ impl<'t> Document<'t> {
         for (number, segment) in (first..).zip(segments) {
             let raw = match (here.kind(), segment.index()) {
                 ("object", _) => {
-                    let members = here.members()?;
-                    let found = members.into_iter().find(|(key, _)| **key == *segment.text);
-                    found.ok_or_else(|| format!("segment {number}: key '{}' not found", segment.text))?.1
+                    let found = here.members()?.get(&segment.text).copied();
+                    found.ok_or_else(|| format!("segment {number}: key '{}' not found", segment.text))?
                 }
                 ("array", Some(index)) => {
                     let items = here.items()?;
@@ -222,7 +225,7 @@ impl<'t> Document<'t> {
     /// If the value is neither.
     pub fn keys(self) -> Result<Keys, String> {
         match self.kind() {
-            "object" => Ok(Keys::Dict(self.members()?.into_iter().map(|(key, _)| key.into_owned()).collect())),
+            "object" => Ok(Keys::Dict(self.members()?.into_keys().collect())),
             "array" => Ok(Keys::List(self.items()?.len())),
             kind => Err(format!("value is not a dict or list, it is a {kind}")),
         }
@@ -264,8 +267,7 @@ impl<'t> Document<'t> {
                 text.push(']');
             }
             "string" => {
-                let string: String = serde_json::from_str(self.text()).map_err(|error| error.to_string())?;
-                text.push_str(&serde_json::Value::from(string).to_string());
+                text.push_str(&serde_json::Value::from(self.read::<String>()?).to_string());
             }
             _ => text.push_str(self.text()),
         }
@@ -273,21 +275,46 @@ impl<'t> Document<'t> {
     }
 }
 
+/// Returns the tokens of a JSON text: strings, brackets, commas, colons and what else is not whitespace. Any text has some.
+pub fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_ascii_start();
+        let length = match rest.first()? {
+            b'"' => string_length(rest),
+            b'[' | b']' | b'{' | b'}' | b',' | b':' => 1,
+            _ => rest.find_byteset(b"\"[]{},: \t\n\r\x0c").unwrap_or(rest.len()),
+        };
+        let token;
+        (token, rest) = rest.split_at(length);
+        Some(token)
+    })
+}
+
+/// Returns the length of the string that a text begins with; one that does not end takes all of it.
+fn string_length(text: &[u8]) -> usize {
+    let mut length = 1;
+    while let Some(found) = text.get(length..).and_then(|rest| rest.find_byteset(b"\"\\")) {
+        length += found + 1;
+        if text[length - 1] == b'"' {
+            return length;
+        }
+        // What follows a backslash ends nothing.
+        length += 1;
+    }
+    text.len()
+}
+
 /// Returns how deep a JSON text is nested.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest, mut is_string, mut is_escaped) = (0usize, 0, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = is_string,
-            b'"' => is_string = !is_string,
-            b'[' | b'{' if !is_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !is_string => depth = depth.saturating_sub(1),
+pub fn depth(text: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0);
+    for token in tokens(text) {
+        match token {
+            b"[" | b"{" => depth += 1,
+            b"]" | b"}" => depth = depth.saturating_sub(1),
             _ => {}
         }
+        deepest = deepest.max(depth);
     }
     deepest
 }
@@ -296,27 +323,21 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
-            type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+            type Value = Members<'de>;
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 formatter.write_str("an object")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
-                let mut places = std::collections::HashMap::new();
-                while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
-                    let place = *places.entry(key.clone()).or_insert(members.len());
-                    if place == members.len() {
-                        members.push((Cow::Owned(key), value));
-                    } else {
-                        members[place].1 = value;
-                    }
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
                 }
-                Ok(members)
+                Ok(Members(members))
             }
         }
-        deserializer.deserialize_map(Reader).map(Members)
+        deserializer.deserialize_map(Reader)
     }
 }
 

@@ -4,28 +4,31 @@
 //! list comes last. Only whitespace between tokens changes; no number or string is spelt anew. [`from_lines`] gives the
 //! document back byte for byte; where that cannot be, it stays in one piece.
 
-mod text;
+mod spelling;
 
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
-use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
-use self::text::{parts, spelt, squeezed, tokens};
+use self::spelling::{Put, write};
 use super::json;
+use crate::path::{Members, tokens};
 use crate::transcript::without_last_line;
-
-/// How deep what becomes a part of a document may be nested itself: what is around it comes on top.
-const MAX_ROW_DEPTH: usize = 120;
 
 /// How our lines begin.
 const HEAD: &[u8] = b"{\"shiftlog\":";
 
 /// Returns a document as lines; `list` is the member that holds its messages, or empty if the document is that list.
 pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
-    taken_apart(document, list).unwrap_or_else(|| in_one_piece(document))
+    let is_same = |lines: &Vec<u8>| {
+        let mut rest = document;
+        let compare = &mut |bytes: &[u8]| rest.strip_prefix(bytes).map(|after| rest = after);
+        put_together(lines, compare).is_some() && rest.is_empty()
+    };
+    taken_apart(document, list).filter(is_same).unwrap_or_else(|| in_one_piece(document))
 }
 
 fn in_one_piece(document: &[u8]) -> Vec<u8> {
@@ -33,46 +36,55 @@ fn in_one_piece(document: &[u8]) -> Vec<u8> {
     [format!("{head}\n").as_bytes(), document, b"\n"].concat()
 }
 
-/// Returns the lines of a document; `None` if it would not come back from them byte for byte.
+/// Returns the lines of a document, if it is JSON and has such a list.
 fn taken_apart(document: &[u8], list: &str) -> Option<Vec<u8>> {
+    let document = document.to_str().ok()?;
     let text = document.trim_ascii_end();
-    let first_line = first_line(document, list)?;
-    let outline = Outline::of(text, list)?;
-    let lines = if outline.is_squeezed {
-        split(text, &outline, list, &first_line)
-    } else {
-        let text = squeezed(text)?;
-        split(&text, &Outline::of(&text, list)?, list, &first_line)
+    let indent = indent(text.as_bytes());
+    let mut lines = first_line_of(list, indent, &document[text.len()..]).into_bytes();
+    let mut append = |bytes: &[u8]| {
+        lines.extend_from_slice(bytes);
+        Some(())
     };
-    // Most are JSON in one line without a space: they were only cut at commas, and joined with commas they are the same.
-    // What is written otherwise again and again is written so from its lines, too.
-    let is_cut = outline.is_squeezed && serde_json::from_slice::<IgnoredAny>(text).is_ok();
-    let is_same = || put_together(&lines).is_some_and(|whole| whole == document);
-    debug_assert!(!is_cut || is_same(), "{}", document.as_bstr());
-    (is_cut || is_same()).then_some(lines)
+    let root: &RawValue = serde_json::from_str(text).ok()?;
+    let around = match list {
+        "" => None,
+        list => {
+            let members: Members<'_> = serde_json::from_str(root.get()).ok()?;
+            let values: Vec<&RawValue> = values_of(&members, list).collect();
+            // Only one could be the messages.
+            let [value] = values[..] else { return None };
+            Some((value, split(root, value)))
+        }
+    };
+    for element in elements(around.map_or(root, |(value, _)| value))? {
+        write(tokens(element.get().as_bytes()), 0, &mut append)?;
+        append(b"\n")?;
+    }
+    if let Some((_, (before, after))) = around {
+        let empty = [&b"["[..], b"]"].into_iter();
+        write(tokens(before).chain(empty).chain(tokens(after)), 0, &mut append)?;
+        append(b"\n")?;
+    }
+    Some(lines)
 }
 
-/// Says whether JSON is nested so little that it can be read, and written as it was.
-pub fn is_readable(text: &[u8]) -> bool {
-    // To count is quick.
-    let opened = text.iter().filter(|byte| matches!(byte, b'[' | b'{')).count();
-    let mut depth = 0_usize;
-    opened <= MAX_ROW_DEPTH
-        || tokens(text).all(|(_, token)| {
-            match token {
-                b"[" | b"{" => depth += 1,
-                b"]" | b"}" => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            depth <= MAX_ROW_DEPTH
-        })
+/// Returns the elements of an array.
+fn elements(array: &RawValue) -> Option<Vec<&RawValue>> {
+    serde_json::from_str(array.get()).ok()
 }
 
-/// Returns the first line, which says how a document is written.
-fn first_line(document: &[u8], list: &str) -> Option<String> {
-    let text = document.trim_ascii_end();
-    let end = std::str::from_utf8(&document[text.len()..]).ok()?;
-    Some(first_line_of(list, indent(text), end))
+/// Returns the values of an object's members that are called `list`.
+fn values_of<'l>(members: &Members<'l>, list: &str) -> impl DoubleEndedIterator<Item = &'l RawValue> {
+    let name = json!(list).to_string();
+    members.0.iter().filter(move |(key, _)| key.get() == name).map(|(_, value)| *value)
+}
+
+/// Returns what stands before and after a value that is a part of another.
+fn split<'l>(whole: &'l RawValue, part: &RawValue) -> (&'l [u8], &'l [u8]) {
+    let start = part.get().as_ptr() as usize - whole.get().as_ptr() as usize;
+    let (before, rest) = whole.get().as_bytes().split_at(start);
+    (before, &rest[part.get().len()..])
 }
 
 /// Returns the first line of a document that is to be written with this indentation (0 for none) and this end. What
@@ -81,80 +93,12 @@ pub fn first_line_of(list: &str, indent: usize, end: &str) -> String {
     format!("{}\n", json!({ "shiftlog": "document", "list": list, "indent": indent, "end": end }))
 }
 
-/// Returns the lines of a document without whitespace.
-fn split(document: &[u8], outline: &Outline, list: &str, first_line: &str) -> Vec<u8> {
-    let mut lines = Vec::with_capacity(first_line.len() + document.len() + 4);
-    lines.extend_from_slice(first_line.as_bytes());
-    for element in outline.elements.iter().filter(|element| !element.is_empty()) {
-        lines.extend_from_slice(&document[element.clone()]);
-        lines.push(b'\n');
-    }
-    if !list.is_empty() {
-        for text in [&document[..outline.list.start], b"[]", &document[outline.list.end..], b"\n"] {
-            lines.extend_from_slice(text);
-        }
-    }
-    lines
-}
-
-/// Where the list is in a document, and what is in it.
-struct Outline {
-    /// Between its brackets, and with them.
-    list: Range<usize>,
-    /// What its commas separate: one, which is empty, if it has nothing.
-    elements: Vec<Range<usize>>,
-    /// Whether there is no whitespace in the document, but for that in strings.
-    is_squeezed: bool,
-}
-
-impl Outline {
-    /// Finds the list of a document; `None` if there is none, or more than one: only one could be the messages.
-    fn of(document: &[u8], list: &str) -> Option<Self> {
-        let name = json!(list).to_string();
-        // How deep the commas are that separate elements.
-        let inside = if list.is_empty() { 1 } else { 2 };
-        let mut outline: Option<Outline> = None;
-        let (mut depth, mut end, mut is_squeezed) = (0_usize, 0, true);
-        let mut before: [&[u8]; 2] = [b"", b""];
-        let mut start = None;
-        for (place, token) in tokens(document) {
-            is_squeezed &= place == end;
-            if place == 0 && !matches!(token, b"[" | b"{") || end > 0 && depth == 0 {
-                return None;
-            }
-            let is_list = depth + 1 == inside && (list.is_empty() || before == [name.as_bytes(), b":"]);
-            match token {
-                _ if is_list && (token != b"[" || outline.is_some()) => return None,
-                b"[" | b"{" => depth += 1,
-                b"]" | b"}" => depth = depth.checked_sub(1)?,
-                _ => {}
-            }
-            if is_list {
-                outline = Some(Outline { list: place..place, elements: Vec::new(), is_squeezed });
-                start = Some(place + 1);
-            } else if let (Some(first), Some(outline)) = (start, &mut outline)
-                && (depth < inside || depth == inside && token == b",")
-            {
-                outline.elements.push(first..place);
-                start = (depth == inside).then_some(place + 1);
-                if start.is_none() {
-                    outline.list.end = place + 1;
-                }
-            }
-            end = place + token.len();
-            before = [before[1], token];
-        }
-        let outline = outline.filter(|_| depth == 0)?;
-        Some(Outline { is_squeezed: is_squeezed && end == document.len(), ..outline })
-    }
-}
-
 /// Returns the length of such lines without the one about what is around the list, if they end with it.
 pub fn lines_that_stay(lines: &[u8], list: &str) -> usize {
     let before = without_last_line(lines);
-    let last = lines[before..].trim_ascii();
-    let is_around = || place(last, list).is_some_and(|place| last[place] == *b"[]");
-    if !list.is_empty() && is_around() { before } else { lines.len() }
+    let last = serde_json::from_slice(lines[before..].trim_ascii()).ok();
+    let is_around = !list.is_empty() && last.is_some_and(|last| around(last, list).is_some());
+    if is_around { before } else { lines.len() }
 }
 
 /// Says whether a text is such lines.
@@ -165,43 +109,50 @@ pub fn is_lines(text: &[u8]) -> bool {
 
 /// Returns the document that lines were made of; a text that is none of ours is returned as it is.
 pub fn from_lines(lines: &[u8]) -> Vec<u8> {
-    put_together(lines).unwrap_or_else(|| lines.to_vec())
+    let mut document = Vec::with_capacity(lines.len());
+    let append = &mut |bytes: &[u8]| {
+        document.extend_from_slice(bytes);
+        Some(())
+    };
+    if put_together(lines, append).is_some() { document } else { lines.to_vec() }
 }
 
-fn put_together(lines: &[u8]) -> Option<Vec<u8>> {
+/// Hands on the document that lines were made of, piece by piece. Returns `None` if they are no such lines, or a piece was
+/// not wanted.
+fn put_together(lines: &[u8], put: Put<'_>) -> Option<()> {
     let (head, body) = lines.split_at(lines.find_byte(b'\n')? + 1);
     let head = header(head)?;
     let Some(list) = head.get("list").and_then(Value::as_str) else {
-        return body.strip_suffix(b"\n").map(<[u8]>::to_vec);
+        return put(body.strip_suffix(b"\n")?);
     };
-    let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
-    let mut elements: Vec<&[u8]> = lines.collect();
-    let (before, after) = around(&mut elements, list)?;
-    let array = [&b"["[..], elements.join(&b',').as_slice(), b"]"].concat();
     // A line that is not one value would become something else between its neighbours.
-    if parts(&array)?.len() != elements.len().max(1) {
-        return None;
-    }
+    let lines = body.to_str().ok()?.split('\n').map(str::trim_ascii).filter(|line| !line.is_empty());
+    let mut elements: Vec<&RawValue> = lines.map(|line| serde_json::from_str(line).ok()).collect::<Option<_>>()?;
     let indent = usize::try_from(head.get("indent")?.as_u64()?).ok()?.min(16);
-    let mut document = spelt(&[before, array, after].concat(), indent)?;
-    document.extend_from_slice(head.get("end")?.as_str()?.as_bytes());
-    Some(document)
-}
-
-/// Returns what is before and after the list, which the last line says; that line is taken away.
-fn around(lines: &mut Vec<&[u8]>, list: &str) -> Option<(Vec<u8>, Vec<u8>)> {
-    if list.is_empty() {
-        return Some((Vec::new(), Vec::new()));
-    }
-    let last = lines.last().and_then(|line| spelt(line, 0)).unwrap_or_default();
-    match place(&last, list).filter(|place| last[place.clone()] == *b"[]") {
-        Some(place) => {
-            lines.pop();
-            Some((last[..place.start].to_vec(), last[place.end..].to_vec()))
+    let (before, after) = match elements.last().and_then(|last| around(last, list)) {
+        _ if list.is_empty() => (Vec::new(), Vec::new()),
+        Some((before, after)) => {
+            elements.pop();
+            (before.to_vec(), after.to_vec())
         }
         // A transcript that was cut short has no last line; then all that is left is its messages.
-        None => Some((format!("{{{}:", json!(list)).into_bytes(), b"}".to_vec())),
-    }
+        None => (format!("{{{}:", json!(list)).into_bytes(), b"}".to_vec()),
+    };
+    let comma = |index| if index > 0 { Some(&b","[..]) } else { None };
+    let inner = elements
+        .iter()
+        .enumerate()
+        .flat_map(|(index, element)| comma(index).into_iter().chain(tokens(element.get().as_bytes())));
+    let opened = tokens(&before).chain([&b"["[..]]);
+    write(opened.chain(inner).chain([&b"]"[..]]).chain(tokens(&after)), indent, put)?;
+    put(head.get("end")?.as_str()?.as_bytes())
+}
+
+/// Returns what stands in an object before and after an empty list; where one comes twice, the last one counts.
+fn around<'l>(line: &'l RawValue, list: &str) -> Option<(&'l [u8], &'l [u8])> {
+    let members: Members<'_> = serde_json::from_str(line.get()).ok()?;
+    let value = values_of(&members, list).next_back()?;
+    elements(value)?.is_empty().then(|| split(line, value))
 }
 
 fn header(line: &[u8]) -> Option<Value> {
@@ -215,14 +166,6 @@ fn indent(document: &[u8]) -> usize {
         Some(end) => document[end + 1..].iter().take_while(|byte| **byte == b' ').count(),
         None => 0,
     }
-}
-
-/// Returns the place of the list in a document without whitespace; where a member comes twice, the last one counts.
-fn place(document: &[u8], list: &str) -> Option<Range<usize>> {
-    let name = format!("{}:", json!(list));
-    let is_list = |member: &Range<usize>| document[member.clone()].starts_with(name.as_bytes());
-    let member = parts(document)?.into_iter().rfind(is_list)?;
-    Some(member.start + name.len()..member.end)
 }
 
 /// Visits the elements of a document's list and then what is around them, in such lines or in the document itself; with
@@ -316,14 +259,20 @@ mod tests {
         r#"{"text":"a","n":[1e+21,1E5,-0,-0.0,1.50,12345678901234567890123]}"#,
         r#"{"text":"\ud83d cut \udc00"}"#,
         r#"{"text":"a","text":"b","":{"":{}}}"#,
-        r#"{"text":"\/ \q \u00e9 \u0041 \\","quote":"\\\"[{,:"}"#,
+        r#"{"text":"\/ \u00e9 \u0041 \\","quote":"\\\"[{,:"}"#,
         r#""a string, with ] and \\""#,
         "[[],{},[[{}]],[null,true]]",
-        "\"\u{7f}\u{2028}\t\"",
+        "\"\u{7f}\u{2028}\"",
     ];
 
     fn pretty(document: &str, indent: usize) -> String {
-        let bytes = spelt(document.as_bytes(), indent).expect("its brackets match");
+        let mut bytes = Vec::new();
+        let put: Put<'_> = &mut |piece: &[u8]| {
+            bytes.extend_from_slice(piece);
+            Some(())
+        };
+        let value: &RawValue = serde_json::from_str(document).expect("it is JSON");
+        write(tokens(value.get().as_bytes()), indent, put).expect("it is not nested too deeply");
         String::from_utf8(bytes).expect("it was text")
     }
 
@@ -360,6 +309,8 @@ mod tests {
             "[1,]",
             "[1 2]",
             "[\"a\nb\"]",
+            "[\"\\q\"]",
+            "[\"\t\"]",
             "[1]]",
             "[1",
             "[\"",
@@ -388,6 +339,22 @@ mod tests {
                 assert!(lines == piece.as_bytes() || is_object, "{document}");
                 assert_eq!(from_lines(&lines), document.as_bytes(), "{document}");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_nested_without_end_comes_back_and_costs_no_stack() {
+        let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        for (document, list, count_of_lines) in [
+            (format!("[{deep},{deep}]"), "", 3),
+            (format!("{{\"a\":{deep},\"list\":[{deep}]}}\n"), "list", 3),
+            (format!("[\n  {deep}\n]"), "", 3),
+        ] {
+            let lines = to_lines(document.as_bytes(), list);
+            assert_eq!(count(&lines), count_of_lines + usize::from(document.contains("\n]")));
+            assert!(from_lines(&lines) == document.as_bytes());
+            assert_eq!(lines_that_stay(&lines, list) < lines.len(), list == "list");
+            each(&lines, list, |_, _| {});
         }
     }
 
@@ -454,7 +421,7 @@ mod tests {
             "0.000003",
             "1e+21",
             r#""\ud83d""#,
-            r#""\q\\""#,
+            r#""\/\\""#,
             r#"",[\"""#,
         ]);
         word.prop_map(str::to_owned).prop_recursive(4, 24, 5, |value| {

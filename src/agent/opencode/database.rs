@@ -11,10 +11,13 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
+use super::super::json as record;
 use super::super::sqlite::{self, unreadable};
-use super::super::{document, json as record};
 use crate::error::{Error, Kind, Result};
-use crate::outside;
+use crate::{outside, path};
+
+/// How deep a row may be nested: what is around it in a message comes on top, and all of it must be readable.
+const MAX_ROW_DEPTH: usize = 120;
 
 /// What a store has of a session.
 #[derive(Default)]
@@ -167,6 +170,11 @@ fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r [u8]> {
     })
 }
 
+/// Says whether what a row holds is nested so little that it can be read as a part of a message.
+fn is_readable(data: &[u8]) -> bool {
+    path::depth(data) <= MAX_ROW_DEPTH
+}
+
 /// Adds what a row holds as JSON in one line, with the ids before it, which stand in columns of their own; returns where.
 fn add_row(text: &mut String, ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> Range<usize> {
     let start = text.len();
@@ -175,7 +183,7 @@ fn add_row(text: &mut String, ids: &[(&str, &[u8])], data: &[u8], has_summary: b
         let has_none = |ids: Ids| !(ids.id.0 || ids.session.0 || ids.message.0);
         // Half characters are written so.
         let is_whole = !has_summary && !text.contains('\n') && !text.contains("\\ud");
-        is_whole && document::is_readable(text.as_bytes()) && serde_json::from_str(text).is_ok_and(has_none)
+        is_whole && is_readable(text.as_bytes()) && serde_json::from_str(text).is_ok_and(has_none)
     };
     if let Some(members) = data.to_str().ok().filter(|text| is_plain(text)).and_then(|text| text.strip_prefix("{\"")) {
         for (name, id) in ids {
@@ -190,7 +198,7 @@ fn add_row(text: &mut String, ids: &[(&str, &[u8])], data: &[u8], has_summary: b
     }
     let mut object: Map<String, Value> =
         ids.iter().map(|(name, id)| ((*name).to_owned(), id.to_str_lossy().into())).collect();
-    if document::is_readable(data)
+    if is_readable(data)
         && let Some(Value::Object(data)) = record::parse(&data.to_str_lossy())
     {
         for (name, value) in data.into_iter().filter(|(name, _)| !has_summary || name != "summary") {
