@@ -5,18 +5,16 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
-    DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
-    ServerConfig,
+    ContentBlock, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, ServerResult,
 };
 use rmcp::service::{NotificationContext, RequestContext, Service, ServiceRole};
 use rmcp::{RoleServer, ServerHandler};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::Semaphore;
 
-use super::resources::{self, Failure};
+use super::resources;
 use super::tools::{TOOLS, renamed};
 use super::{Context, NAME, Server};
 
@@ -73,43 +71,11 @@ fn internal() -> ErrorData {
     ErrorData::internal_error("internal error", None)
 }
 
-/// Turns a value of ours into the library's type.
-fn typed<T: DeserializeOwned>(value: Value) -> Outcome<T> {
-    serde_json::from_value(value).map_err(|_| internal())
-}
-
-fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
-}
-
-/// Adds how long a result may be kept, for those who know such hints.
-fn with_hints(mut result: Value, context: &RequestContext<RoleServer>, is_fixed: bool) -> Value {
-    if is_modern(context) {
-        result["ttlMs"] = json!(if is_fixed { HOUR_MILLIS } else { 0 });
-        result["cacheScope"] = json!(if is_fixed { "public" } else { "private" });
-    }
-    result["resultType"] = json!("complete");
-    result
-}
-
 /// There is one page of what is fixed, so no cursor leads anywhere.
 fn no_cursor(request: Option<PaginatedRequestParams>) -> Outcome<()> {
     match request.and_then(|request| request.cursor) {
-        Some(cursor) => Err(invalid_cursor(&cursor)),
+        Some(cursor) => Err(resources::invalid_cursor(&cursor)),
         None => Ok(()),
-    }
-}
-
-fn invalid_cursor(cursor: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("invalid cursor: {}", super::conversations::quoted(cursor)), None)
-}
-
-fn failed(failure: Failure) -> ErrorData {
-    match failure {
-        Failure::Params(message) => ErrorData::invalid_params(message, None),
-        Failure::Cursor(cursor) => invalid_cursor(&cursor),
-        Failure::Resource { uri, message } => ErrorData::resource_not_found(message, Some(json!({ "uri": uri }))),
-        Failure::Repository(message) => ErrorData::internal_error(message, None),
     }
 }
 
@@ -128,21 +94,14 @@ impl ServerHandler for Handler {
             .with_instructions(instructions)
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Outcome<DiscoverResult> {
-        let versions = ServerHandler::supported_protocol_versions(self).into_owned();
-        let result = DiscoverResult::from_server_info(versions, ServerHandler::get_info(self));
-        Ok(result.with_ttl_ms(HOUR_MILLIS).with_cache_scope(CacheScope::Public))
-    }
-
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Outcome<ListToolsResult> {
         no_cursor(request)?;
         let offered = TOOLS.iter().filter(|tool| tool.is_offered(&self.server));
-        let tools: Vec<Value> = offered.map(|tool| tool.listed(self.word())).collect();
-        typed(with_hints(json!({ "tools": tools }), &context, true))
+        Ok(ListToolsResult::with_all_items(offered.map(|tool| tool.listed(self.word())).collect()))
     }
 
     async fn call_tool(
@@ -157,20 +116,16 @@ impl ServerHandler for Handler {
             ErrorData::invalid_params(format!("Unknown tool: {name}"), None)
         })?;
         let arguments = request.arguments.unwrap_or_default();
-        let answer = self.read(&context, move |context| tool.call(context, &arguments)).await?;
-        let result: CallToolResult = typed(match answer {
-            Ok(answer) => json!({
-                "content": [{ "type": "text", "text": answer.text.to_string() }],
-                "structuredContent": answer.structured,
-                "isError": false,
-                "resultType": "complete",
-            }),
-            Err(refusal) => json!({
-                "content": [{ "type": "text", "text": renamed(&refusal, self.word()) }],
-                "isError": true,
-                "resultType": "complete",
-            }),
-        })?;
+        let text = |text: String| vec![ContentBlock::text(text)];
+        let result = match self.read(&context, move |context| tool.call(context, &arguments)).await? {
+            Ok(answer) => {
+                // The library would write the structured value as the text, too.
+                let mut result = CallToolResult::success(text(answer.text.to_string()));
+                result.structured_content = Some(answer.structured);
+                result
+            }
+            Err(refusal) => CallToolResult::error(text(renamed(&refusal, self.word()))),
+        };
         Ok(result.into())
     }
 
@@ -180,17 +135,16 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Outcome<ListResourcesResult> {
         let cursor = request.and_then(|request| request.cursor);
-        let listed = self.read(&context, move |context| resources::list(context, cursor.as_deref())).await?;
-        typed(with_hints(listed.map_err(failed)?, &context, false))
+        self.read(&context, move |context| resources::list(context, cursor.as_deref())).await?
     }
 
     async fn list_resource_templates(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Outcome<ListResourceTemplatesResult> {
         no_cursor(request)?;
-        typed(with_hints(resources::templates(), &context, true))
+        Ok(resources::templates())
     }
 
     async fn read_resource(
@@ -199,17 +153,16 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Outcome<ReadResourceResponse> {
         let read = self.read(&context, move |context| resources::read(context, &request.uri)).await?;
-        let result: ReadResourceResult = typed(with_hints(read.map_err(failed)?, &context, false))?;
-        Ok(result.into())
+        read.map(Into::into)
     }
 
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Outcome<ListPromptsResult> {
         no_cursor(request)?;
-        typed(with_hints(resources::prompts(), &context, true))
+        Ok(resources::prompts())
     }
 
     async fn get_prompt(
@@ -218,10 +171,7 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Outcome<GetPromptResponse> {
         let arguments = request.arguments.unwrap_or_default();
-        let mut prompt = resources::prompt(&request.name, &arguments, self.word()).map_err(failed)?;
-        prompt["resultType"] = json!("complete");
-        let result: GetPromptResult = typed(prompt)?;
-        Ok(result.into())
+        resources::prompt(&request.name, &arguments, self.word()).map(Into::into)
     }
 
     async fn complete(
@@ -229,31 +179,62 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Outcome<CompleteResult> {
-        let request = serde_json::to_value(&request).map_err(|_| internal())?;
-        let completed = self.read(&context, move |context| resources::complete(context, &request)).await?;
-        let mut completed = completed.map_err(failed)?;
-        completed["resultType"] = json!("complete");
-        typed(completed)
+        self.read(&context, move |context| resources::complete(context, &request)).await?
     }
 }
 
-/// A service whose defects are answered as errors instead of silence.
-pub struct NoPanic<H>(pub H);
+/// Returns a result with what every modern one has: who answers, and how long what is fixed may be kept. The library says
+/// of the rest that it may not be.
+fn completed(mut result: ServerResult) -> ServerResult {
+    let fixed = (Some(HOUR_MILLIS), Some(CacheScope::Public));
+    let meta = match &mut result {
+        ServerResult::DiscoverResult(result) => {
+            (result.ttl_ms, result.cache_scope) = (HOUR_MILLIS, CacheScope::Public);
+            &mut result.meta
+        }
+        ServerResult::ListToolsResult(result) => {
+            (result.ttl_ms, result.cache_scope) = fixed;
+            &mut result.meta
+        }
+        ServerResult::ListPromptsResult(result) => {
+            (result.ttl_ms, result.cache_scope) = fixed;
+            &mut result.meta
+        }
+        ServerResult::ListResourceTemplatesResult(result) => {
+            (result.ttl_ms, result.cache_scope) = fixed;
+            &mut result.meta
+        }
+        ServerResult::ListResourcesResult(result) => &mut result.meta,
+        ServerResult::ReadResourceResult(result) => &mut result.meta,
+        ServerResult::CallToolResult(result) => &mut result.meta,
+        ServerResult::GetPromptResult(result) => &mut result.meta,
+        ServerResult::CompleteResult(result) => &mut result.meta,
+        _ => return result,
+    };
+    let server = json!({ "name": SERVER_NAME, "version": env!("CARGO_PKG_VERSION") });
+    meta.get_or_insert_default().insert("io.modelcontextprotocol/serverInfo".into(), server);
+    result
+}
 
-impl<H: Service<RoleServer>> Service<RoleServer> for NoPanic<H> {
+/// A service whose defects are answered as errors instead of silence, and whose results are what modern clients expect.
+pub struct Finished<H>(pub H);
+
+impl<H: Service<RoleServer>> Service<RoleServer> for Finished<H> {
     async fn handle_request(
         &self,
         request: <RoleServer as ServiceRole>::PeerReq,
         context: RequestContext<RoleServer>,
     ) -> Result<<RoleServer as ServiceRole>::Resp, ErrorData> {
         use std::task::Poll;
+        let version = context.protocol_version();
         let mut handled = std::pin::pin!(self.0.handle_request(request, context));
-        std::future::poll_fn(|task| {
+        let result = std::future::poll_fn(|task| {
             let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| handled.as_mut().poll(task)));
-            polled
-                .unwrap_or_else(|_| Poll::Ready(Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "internal error", None))))
+            polled.unwrap_or_else(|_| Poll::Ready(Err(internal())))
         })
-        .await
+        .await?;
+        let is_modern = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        Ok(if is_modern || matches!(result, ServerResult::DiscoverResult(_)) { completed(result) } else { result })
     }
 
     async fn handle_notification(

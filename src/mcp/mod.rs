@@ -176,7 +176,7 @@ impl Server {
             .map_err(|error| Error::other("cannot start the server").because(error))?;
         let (wire, writer) = transport::Wire::start(input, output)?;
         let outcome = runtime.block_on(async {
-            match handler::NoPanic(handler::Handler::new(self)).serve(wire).await {
+            match handler::Finished(handler::Handler::new(self)).serve(wire).await {
                 Ok(running) => drop(running.waiting().await),
                 // Input that ends before an opening is no failure.
                 Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => {}

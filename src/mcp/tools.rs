@@ -3,6 +3,7 @@
 //! A tool is a plain function from arguments to an answer. The schemas are written by hand, in the narrow form that every
 //! client accepts; arguments are checked against them, so that the two cannot differ.
 
+use rmcp::model::{self, MetaObject, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
@@ -256,18 +257,15 @@ impl Tool {
     }
 
     /// Returns the tool as `tools/list` shows it.
-    pub fn listed(&self, word: &str) -> Value {
-        let mut tool = json!({
-            "name": self.full_name(word),
-            "title": self.title,
-            "description": renamed(self.description, word),
-            "inputSchema": (self.input)(),
-            "outputSchema": (self.output)(),
-            "annotations": { "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false },
-        });
-        if let Some(chars) = self.max_result_chars {
-            tool["_meta"] = json!({ "anthropic/maxResultSizeChars": chars });
-        }
+    pub fn listed(&self, word: &str) -> model::Tool {
+        let annotations = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+        let mut tool =
+            model::Tool::new(self.full_name(word), renamed(self.description, word), model::object((self.input)()))
+                .with_title(self.title)
+                .with_raw_output_schema(model::object((self.output)()).into())
+                .with_annotations(annotations);
+        tool.meta =
+            self.max_result_chars.map(|chars| MetaObject(rmcp::object!({ "anthropic/maxResultSizeChars": chars })));
         tool
     }
 

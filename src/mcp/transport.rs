@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 use std::io::{BufRead, Read as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
@@ -43,21 +43,28 @@ type Line = (String, Option<oneshot::Sender<()>>);
 /// Requests that have been handed on and not been answered.
 #[derive(Default)]
 struct Open {
-    ids: Mutex<HashSet<String>>,
+    ids: Mutex<HashSet<RequestId>>,
     changed: Notify,
 }
 
 impl Open {
-    fn change(&self, change: impl FnOnce(&mut HashSet<String>)) {
-        change(&mut self.ids.lock().unwrap_or_else(PoisonError::into_inner));
-        self.changed.notify_waiters();
+    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes off a request that was answered or taken back, if the message is about one.
+    fn answered(&self, id: Option<&RequestId>) {
+        if let Some(id) = id {
+            self.ids().remove(id);
+            self.changed.notify_waiters();
+        }
     }
 
     /// Waits until every request has been answered or taken back.
     async fn settled(&self) {
         loop {
             let changed = self.changed.notified();
-            if self.ids.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            if self.ids().is_empty() {
                 return;
             }
             changed.await;
@@ -123,14 +130,17 @@ impl Transport<RoleServer> for Wire {
         let outgoing = self.outgoing.clone();
         let open = Arc::clone(&self.open);
         async move {
-            let (line, id) = serialized(&item)?;
+            let line = serde_json::to_string(&item)?;
+            let id = match &item {
+                JsonRpcMessage::Response(response) => Some(&response.id),
+                JsonRpcMessage::Error(error) => error.id.as_ref(),
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+            };
             let (done, written) = oneshot::channel();
             let gone = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
             outgoing.ok_or_else(gone)?.send((line, Some(done))).map_err(|_| gone())?;
             let outcome = written.await.map_err(|_| gone());
-            open.change(|ids| {
-                ids.remove(&id);
-            });
+            open.answered(id);
             outcome
         }
     }
@@ -151,23 +161,6 @@ impl Transport<RoleServer> for Wire {
         self.outgoing = None;
         Ok(())
     }
-}
-
-/// Returns a message as a line, and the id it answers.
-fn serialized(item: &TxJsonRpcMessage<RoleServer>) -> std::io::Result<(String, String)> {
-    let mut message = serde_json::to_value(item)?;
-    // Every modern result names the server.
-    if let Some(result) = message.get_mut("result").and_then(Value::as_object_mut)
-        && result.contains_key("resultType")
-    {
-        let server = json!({ "name": super::handler::SERVER_NAME, "version": env!("CARGO_PKG_VERSION") });
-        let meta = result.entry("_meta").or_insert_with(|| json!({}));
-        if let Some(meta) = meta.as_object_mut() {
-            meta.insert("io.modelcontextprotocol/serverInfo".into(), server);
-        }
-    }
-    let id = message.get("id").unwrap_or(&Value::Null).to_string();
-    Ok((message.to_string(), id))
 }
 
 fn write(mut output: impl Write, lines: &mpsc::Receiver<Line>) {
@@ -211,7 +204,7 @@ impl Reader {
             }
             if line.len() as u64 > MAX_LINE_BYTES && line.last() != Some(&b'\n') {
                 drop(line);
-                if skip_line(&mut input).is_err() {
+                if input.skip_until(b'\n').is_err() {
                     return;
                 }
                 self.refuse(&Value::Null, -32600, "the message is longer than 16 MiB");
@@ -260,7 +253,7 @@ impl Reader {
         let method = object.get("method").and_then(Value::as_str).map(str::to_owned);
         let Some(id) = object.get("id").cloned() else {
             return match method {
-                Some(method) => self.notification(&method, value),
+                Some(_) => self.notification(value),
                 None if object.contains_key("method") => Verdict::Ignore,
                 None => refuse(&null, -32600, "invalid request: there is neither a method nor an id".into()),
             };
@@ -292,9 +285,6 @@ impl Reader {
         if params.and_then(|params| params.get("cursor")).is_some_and(|cursor| !cursor.is_string()) {
             return refuse(&id, -32602, "invalid cursor: it must be a string".into());
         }
-        if let Some(what) = misfit(&method, params) {
-            return refuse(&id, -32602, format!("invalid params: {what}"));
-        }
         let is_modern =
             params.is_some_and(|params| params.pointer("/_meta/io.modelcontextprotocol~1protocolVersion").is_some());
         // The library answers a ping before any opening, of whatever era.
@@ -306,64 +296,25 @@ impl Reader {
             // What the library cannot fit anywhere else it takes for a method of somebody's own.
             Ok(JsonRpcMessage::Request(request)) if !matches!(request.request, ClientRequest::CustomRequest(_)) => {
                 self.is_open |= method == "initialize" || (is_modern && method != "server/discover");
-                self.open.change(|ids| {
-                    ids.insert(id.to_string());
-                });
+                self.open.ids().insert(request.id.clone());
                 Verdict::Pass(Box::new(JsonRpcMessage::Request(request)))
             }
             _ => refuse(&id, -32602, format!("invalid params for {method}")),
         }
     }
 
-    fn notification(&mut self, method: &str, value: Value) -> Verdict {
+    fn notification(&mut self, value: Value) -> Verdict {
         if !self.is_open || value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             return Verdict::Ignore;
         }
-        let cancelled =
-            (method == "notifications/cancelled").then(|| value.pointer("/params/requestId").cloned()).flatten();
         match serde_json::from_value::<ClientJsonRpcMessage>(value) {
             Ok(JsonRpcMessage::Notification(notification)) => {
-                if let Some(id) = cancelled {
-                    self.open.change(|ids| {
-                        ids.remove(&id.to_string());
-                    });
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
+                    self.open.answered(cancelled.params.request_id.as_ref());
                 }
                 Verdict::Pass(Box::new(JsonRpcMessage::Notification(notification)))
             }
             _ => Verdict::Ignore,
-        }
-    }
-}
-
-/// Says what a known method lacks; the library would take some of it for something else.
-fn misfit(method: &str, params: Option<&Value>) -> Option<&'static str> {
-    let field = |name: &str| params.and_then(|params| params.get(name));
-    let is_text = |name: &str| field(name).is_some_and(Value::is_string);
-    match method {
-        "tools/call" if !is_text("name") => Some("name must be a string"),
-        "tools/call" if field("arguments").is_some_and(|value| !value.is_object()) => {
-            Some("arguments must be an object")
-        }
-        "prompts/get" if !is_text("name") => Some("name must be a string"),
-        "resources/read" if !is_text("uri") => Some("uri must be a string"),
-        _ => None,
-    }
-}
-
-/// Reads on to the end of the line.
-fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
-    loop {
-        let buffer = input.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        let (length, is_end) = match buffer.iter().position(|byte| *byte == b'\n') {
-            Some(at) => (at + 1, true),
-            None => (buffer.len(), false),
-        };
-        input.consume(length);
-        if is_end {
-            return Ok(());
         }
     }
 }
