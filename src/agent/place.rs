@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::Found;
+use crate::outside;
 
 /// Returns the user's home directory.
 pub fn home() -> Option<PathBuf> {
@@ -112,25 +113,12 @@ fn has_extension(name: &Path, extension: &str) -> bool {
 
 /// Returns the absolute path that a `file:` address names, with its percent codes as the bytes they stand for.
 pub fn path_of_uri(uri: &str) -> Option<String> {
-    decoded(uri.strip_prefix("file://")?).filter(|path| path.starts_with('/'))
+    outside::decoded(uri.strip_prefix("file://")?).filter(|path| path.starts_with('/'))
 }
 
 /// Returns the path that text is: an address as [`path_of_uri`] reads it, or a path as it stands.
 pub fn path_or_uri(text: &str) -> String {
     path_of_uri(text).unwrap_or_else(|| text.strip_prefix("file://").unwrap_or(text).to_owned())
-}
-
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let is_code = |code: &&[u8]| *first == b'%' && code.iter().all(u8::is_ascii_hexdigit);
-        let code = after.get(..2).filter(is_code).and_then(|code| std::str::from_utf8(code).ok());
-        let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     // Components of paths and names of sessions: `outside::component` and `outside::is_plain_id`.
-    ("%{byte:02X}", "outside::component", &["outside.rs"]),
+    ("percent_encode", "outside::component", &["outside.rs"]),
     ("is_ascii_alphanumeric() || matches!(b, b'-' | b'_')", "outside::is_plain_id", &["outside.rs"]),
     // Addresses: `outside::decoded`.
     (
