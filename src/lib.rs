@@ -4,7 +4,7 @@
 //!
 //! | room | what it is about |
 //! | --- | --- |
-//! | [`error`], [`outside`], [`path`] | kind, message, hints, source; text of others made harmless; a way to name a value in JSON |
+//! | [`error`], [`hex`], [`outside`], [`path`] | kind, message, hints, source; bytes as digits; text of others made harmless; a way to name a value in JSON |
 //! | [`git`], [`transcript`], [`redact`] | the repository as Git hands it to us; a conversation as a value; text without secrets |
 //! | [`notes`], [`archive`], [`agent`] | bytes on objects; segments; each agent's files, hooks and transcripts |
 //! | [`managed`] | files of other programs that have a part of ours, and putting them back |
@@ -24,6 +24,7 @@
 #![warn(missing_docs)]
 
 pub mod error;
+pub mod hex;
 pub mod outside;
 pub mod path;
 

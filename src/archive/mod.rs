@@ -18,6 +18,7 @@ use self::tree::{MAX_SEQUENCE, session_directory};
 pub use self::tree::{is_name_byte, is_path_of, session_of_path};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Merged, ObjectId, Repository};
+pub use crate::hex::{hex, unhex};
 use crate::transcript::SessionKey;
 
 /// The ref that holds all segments.
@@ -236,20 +237,4 @@ impl<'r> Archive<'r> {
             entries => Ok(entries?.last().map(|(_, id)| *id)),
         }
     }
-}
-
-/// Decodes hex digits; `None` if `text` is not hex.
-pub fn unhex(text: &str) -> Option<Vec<u8>> {
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    rest.is_empty().then(|| pairs.iter().map(byte).collect()).flatten()
-}
-
-/// Encodes bytes as lower-case hex digits.
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -44,6 +44,7 @@ use self::text::Text;
 use self::view::{View, next_hidden};
 use self::watch::Watch;
 use crate::error::{Error, Kind, Result};
+use crate::hex::hex;
 
 /// Lines longer than this are examined in pieces, so that memory is bounded.
 const PIECE_BYTES: usize = 1 << 20;
@@ -323,11 +324,7 @@ impl Redactor {
         if self.allowed.iter().any(|pattern| pattern.is_match(value)) {
             return true;
         }
-        !self.allowed_sha256.is_empty() && {
-            let digest = Sha256::digest(value);
-            let hex = digest.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
-            self.allowed_sha256.contains(&hex)
-        }
+        !self.allowed_sha256.is_empty() && { self.allowed_sha256.contains(&hex(&Sha256::digest(value))) }
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// The rooms by level, as `lib.rs` lists them.
 const LEVELS: &[(&str, u8)] = &[
     ("error", 0),
+    ("hex", 0),
     ("outside", 0),
     ("path", 0),
     ("git", 1),

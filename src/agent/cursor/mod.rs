@@ -25,6 +25,7 @@ use super::{
     tool,
 };
 use crate::error::{Error, Kind, Result};
+use crate::hex::hex;
 use crate::outside;
 
 /// Cursor.
@@ -258,8 +259,7 @@ fn transcript_in(project: &Path, session_id: &str) -> Option<PathBuf> {
 
 /// Returns the name of the folder with the databases of the chats that ran in `directory`.
 fn folder_name(directory: &Path) -> String {
-    let digest = Md5::digest(place::resolved(directory).as_os_str().as_encoded_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Md5::digest(place::resolved(directory).as_os_str().as_encoded_bytes()))
 }
 
 /// Returns the name of the folder with the transcripts of the chats that ran in `directory`.

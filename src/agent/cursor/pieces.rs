@@ -6,7 +6,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use super::names::{Id, NAMED, NAMED_BYTES, Names, hex, id, run};
+use super::names::{Id, NAMED, NAMED_BYTES, Names, id, run};
+use crate::hex::hex;
 
 /// How deep messages within messages are looked into.
 const MAX_NESTING: usize = 8;

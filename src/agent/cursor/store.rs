@@ -13,9 +13,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::sqlite::{MAGIC, unreadable};
 use super::super::{json as record, sqlite};
-use super::names::{Id, Ids, NAMED_BYTES, Names, hex, id, run, unhex};
+use super::names::{Id, Ids, NAMED_BYTES, Names, id, run};
 use super::pieces::{Form, cut, cut_text, joined};
 use crate::error::{Error, Kind, Result};
+use crate::hex::{hex, unhex};
 use crate::transcript::complete_lines;
 
 const TABLES: &str =
@@ -61,7 +62,8 @@ pub fn read(database: &Connection) -> Result<Vec<u8>> {
         .into_iter()
         .filter_map(|row| {
             let value = row.get("value")?.as_str()?.to_owned();
-            let decoded = unhex(&value).and_then(|bytes| String::from_utf8(bytes).ok());
+            let decoded =
+                unhex(&value).filter(|bytes| !bytes.is_empty()).and_then(|bytes| String::from_utf8(bytes).ok());
             Some((row.get("key")?.as_str()?.to_owned(), decoded, value))
         })
         .collect();

@@ -20,6 +20,7 @@ use super::json::{self, string, text};
 use super::place;
 use super::{Agent, Ask, Content, Event, Found, Parser, Payload, Recorded, Restoration, Sign, ask, document, tool};
 use crate::error::{Error, Kind, Result};
+use crate::hex::hex;
 use crate::outside;
 
 /// Gemini CLI.
@@ -260,7 +261,7 @@ fn folders(root: &Path, directory: &Path) -> Vec<PathBuf> {
     // Before there were names, a project's folder was called by the digest of its path.
     for directory in HashSet::from([directory.to_owned(), place::resolved(directory)]) {
         let digest = Sha256::digest(directory.to_string_lossy().as_bytes());
-        folders.push(tmp.join(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()));
+        folders.push(tmp.join(hex(&digest)));
     }
     folders
 }
