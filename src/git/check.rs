@@ -88,13 +88,9 @@ impl Repository {
         };
         let (name, email) = (plain(&author.name), plain(&author.email));
         let name = if name.trim().is_empty() { "unknown".into() } else { name };
-        let time = format!("{} +0000", author.time.seconds.clamp(0, i64::from(u32::MAX)));
-        let signature = gix::actor::SignatureRef { name: name.as_bstr(), email: email.as_bstr(), time: &time };
+        let time = gix::date::Time::new(author.time.seconds.clamp(0, i64::from(u32::MAX)), 0);
         let message = format!("shiftlog: what may be here of {}\n", commit_id.to_hex_with_len(12));
-        let commit = self.gix().new_commit_as(signature, signature, message, tree_id, None::<ObjectId>);
-        let commit = commit.map_err(|error| gix_error("cannot write a commit", &error))?;
-        self.write_objects()?;
-        Ok(commit.id)
+        self.write_commit(&gix::actor::Signature { name, email, time }, &message, tree_id, &[])
     }
 }
 

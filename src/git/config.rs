@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use gix::actor::Signature;
 use gix::bstr::{BString, ByteSlice as _};
 
 use super::{Repository, git};
@@ -82,9 +83,11 @@ impl Repository {
         git(["config", "--local", "--fixed-value", "--unset", key, value]).repository(self).capture().map(drop)
     }
 
-    /// Returns the name and e-mail address for commits on our own refs.
-    pub(super) fn committer(&self) -> (&BString, &BString) {
-        (&self.user_config.name, &self.user_config.email)
+    /// Returns who writes commits on our own refs, and when: now, in UTC.
+    pub(super) fn signature(&self) -> Signature {
+        let Identity { name, email } = &self.user_config;
+        let time = gix::date::Time::new(super::date::Time::now().seconds, 0);
+        Signature { name: name.clone(), email: email.clone(), time }
     }
 }
 

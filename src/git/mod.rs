@@ -88,16 +88,6 @@ impl Pieces {
         self.ranges.push(Some(start..self.bytes.len()));
     }
 
-    /// Returns how many there are.
-    pub fn len(&self) -> usize {
-        self.ranges.len()
-    }
-
-    /// Says whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
-    }
-
     /// Returns the pieces in order; `None` for one that was left out.
     pub fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
         self.ranges.iter().map(|range| Some(&self.bytes[range.clone()?]))

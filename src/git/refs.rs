@@ -4,7 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use bstr::{BStr, ByteSlice as _};
+use gix::actor::Signature;
+use gix::date::parse::TimeBuf;
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use super::kept::{Keep, kept_name};
@@ -59,8 +60,6 @@ pub struct Branch {
     pub name: String,
     /// The commit at its head.
     pub commit_id: ObjectId,
-    /// Whether it is a remote-tracking branch.
-    pub is_remote: bool,
 }
 
 /// Ends the process, as if it had been killed, when the environment asks for it at this point.
@@ -337,7 +336,10 @@ impl Repository {
             return self.commit_signed(message, tree_id, parents, deadline);
         }
         match ref_name {
-            ARCHIVE_REF => self.commit_as((ARCHIVIST.0.into(), ARCHIVIST.1.into()), message, tree_id, parents),
+            ARCHIVE_REF => {
+                let (name, email) = (ARCHIVIST.0.into(), ARCHIVIST.1.into());
+                self.write_commit(&Signature { name, email, ..self.signature() }, message, tree_id, parents)
+            }
             _ => self.carry(message, tree_id, parents),
         }
     }
@@ -349,25 +351,24 @@ impl Repository {
     ///
     /// [`Kind::Storage`] when the disk is full or read-only.
     pub fn carry(&self, message: &str, tree_id: ObjectId, parents: &[ObjectId]) -> Result<ObjectId> {
-        let (name, email) = self.committer();
-        self.commit_as((name.as_bstr(), email.as_bstr()), message, tree_id, parents)
+        self.write_commit(&self.signature(), message, tree_id, parents)
     }
 
-    fn commit_as(
+    /// Makes a commit by somebody, and writes it with everything it names.
+    pub(super) fn write_commit(
         &self,
-        (name, email): (&BStr, &BStr),
+        by: &Signature,
         message: &str,
         tree_id: ObjectId,
         parents: &[ObjectId],
     ) -> Result<ObjectId> {
-        let fail = |error: gix::Error| gix_error("cannot write a commit", &error);
-        let time = now();
-        let signature = gix::actor::SignatureRef { name, email, time: &time };
-        let parents = parents.iter().copied();
-        let commit = self.gix().new_commit_as(signature, signature, message, tree_id, parents).map_err(fail)?;
+        let mut time = TimeBuf::default();
+        let by = by.to_ref(&mut time);
+        let commit = self.gix().new_commit_as(by, by, message, tree_id, parents.iter().copied());
+        let commit_id = commit.map_err(|error| gix_error("cannot write a commit", &error))?.id;
         self.write_objects()?;
         fault_point("objects-written");
-        Ok(commit.id)
+        Ok(commit_id)
     }
 
     /// Moves a ref to a commit, if it still is where `tip` says, and the second ref with it; see [`Keep`].
@@ -397,12 +398,10 @@ impl Repository {
         let edits: Vec<RefEdit> = edits.into_iter().collect();
         let Some(first) = edits.first() else { return Ok(()) };
         let action = format!("cannot update '{}'", first.name.as_bstr());
-        let (name, email) = self.committer();
-        let time = now();
-        let signature = gix::actor::SignatureRef { name: name.as_bstr(), email: email.as_bstr(), time: &time };
+        let (signature, mut time) = (self.signature(), TimeBuf::default());
         let at_once = gix::lock::acquire::Fail::Immediately;
         let transaction = self.gix().refs.transaction().prepare(edits, at_once, at_once);
-        let moved = transaction.and_then(|transaction| transaction.commit(Some(signature)));
+        let moved = transaction.and_then(|transaction| transaction.commit(Some(signature.to_ref(&mut time))));
         moved.map(drop).map_err(|error| {
             let is_permanent = error.iter_errors().any(|source| {
                 source.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() != std::io::ErrorKind::AlreadyExists)
@@ -421,7 +420,7 @@ impl Repository {
     /// If the refs cannot be listed.
     pub fn branches(&self, local: bool, remote: bool) -> Result<Vec<Branch>> {
         let mut branches = Vec::new();
-        for (wanted, prefix, is_remote) in [(local, "refs/heads/", false), (remote, "refs/remotes/", true)] {
+        for (wanted, prefix) in [(local, "refs/heads/"), (remote, "refs/remotes/")] {
             if !wanted {
                 continue;
             }
@@ -432,7 +431,7 @@ impl Repository {
                 }
                 let Ok(commit) = reference.peel_to_commit() else { continue };
                 let name = full_name.trim_start_matches(prefix).to_owned();
-                branches.push(Branch { name, commit_id: commit.id, full_name, is_remote });
+                branches.push(Branch { name, commit_id: commit.id, full_name });
             }
         }
         Ok(branches)
@@ -447,11 +446,6 @@ fn damaged(ref_name: &str, error: Error) -> Error {
     Error::new(Kind::Corrupt, format!("'{ref_name}' is damaged"))
         .because(error.to_string())
         .hint("git shiftlog fsck --repair")
-}
-
-/// Returns the present moment as a commit header has it.
-fn now() -> String {
-    format!("{} +0000", super::date::Time::now().seconds)
 }
 
 /// Returns how long to wait before an attempt: growing, and different in each process so that writers spread out.

@@ -79,18 +79,17 @@ impl Repository {
         parents: &[ObjectId],
         deadline: Instant,
     ) -> Result<ObjectId> {
-        let (name, email) = self.committer();
-        let (name, email) = (name.to_str_lossy().into_owned(), email.to_str_lossy().into_owned());
-        let time = format!("{} +0000", super::date::Time::now().seconds);
+        let signature = self.signature();
+        let time = format!("{} +0000", signature.time.seconds);
         let mut args = vec!["commit-tree".to_owned(), "-S".to_owned(), tree_id.to_string()];
         args.extend(parents.iter().flat_map(|parent| ["-p".to_owned(), parent.to_string()]));
         let mut command = git(args).repository(self).input(message.as_bytes().to_vec()).until(deadline);
-        for role in ["AUTHOR", "COMMITTER"] {
-            let variables: [&'static str; 3] = match role {
-                "AUTHOR" => ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"],
-                _ => ["GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE"],
-            };
-            for (variable, value) in variables.into_iter().zip([&name, &email, &time]) {
+        for (variables, value) in [
+            (["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"], signature.name.to_str_lossy()),
+            (["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"], signature.email.to_str_lossy()),
+            (["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"], time.into()),
+        ] {
+            for variable in variables {
                 command = command.env(variable, value.clone());
             }
         }
