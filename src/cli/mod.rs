@@ -11,6 +11,7 @@ mod options;
 mod output;
 mod printing;
 mod progress;
+mod writing;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -25,6 +26,7 @@ pub use self::options::{Words, prepared, split_at_dashes, split_words};
 pub use self::output::{Output, Screen, print};
 pub use self::printing::Printing;
 pub use self::progress::Progress;
+pub use self::writing::Writing;
 use crate::capture::agents;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;

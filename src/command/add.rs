@@ -10,7 +10,7 @@ use clap::Parser;
 use crate::agent::{self, Agent};
 use crate::capture::by_hand::{self, Addition};
 use crate::capture::{self, State};
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Outcome, Writing};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::record;
@@ -42,12 +42,8 @@ pub struct Options {
     /// Say what would be recorded, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Write to this notes ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
-    /// Say nothing when it is done
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    writing: Writing,
     /// The commit; HEAD by default
     #[arg(value_name = "commit")]
     commit: Option<String>,
@@ -75,7 +71,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             let line = format!("would record session {}/{session_id} on {id}, {bytes}\n", agent.name());
             return cli::print(&line).map(|()| Outcome::Done);
         }
-        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = options.writing.notes_ref(&repo);
         let mut recorder = capture::recorder(&repo, &notes_ref);
         let key = SessionKey::new(agent.name(), session_id);
         let has_recorded = by_hand::add(&mut recorder, commit_id, Addition { key: key.clone(), transcript, since })?;
@@ -84,7 +80,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::warning(&format!("session {key} has nothing that is not recorded yet"));
             return Ok(Outcome::No);
         }
-        if !options.quiet {
+        if !options.writing.quiet {
             cli::print(&format!("recorded session {key} on {}\n", repo.abbreviate(commit_id)))?;
         }
         Ok(Outcome::Done)

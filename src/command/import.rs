@@ -7,7 +7,7 @@ use clap::{Parser, ValueEnum};
 use serde_json::json;
 
 use crate::agent::{self, Agent};
-use crate::cli::{self, Outcome, Progress};
+use crate::cli::{self, Outcome, Progress, Writing};
 use crate::error::Result;
 use crate::git::{Repository, has_fault};
 use crate::import::claims::{Confidence, Reason};
@@ -39,12 +39,8 @@ pub struct Options {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
-    /// Write to this notes ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
-    /// Say nothing when it is done
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    writing: Writing,
 }
 
 /// The value of `--min-confidence`.
@@ -61,7 +57,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         let agents = agents(&options.agent)?;
         let since = options.since.as_deref().map_or(Ok(0), |date| repo.parse_date(date))?;
-        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = options.writing.notes_ref(&repo);
         let least = match options.min_confidence {
             Least::High => Confidence::High,
             Least::Medium => Confidence::Medium,
@@ -69,14 +65,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         };
         let mut tell_waiting = || cli::warning("waiting for another 'git shiftlog import' to end");
         let _lock = (!options.dry_run).then(|| lock(&repo, &mut tell_waiting)).transpose()?;
-        let mut progress = Progress::new("Reading sessions", !options.quiet);
+        let mut progress = Progress::new("Reading sessions", !options.writing.quiet);
         let request = Request { agents: &agents, since, least };
         let plan = plan(&repo, &notes_ref, &request, &mut |done, total| progress.tell(done, total))?;
         pause_if_asked();
         let done = if options.dry_run {
             None
         } else {
-            let mut progress = Progress::new("Recording sessions", !options.quiet);
+            let mut progress = Progress::new("Recording sessions", !options.writing.quiet);
             Some(carry_out(&repo, &notes_ref, &plan, &mut |done, total| progress.tell(done, total)))
         };
         report(&repo, &options, &plan, done.as_ref())?;
@@ -130,7 +126,7 @@ fn report(repo: &Repository, options: &Options, plan: &import::Plan, done: Optio
         for (planned, (fate, links)) in &outcomes {
             text += &objects(planned, *fate, links);
         }
-    } else if !options.quiet {
+    } else if !options.writing.quiet {
         let mut names = repo.names();
         for (planned, (fate, links)) in &outcomes {
             for link in links {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Outcome, Writing};
 use crate::error::Result;
 use crate::git::Repository;
 use crate::migrate;
@@ -19,20 +19,16 @@ pub struct Options {
     /// Print what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Write to this notes ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
-    /// Say nothing when it is done
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    writing: Writing,
 }
 
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        let is_quiet = options.quiet && !options.dry_run;
-        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
+        let is_quiet = options.writing.quiet && !options.dry_run;
+        let notes_ref = options.writing.notes_ref(&repo);
         let directories = setup::earlier_directories(&repo);
         let others: Vec<String> = directories.iter().filter_map(|directory| directory.notes_ref.clone()).collect();
         if !options.dry_run {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::json;
 
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Outcome, Writing};
 use crate::error::{Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
 use crate::remap::{Carried, Remapped, Scope, remap};
@@ -25,12 +25,8 @@ pub struct Options {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
-    /// Write to this notes ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
-    /// Say nothing when it is done
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    writing: Writing,
     /// Commits
     #[arg(value_name = "revision-range")]
     revisions: Vec<String>,
@@ -41,7 +37,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         crate::command::add::store_pending(&repo);
-        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = options.writing.notes_ref(&repo);
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.
         let deadline = Instant::now() + Duration::from_secs(24 * 60 * 60);
@@ -83,7 +79,7 @@ fn report(repo: &Repository, options: &Options, remapped: &Remapped) -> Result<(
         for commit_id in &remapped.unplaced {
             text += &format!("{}\n", json!({"version": 1, "unplaced": commit_id.to_string()}));
         }
-    } else if !options.quiet {
+    } else if !options.writing.quiet {
         let verb = if options.dry_run { "would get" } else { "has" };
         for carried in &remapped.carried {
             text += &format!("{} {verb} what was said on {}\n", list(&[carried.to]), list(&carried.from));
@@ -95,7 +91,7 @@ fn report(repo: &Repository, options: &Options, remapped: &Remapped) -> Result<(
         cli::warning(&format!("'{to}' makes the same change as commits with different conversations: {from}"));
         cli::hint(repo, &format!("git notes --ref=shiftlog copy <commit> {to}"));
     }
-    if !options.quiet && !options.json && !remapped.unplaced.is_empty() {
+    if !options.writing.quiet && !options.json && !remapped.unplaced.is_empty() {
         let count = remapped.unplaced.len();
         let named = list(&remapped.unplaced[..count.min(MAX_NAMED)]);
         let more = if count > MAX_NAMED { ", ..." } else { "" };
