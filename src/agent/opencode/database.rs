@@ -81,11 +81,11 @@ impl Messages<'_> {
     fn with_parts(mut self, database: &Connection) -> Result<String> {
         let query = "SELECT message_id, id, data FROM part WHERE session_id = ?1";
         let ids = std::mem::take(&mut self.ids);
-        let mut places = Places { messages: &ids, next: 0, all: None };
+        let places: HashMap<&[u8], usize> = ids.iter().map(Vec::as_slice).zip(0..).collect();
         let mut parts: Vec<(usize, Vec<u8>, Range<usize>)> = Vec::new();
         sqlite::each(database, query, [self.session_id], |row| {
             let (message_id, id, data) = (text(row, 0)?, text(row, 1)?, text(row, 2)?);
-            if let Some(place) = places.find(message_id) {
+            if let Some(place) = places.get(message_id).copied() {
                 let ids = [("id", id), ("sessionID", self.session_id.as_bytes()), ("messageID", message_id)];
                 parts.push((place, id.to_owned(), add_row(&mut self.text, &ids, data, false)));
             }
@@ -104,26 +104,6 @@ impl Messages<'_> {
             rest = others;
         }
         Ok(lines)
-    }
-}
-
-/// Finds messages by their ids. Parts come in the order of their messages, as a rule.
-struct Places<'m> {
-    messages: &'m [Vec<u8>],
-    /// Where the one is that was found last.
-    next: usize,
-    all: Option<HashMap<&'m [u8], usize>>,
-}
-
-impl Places<'_> {
-    fn find(&mut self, id: &[u8]) -> Option<usize> {
-        let near = (self.next..self.messages.len().min(self.next + 2)).find(|place| self.messages[*place] == id);
-        let place = near.or_else(|| {
-            let places = || self.messages.iter().zip(0..).map(|(id, place)| (id.as_slice(), place)).collect();
-            self.all.get_or_insert_with(places).get(id).copied()
-        })?;
-        self.next = place;
-        Some(place)
     }
 }
 
