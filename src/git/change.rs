@@ -1,10 +1,11 @@
 //! What a commit changes: paths with what was and is there, and Git's patch id.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use bstr::{BString, ByteSlice as _, ByteVec as _};
-use gix::objs::tree::EntryRef;
+use bstr::{BString, ByteSlice as _};
+use gix::diff::tree::recorder::Change;
+use gix::diff::tree::{Recorder, State};
+use gix::objs::tree::EntryMode;
 use gix::objs::{FindExt as _, TreeRefIter};
 use twox_hash::XxHash3_64;
 
@@ -96,53 +97,16 @@ impl Repository {
     ///
     /// If a tree cannot be read.
     pub fn tree_changes(&self, before: Option<ObjectId>, after: ObjectId) -> Result<Vec<PathChange>> {
-        let mut changes = Vec::new();
-        self.compare_trees(before, Some(after), &BString::default(), &mut changes)?;
+        let hash = self.null_id().kind();
+        let trees = (self.tree_bytes(before)?, self.tree_bytes(Some(after))?);
+        let entries = |bytes| TreeRefIter::from_bytes(bytes, hash);
+        let mut recorder = Recorder::default();
+        let compared =
+            gix::diff::tree(entries(&trees.0), entries(&trees.1), State::default(), &self.gix().objects, &mut recorder);
+        compared.map_err(|error| gix_error("cannot read a tree", &gix::Error::from_error(error)))?;
+        let mut changes: Vec<PathChange> = recorder.records.into_iter().filter_map(path_change).collect();
         changes.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(changes)
-    }
-
-    fn compare_trees(
-        &self,
-        old: Option<ObjectId>,
-        new: Option<ObjectId>,
-        prefix: &BString,
-        changes: &mut Vec<PathChange>,
-    ) -> Result<()> {
-        let (old, new) = (self.tree_bytes(old)?, self.tree_bytes(new)?);
-        let hash = self.null_id().kind();
-        let (mut old, mut new) = (TreeRefIter::from_bytes(&old, hash), TreeRefIter::from_bytes(&new, hash));
-        let (mut before, mut after) = (next(&mut old)?, next(&mut new)?);
-        loop {
-            let (gone, come) = match (before, after) {
-                (None, None) => return Ok(()),
-                (Some(gone), Some(come)) => match order(&gone, &come) {
-                    Ordering::Less => (Some(gone), None),
-                    Ordering::Greater => (None, Some(come)),
-                    Ordering::Equal => (Some(gone), Some(come)),
-                },
-                rest => rest,
-            };
-            if gone.is_some() {
-                before = next(&mut old)?;
-            }
-            if come.is_some() {
-                after = next(&mut new)?;
-            }
-            let version = |entry: &EntryRef<'_>| (entry.mode.value(), entry.oid.to_owned());
-            let versions = (gone.as_ref().map(version), come.as_ref().map(version));
-            let Some(entry) = come.or(gone).filter(|_| versions.0 != versions.1) else { continue };
-            let mut path = prefix.clone();
-            path.push_str(entry.filename);
-            // A tree and a file of one name stand apart, and are never met as a pair.
-            if entry.mode.is_tree() {
-                path.push(b'/');
-                let tree = |version: Option<Version>| version.map(|version| version.1);
-                self.compare_trees(tree(versions.0), tree(versions.1), &path, changes)?;
-            } else {
-                changes.push(PathChange { path, before: versions.0, after: versions.1 });
-            }
-        }
     }
 
     /// Returns the bytes of a tree; none for no id.
@@ -222,16 +186,15 @@ impl Repository {
 /// The largest file that [`Repository::change_print`] reads.
 const MAX_PRINTED_BYTES: u64 = 16 * 1024 * 1024;
 
-fn next<'t>(entries: &mut TreeRefIter<'t>) -> Result<Option<EntryRef<'t>>> {
-    entries.next().transpose().map_err(|error| gix_error("cannot read a tree", &error))
-}
-
-/// Compares two entries by Git's order: a tree as if its name ended in a slash.
-fn order(one: &EntryRef<'_>, other: &EntryRef<'_>) -> Ordering {
-    let end = |entry: &EntryRef<'_>| entry.mode.is_tree().then_some(b'/');
-    let common = one.filename.len().min(other.filename.len());
-    one.filename[..common].cmp(&other.filename[..common]).then_with(|| {
-        let next = |entry: &EntryRef<'_>| entry.filename.get(common).copied().or_else(|| end(entry));
-        next(one).cmp(&next(other))
-    })
+/// Returns a change of a path; `None` for that of a directory, whose paths have changes of their own.
+fn path_change(change: Change) -> Option<PathChange> {
+    let version = |mode: EntryMode, id| (!mode.is_tree()).then_some((mode.value(), id));
+    let (path, before, after) = match change {
+        Change::Addition { path, entry_mode, oid, .. } => (path, None, version(entry_mode, oid)),
+        Change::Deletion { path, entry_mode, oid, .. } => (path, version(entry_mode, oid), None),
+        Change::Modification { path, previous_entry_mode, previous_oid, entry_mode, oid } => {
+            (path, version(previous_entry_mode, previous_oid), version(entry_mode, oid))
+        }
+    };
+    (before.is_some() || after.is_some()).then_some(PathChange { path, before, after })
 }
