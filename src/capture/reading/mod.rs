@@ -165,7 +165,7 @@ impl<'a> Reading<'a> {
         };
         let source: Box<dyn Source + 'a> = match opened {
             Ok(source) => source,
-            // Only in the place of a file that is gone; one that cannot be read now may say more than the archive.
+            // The archive replaces only a missing file; a file that cannot be read now may have more than the archive.
             Err(error) if error.kind() != Kind::Missing => return Err(error),
             Err(error) => {
                 let stored = parse_id(progress.stored.segment.as_deref()).ok_or(error)?;
