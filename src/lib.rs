@@ -4,21 +4,21 @@
 //!
 //! | room | what it is about |
 //! | --- | --- |
-//! | [`error`], [`hex`], [`outside`], [`path`] | kind, message, hints, source; bytes as digits; text of others made harmless; a way to name a value in JSON |
-//! | [`git`], [`transcript`], [`redact`] | the repository as Git hands it to us; a conversation as a value; text without secrets |
-//! | [`notes`], [`archive`], [`agent`] | bytes on objects; segments; each agent's files, hooks and transcripts |
-//! | [`managed`] | files of other programs that have a part of ours, and putting them back |
-//! | [`record`] | a session recorded on a commit, and reading it |
-//! | [`capture`] | what hooks do: sessions that run, choosing, reading, recording, what waits |
-//! | [`import`], [`remap`], [`migrate`], [`resume`], [`setup`] | past sessions; rewritten history; records of earlier tools; taking up again; what `init` puts in place |
-//! | [`share`], [`upkeep`] | what others get and send, and purging; checking and repairing |
+//! | [`error`], [`hex`], [`outside`], [`path`] | errors with hints; bytes as hex digits; cleaning text of other people; paths to values in JSON |
+//! | [`git`], [`transcript`], [`redact`] | a Git repository; a parsed conversation; removing secrets from text |
+//! | [`notes`], [`archive`], [`agent`] | notes as bytes; stored transcripts; each agent's files, hooks and transcripts |
+//! | [`managed`] | adding our part to files of other programs, and removing it |
+//! | [`record`] | records of sessions on commits, and reading them |
+//! | [`capture`] | hooks: running sessions, choosing those of a commit, recording them, pending files |
+//! | [`import`], [`remap`], [`migrate`], [`resume`], [`setup`] | past sessions; rewritten history; records of earlier tools; resuming a session; what `init` sets up |
+//! | [`share`], [`upkeep`] | exchange with remotes, purging; checking and repairing |
 //! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown |
-//! | [`cli`] | manners of a process: exit codes, messages, colour, pager |
-//! | [`mcp`] | the server that agents ask |
+//! | [`cli`] | the terminal: exit codes, messages, colour, pager |
+//! | [`mcp`] | the MCP server for agents |
 //! | [`command`] | one file per command: its options, and a `run` that reads like a recipe |
 //!
 //! To follow `git shiftlog show HEAD` to the bytes: `src/bin/git-shiftlog.rs`, [`command::dispatch`], [`command::show`],
-//! [`record::Reader`], [`notes`], [`archive`]. To follow what an agent says to the bytes: `src/bin/git-shiftlog--hook.rs`,
+//! [`record::Reader`], [`notes`], [`archive`]. To follow a hook's payload to the bytes: `src/bin/git-shiftlog--hook.rs`,
 //! [`command::hook`], [`capture::hook`], [`capture::Recorder`], [`archive`], [`notes`].
 
 #![warn(missing_docs)]

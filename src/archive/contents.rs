@@ -136,7 +136,9 @@ impl Archive<'_> {
                 // Each segment can be within its limit, and all together unpack to far too much.
                 let is_too_much = unpacked > segment::unpacked_limit(stored);
                 let read = file.and_then(|file| match is_too_much {
-                    true => Err(Error::new(Kind::Corrupt, "the session is too large for what is stored of it")),
+                    true => {
+                        Err(Error::new(Kind::Corrupt, "the session unpacks to far more than its stored size allows"))
+                    }
                     false => segment::decode(&file),
                 });
                 match read {

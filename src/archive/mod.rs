@@ -190,7 +190,7 @@ impl<'r> Archive<'r> {
         self.add(session, &[segment_id], deadline)?;
         self.repo.update_ref(REF, "shiftlog: remove a wrong name\n", deadline, |tip| {
             let Some(tip) = tip else { return Ok(None) };
-            let has_another_name = |(there, id): &(String, ObjectId)| *id == segment_id && there != path;
+            let has_another_name = |(other_path, id): &(String, ObjectId)| *id == segment_id && other_path != path;
             if !self.listing_of(tip.tree_id)?.iter().any(has_another_name) {
                 return Ok(None);
             }

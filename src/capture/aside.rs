@@ -87,7 +87,7 @@ pub(super) fn put_aside(
     match bytes.and_then(|bytes| pending::keep(state, &Pending::Capture(capture), &bytes)) {
         Ok(path) => with_pending_hint(error, &path),
         Err(second) => Error::other(format!(
-            "session {} is not stored: {error}; nor could it be put aside: {second}",
+            "session {} is not stored: {error}; nor could it be kept in a file: {second}",
             increment.key
         ))
         .hint("it is stored with the next commit if the agent still has its transcript then"),

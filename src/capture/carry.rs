@@ -1,6 +1,6 @@
 //! Carrying records to a commit that Git has just made of others by cherry-pick or squash.
 //!
-//! Read [`carry_at_once`]. Copies whose sources Git does not name are found by `remap`.
+//! Read `carry_at_once`. Copies whose sources Git does not name are found by `remap`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;

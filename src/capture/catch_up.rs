@@ -68,7 +68,7 @@ fn within<'r>(
     }
     let deadline = recorder.deadline;
     match kept::rejoin(repo, notes_ref, deadline) {
-        Ok(joined) => joined.iter().for_each(|name| recorder.state.log(&format!("joined again what '{name}' had"))),
+        Ok(joined) => joined.iter().for_each(|name| recorder.state.log(&format!("restored what '{name}' had lost"))),
         Err(error) => recorder.state.log(&format!("warning: {error}")),
     }
     recorder.deadline = deadline.min(Instant::now() + pending_share);
@@ -204,7 +204,9 @@ fn store_capture(
     let mut reading = match &capture.transcript {
         // The agent has deleted its file, so nothing is left to store.
         Some(unredacted) if !unredacted.path.exists() => {
-            recorder.state.log(&format!("warning: '{}' is gone before it could be stored", unredacted.path.display()));
+            recorder
+                .state
+                .log(&format!("warning: '{}' was deleted before it could be stored", unredacted.path.display()));
             return Ok(());
         }
         Some(unredacted) => {

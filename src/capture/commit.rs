@@ -309,7 +309,7 @@ fn unrecorded_increments<'r>(
         }
         increments.push(recorder.extend_awaited_record(live, true, true, limit.flatten()).unwrap_or_else(|error| {
             recorder.state.log(&format!("warning: {name}: {error}"));
-            // A file that is gone, or that is no transcript, is not waited for.
+            // A missing file, or one that is not a transcript, is not waited for.
             let may_pass = matches!(error.kind(), Kind::Other | Kind::Storage) && is_recent;
             if error.kind() == Kind::Busy || may_pass {
                 recorder.waiting.insert(name);

@@ -142,7 +142,7 @@ pub fn keep(state: &State, pending: &Pending, bytes: &[u8]) -> Result<PathBuf> {
 
 fn write(path: &Path, pending: &Pending, bytes: &[u8]) -> Result<()> {
     let mut contents =
-        serde_json::to_vec(pending).map_err(|error| Error::other("cannot keep a capture").because(error))?;
+        serde_json::to_vec(pending).map_err(|error| Error::other("cannot write a pending capture").because(error))?;
     contents.push(b'\n');
     contents.extend_from_slice(bytes);
     write_private(path, &contents)

@@ -120,7 +120,8 @@ impl Rewrite {
             pairs: hex(&self.pairs),
             skipped: hex(&self.skipped),
         };
-        let text = serde_json::to_vec(&kept).map_err(|error| Error::other("cannot keep a rewriting").because(error))?;
+        let text = serde_json::to_vec(&kept)
+            .map_err(|error| Error::other("cannot write the names of rewritten commits").because(error))?;
         let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
         let path = state.pending_dir().join(format!("{}{nanos}-{}", pending::REWRITTEN, std::process::id()));
         write_private(&path, &text)?;

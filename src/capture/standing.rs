@@ -1,5 +1,5 @@
-//! How things stand: what sessions have said since they were last recorded on a commit, and what waits to be stored.
-//! Nothing is stored or recorded here.
+//! The present state: what sessions have said since they were last recorded on a commit, and what is pending. Stores
+//! and records nothing.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -17,40 +17,40 @@ use crate::git::date::Time;
 use crate::record::redaction;
 use crate::transcript::{SessionKey, Tally};
 
-/// How long reading all transcripts together may take.
+/// How long reading all transcripts may take in all.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// A session that goes on, or that has words which no commit has.
+/// A session that is running, or that has words which no commit has.
 #[derive(Debug)]
 pub struct Standing {
-    /// Its name.
+    /// The session.
     pub key: SessionKey,
-    /// The top of the working tree that it works in, if that is known.
+    /// The top of the working tree that the session works in, if known.
     pub worktree: Option<PathBuf>,
-    /// Whether it goes on, as far as its hooks have told.
+    /// Whether the session is running, as far as its hooks and its process show.
     pub is_going_on: bool,
-    /// When a hook last ran for it, in seconds since the epoch.
+    /// When a hook last ran for the session, in seconds since the epoch.
     pub seen: i64,
-    /// What it has said that no commit has.
+    /// The counts of the words that no commit has.
     pub tally: Tally,
-    /// How many bytes of its transcript that is.
+    /// The length of these words in its transcript.
     pub bytes: u64,
     /// Why its transcript could not be read.
     pub problem: Option<String>,
 }
 
-/// Something that waits in a file because it could not be stored.
+/// A file with words or a commit that could not be stored.
 #[derive(Debug)]
 pub struct PendingFile {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// The sessions that it is about, as `agent/session`.
+    /// The sessions in the file, as `agent/session`.
     pub sessions: Vec<String>,
-    /// The commits that it is for, in hex.
+    /// The commits that are to get a record, in hex.
     pub commits: Vec<String>,
 }
 
-/// Returns the sessions that a commit made now would be compared with, by agent and id.
+/// Returns the sessions that a commit made now would examine, by agent and id.
 pub fn standing(repo: &Repository) -> Vec<Standing> {
     let state = State::new(&repo.common_dir());
     let mut sessions = state.sessions();
@@ -74,7 +74,7 @@ pub fn standing(repo: &Repository) -> Vec<Standing> {
     found
 }
 
-/// Counts what a session has said that no commit has, and its bytes.
+/// Counts the words of a session that no commit has, and returns their length in its transcript.
 fn news(repo: &Repository, live: &LiveSession, deadline: Instant) -> Result<(Tally, u64)> {
     if live.has_nothing_new() {
         return Ok((Tally::default(), 0));
@@ -91,7 +91,7 @@ fn news(repo: &Repository, live: &LiveSession, deadline: Instant) -> Result<(Tal
     Ok((survey.tally, survey.until.saturating_sub(from)))
 }
 
-/// Returns what waits to be stored, oldest first.
+/// Returns the pending files, oldest first.
 pub fn waiting(repo: &Repository) -> Vec<PendingFile> {
     let state = State::new(&repo.common_dir());
     let read = |path: PathBuf| {

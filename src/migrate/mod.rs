@@ -191,9 +191,9 @@ impl Plan {
             if !bytes.contains_str("checksum") {
                 continue;
             }
-            let there = Note::parse(&bytes);
-            let note = repaired(repo, &name, commit_id, Cow::Borrowed(&there));
-            if there.is_damaged() && !is_whole(&there, &note) {
+            let original = Note::parse(&bytes);
+            let note = repaired(repo, &name, commit_id, Cow::Borrowed(&original));
+            if original.is_damaged() && !is_whole(&original, &note) {
                 self.leave(repo, commit_id, None, "a merge has torn its note, and history does not have all of it");
                 continue;
             }
@@ -203,29 +203,15 @@ impl Plan {
                 let Unit::Earlier(document, _) = unit else { continue };
                 let (key, checksum) = (document.key(), document.checksum.clone());
                 let is_done = own.records().any(|record| record.key() == key && record.earlier.contains(&checksum));
-                let is_twice = || {
-                    let there = found.get(&key).into_iter().flatten();
-                    there.into_iter().any(|known| known.commit_id == commit_id && known.checksum == checksum)
-                };
                 // A purged session is not migrated.
                 if purged.bars(&key) || (is_done && !is_ours) {
                     continue;
                 }
-                if !is_done && live.contains(&key) {
-                    let why = "the session is going on; run 'git shiftlog migrate' again when it is over";
-                    self.leave(repo, commit_id, Some(&key), why);
-                    continue;
-                }
                 if is_done {
                     self.repeated += 1;
-                } else if !is_twice() {
-                    match checked(repo, commit_id, source, document) {
-                        Ok(document) => found.entry(key.clone()).or_default().push(document),
-                        Err(error) => {
-                            self.leave(repo, commit_id, Some(&key), error);
-                            continue;
-                        }
-                    }
+                } else if let Err(error) = add_document(repo, commit_id, source, document, &live, found) {
+                    self.leave(repo, commit_id, Some(&key), error);
+                    continue;
                 }
                 if is_ours {
                     self.removed.insert((commit_id, key, checksum));
@@ -233,7 +219,7 @@ impl Plan {
                     self.merged_refs.push(name.clone());
                 }
             }
-            if is_ours && there.is_damaged() && self.removed.iter().any(|(id, ..)| *id == commit_id) {
+            if is_ours && original.is_damaged() && self.removed.iter().any(|(id, ..)| *id == commit_id) {
                 self.repaired.insert(commit_id);
             }
         }
@@ -292,6 +278,31 @@ impl Plan {
     }
 }
 
+/// Adds a document to those of its session, unless `found` has it.
+///
+/// # Errors
+///
+/// The reason why the document cannot be migrated.
+fn add_document(
+    repo: &Repository,
+    commit_id: ObjectId,
+    source: usize,
+    document: &Earlier,
+    live: &HashSet<SessionKey>,
+    found: &mut BTreeMap<SessionKey, Vec<Document>>,
+) -> Result<()> {
+    let key = document.key();
+    if live.contains(&key) {
+        return Err(Error::other("the session is going on; run 'git shiftlog migrate' again when it is over"));
+    }
+    let mut known = found.get(&key).into_iter().flatten();
+    if !known.any(|known| known.commit_id == commit_id && known.checksum == document.checksum) {
+        let document = checked(repo, commit_id, source, document)?;
+        found.entry(key).or_default().push(document);
+    }
+    Ok(())
+}
+
 /// Returns the note of a commit, repaired from the history of its ref if it is damaged.
 fn repaired<'n>(repo: &Repository, ref_name: &str, commit_id: ObjectId, note: Cow<'n, Note>) -> Cow<'n, Note> {
     if !note.is_damaged() {
@@ -334,7 +345,7 @@ fn checked(repo: &Repository, commit_id: ObjectId, source: usize, document: &Ear
         return Err(Error::new(Kind::Corrupt, problem));
     }
     if transcript.is_empty() || key.id.is_empty() {
-        return Err(Error::new(Kind::Corrupt, "there is nothing in it"));
+        return Err(Error::new(Kind::Corrupt, "its transcript or its session id is empty"));
     }
     let committed = || repo.commit(commit_id).map(|commit| commit.committer.time).unwrap_or_default();
     Ok(Document {
@@ -405,7 +416,7 @@ pub fn carry_out(repo: &Repository, mut plan: Plan) -> Result<Vec<Error>> {
     for backup in &plan.backups {
         let message = format!("shiftlog: {} before migrating\n", backup.ref_name);
         if !repo.create_ref(&backup.backup_name, &message, backup.commit_id)? {
-            return Err(Error::new(Kind::Busy, format!("'{}' has come meanwhile", backup.backup_name)));
+            return Err(Error::new(Kind::Busy, format!("another process has created '{}'", backup.backup_name)));
         }
     }
     crate::git::fault_point("migrate-kept");

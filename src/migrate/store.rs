@@ -38,11 +38,7 @@ pub fn store(
     redaction: &Redaction,
 ) -> Result<Vec<(ObjectId, Record)>> {
     let archive = Archive::new(repo);
-    let mut progress = Progress::default();
-    if let Some(newest) = archive.newest(&session.key)? {
-        let bytes = archive.header(newest)?.total_bytes();
-        progress.stored = SegmentEnd { segment: Some(newest.to_string()), bytes, raw: None };
-    }
+    let mut progress = archived_progress(&archive, &session.key)?;
     let mut segment_ids = Vec::new();
     let mut by_checksum: HashMap<&str, Record> = HashMap::new();
     for document in storage_order(repo, plan, session)? {
@@ -85,6 +81,20 @@ pub fn store(
         archive.add(&session.key, &segment_ids, Instant::now() + TIMEOUT)?;
     }
     crate::git::fault_point("archived");
+    Ok(records_of_documents(session, &by_checksum))
+}
+
+/// Returns how far the archive has a session.
+fn archived_progress(archive: &Archive<'_>, key: &SessionKey) -> Result<Progress> {
+    let Some(newest) = archive.newest(key)? else { return Ok(Progress::default()) };
+    let bytes = archive.header(newest)?.total_bytes();
+    let stored = SegmentEnd { segment: Some(newest.to_string()), bytes, raw: None };
+    Ok(Progress { stored, ..Progress::default() })
+}
+
+/// Returns the record of each document that was stored, with its commit. Time, checksum and, if the document has it,
+/// the model are those of the document.
+fn records_of_documents(session: &Session, by_checksum: &HashMap<&str, Record>) -> Vec<(ObjectId, Record)> {
     let records = session.documents.iter().filter_map(|document| {
         let record = by_checksum.get(document.checksum.as_str())?.clone();
         let time = document.time.to_rfc3339();
@@ -93,7 +103,7 @@ pub fn store(
         let earlier = vec![document.checksum.clone()];
         Some((document.commit_id, Record { time, model, tokens, earlier, ..record }))
     });
-    Ok(records.collect())
+    records.collect()
 }
 
 /// Compares a document's transcript with the archive.
@@ -147,8 +157,8 @@ pub fn known_increments(
             let rank = plan.rank(entry.annotated_id);
             let mark = SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
             let record = Record { earlier: Vec::new(), tree: None, ..record.clone() };
-            let there = known.entry(record.through.clone()).or_insert(KnownIncrement { rank, mark, record });
-            there.rank = there.rank.min(rank);
+            let increment = known.entry(record.through.clone()).or_insert(KnownIncrement { rank, mark, record });
+            increment.rank = increment.rank.min(rank);
         }
     }
     Ok(known)

@@ -14,7 +14,8 @@ use crate::redact::Redactor;
 use crate::transcript::{Message, SessionKey};
 
 /// The problem of a conversation that is not read because earlier ones of the note reached the limit.
-const TOO_MUCH: &str = "it is left out: the note names more words than are stored; '--session=<id>' reads it alone";
+const TOO_MUCH: &str =
+    "left out: the conversations of the note are too large for what is stored; '--session=<id>' reads this one alone";
 
 /// How much of a large transcript is returned.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -124,7 +125,7 @@ impl Reader<'_> {
         let (mut bytes, stored_bytes, mut problems) = match unit {
             _ if budget.is_spent() => (Vec::new(), 0, vec![TOO_MUCH.to_owned()]),
             Unit::Newer(newer) if newer.record.through.is_empty() => {
-                let problem = "only a newer version of git-shiftlog knows where its words are";
+                let problem = "only a newer version of git-shiftlog can find its words";
                 (Vec::new(), 0, vec![problem.to_owned()])
             }
             Unit::Record(record) => self.recorded_words(record, is_full, budget),

@@ -52,9 +52,9 @@ fn rejoin_paths(repo: &Repository, ref_name: &str, deadline: Instant, purged: &T
     };
     repo.rejoin_ref(ref_name, "shiftlog: join what was lost\n", deadline, |tip, lost| {
         let root = tip.map_or(repo.empty_tree_id(), |tip| tip.tree_id);
-        let there: HashSet<String> = archive.listing_of(root)?.into_iter().map(|(path, _)| path).collect();
+        let present: HashSet<String> = archive.listing_of(root)?.into_iter().map(|(path, _)| path).collect();
         let mut new = archive.listing_of(lost)?;
-        new.retain(|(path, id)| !there.contains(path) && !is_barred(path, *id));
+        new.retain(|(path, id)| !present.contains(path) && !is_barred(path, *id));
         archive.edited(root, new, &[])
     })
 }

@@ -140,7 +140,7 @@ impl<'r> Reader<'r> {
         });
         let mut merged = notes.next().unwrap_or_default();
         notes.for_each(|note| merged.merge_lines(&note));
-        // Only two records of one session can join, and that costs a look into the archive.
+        // Only records of one session can be joined, which reads the archive.
         let mut sessions = HashSet::new();
         if !merged.records().all(|record| sessions.insert(record.key())) {
             merged = self.with_proven_joins(merged);

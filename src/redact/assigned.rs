@@ -77,20 +77,20 @@ pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range
     if is_whole && sure < Sure::Password {
         text.named = Some((name.span.clone(), sure));
     }
-    let place = place(text, &name);
+    let form = form(text, &name);
     let span = value(text, &name, sure)?;
-    let place = ValueForm {
-        is_line: (place.is_line && ends_line(text, span.end)) || is_part_of_list(text, &name, span.end),
-        ..place
+    let form = ValueForm {
+        is_line: (form.is_line && ends_line(text, span.end)) || is_part_of_list(text, &name, span.end),
+        ..form
     };
     let value = &text.bytes[span.clone()];
     let is_secret = match &text.judged {
-        Some((last, of, at, is_secret)) if text.bytes[last.clone()] == *value && (*of, *at) == (sure, place) => {
+        Some((last, of, at, is_secret)) if text.bytes[last.clone()] == *value && (*of, *at) == (sure, form) => {
             *is_secret
         }
-        _ => value::is_secret(value, sure, place),
+        _ => value::is_secret(value, sure, form),
     };
-    text.judged = Some((span.clone(), sure, place, is_secret));
+    text.judged = Some((span.clone(), sure, form, is_secret));
     is_secret.then_some(span)
 }
 
@@ -105,7 +105,7 @@ pub fn named(text: &mut Text<'_>, word: Range<usize>, pieces: &[Piece]) -> Optio
     (is_end && value::is_mixed(&text.bytes[name.start..end])).then_some(name.start..end)
 }
 
-fn place(text: &Text<'_>, name: &Name) -> ValueForm {
+fn form(text: &Text<'_>, name: &Name) -> ValueForm {
     let bytes = text.bytes;
     let spelled = &bytes[name.span.clone()];
     let is_upper = spelled.iter().all(|byte| !byte.is_ascii_lowercase()) && spelled.len() >= 3;

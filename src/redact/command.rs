@@ -13,7 +13,7 @@ const COMMAND_BYTES: usize = 160;
 /// The longest password on a command line.
 const MAX_BYTES: usize = 256;
 
-const PLACE: ValueForm =
+const COMMAND_LINE_FORM: ValueForm =
     ValueForm { is_quoted: true, is_setting: false, is_line: true, is_listed: false, is_telling: false };
 
 /// Returns the value that begins at `at`, in quotes or up to a space.
@@ -111,7 +111,7 @@ pub fn argument(text: &mut Text<'_>, name: Range<usize>) -> Option<Range<usize>>
     }
     let value = &text.bytes[span.clone()];
     (is_password(value)
-        && (value::is_secret(value, Sure::Password, PLACE) || value.iter().all(|byte| is_in(*byte, ALNUM))))
+        && (value::is_secret(value, Sure::Password, COMMAND_LINE_FORM) || value.iter().all(|byte| is_in(*byte, ALNUM))))
     .then_some(span)
 }
 

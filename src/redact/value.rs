@@ -178,8 +178,8 @@ fn turns(value: &[u8]) -> usize {
 }
 
 /// Says whether the value of an assignment can only be a secret.
-pub fn is_secret(value: &[u8], sure: Sure, place: ValueForm) -> bool {
-    let value = value.strip_suffix(b".").filter(|_| !place.is_quoted).unwrap_or(value);
+pub fn is_secret(value: &[u8], sure: Sure, form: ValueForm) -> bool {
+    let value = value.strip_suffix(b".").filter(|_| !form.is_quoted).unwrap_or(value);
     let (min, max) = match sure {
         Sure::Password => (6, 1024),
         Sure::Secret => (8, 4096),
@@ -188,7 +188,7 @@ pub fn is_secret(value: &[u8], sure: Sure, place: ValueForm) -> bool {
     if value.len() < min || value.len() > max || is_reference(value) {
         return false;
     }
-    let is_certain = place.is_quoted || place.is_setting || place.is_line;
+    let is_certain = form.is_quoted || form.is_setting || form.is_line;
     let all = |class| value.iter().all(|byte| is_in(*byte, class));
     if value.iter().all(|byte| is_in(*byte, DIGITS) || *byte == b'.') {
         return match sure {
@@ -198,42 +198,42 @@ pub fn is_secret(value: &[u8], sure: Sure, place: ValueForm) -> bool {
         };
     }
     if is_uuid(value) {
-        return sure >= Sure::Secret || place.is_telling;
+        return sure >= Sure::Secret || form.is_telling;
     }
     if all(ANYHEX) && value.len() >= 16 {
-        let is_long = if sure == Sure::Maybe { place.is_telling && value.len() >= 32 } else { true };
+        let is_long = if sure == Sure::Maybe { form.is_telling && value.len() >= 32 } else { true };
         return is_long && is_mixed(value) && !is_placeholder(value);
     }
     if is_path_or_url(value) || value.ends_with(b":") || words::is_type(value) {
         return false;
     }
     // A number, or a variable of a shell or of Perl.
-    let is_number = !place.is_quoted && is_number(value);
+    let is_number = !form.is_quoted && is_number(value);
     let is_variable = value[0] == b'$' && value.len() > 3 && value[1..4].iter().all(|byte| is_in(*byte, WORD));
-    let is_member = !place.is_quoted && (value.starts_with(b"self.") || value.starts_with(b"this."));
+    let is_member = !form.is_quoted && (value.starts_with(b"self.") || value.starts_with(b"this."));
     if is_number
         || is_member
         || is_public_key(value)
-        || (is_variable && !place.is_quoted)
-        || (place.is_listed && value.iter().all(u8::is_ascii_alphabetic))
+        || (is_variable && !form.is_quoted)
+        || (form.is_listed && value.iter().all(u8::is_ascii_alphabetic))
     {
         return false;
     }
     if value.iter().all(u8::is_ascii_alphabetic) && (value.len() < 20 || !is_shuffled(value)) {
         // Names and words have only letters, but so have some passwords.
         let is_strange = words::is_gibberish(value) && value.len() >= if sure == Sure::Password { 7 } else { 14 };
-        let is_chosen = sure == Sure::Password && place.is_setting && value.len() >= 8 && !words::is_camel(value);
+        let is_chosen = sure == Sure::Password && form.is_setting && value.len() >= 8 && !words::is_camel(value);
         return is_certain && sure > Sure::Maybe && (is_strange || is_chosen) && !is_placeholder(value);
     }
     let is_token = all(OPAQUE);
     match sure {
-        Sure::Password => is_password(value, place, is_token),
+        Sure::Password => is_password(value, form, is_token),
         Sure::Secret => {
             let signs = value.iter().filter(|byte| !is_in(**byte, OPAQUE)).count();
             is_mixed(value)
                 && turns(value) >= 2
                 && !is_code(value)
-                && (is_token || (place.is_quoted && !value.contains(&b'(')) || (is_certain && signs <= value.len() / 4))
+                && (is_token || (form.is_quoted && !value.contains(&b'(')) || (is_certain && signs <= value.len() / 4))
                 && !is_words(value)
                 && !is_placeholder(value)
         }
@@ -280,27 +280,27 @@ fn is_public_key(value: &[u8]) -> bool {
 }
 
 /// Says whether a value with letters and other characters is a password.
-fn is_password(value: &[u8], place: ValueForm, is_token: bool) -> bool {
+fn is_password(value: &[u8], form: ValueForm, is_token: bool) -> bool {
     let signs = value.iter().filter(|byte| !is_in(**byte, ALNUM) && !matches!(byte, b'-' | b'_' | b'.')).count();
-    let is_certain = place.is_quoted || place.is_setting || place.is_line;
+    let is_certain = form.is_quoted || form.is_setting || form.is_line;
     if signs == 0 {
         let is_varied = is_mixed(value) && turns(value) >= 1 && (is_certain || turns(value) >= 2);
         let is_plain = is_code(value) || is_words(value);
         // `summer2024x` is a password in a settings file, and a variable in a program.
         let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
         let is_numbered = digits > 0 && (!is_code(value) || (digits >= 3 && value.len() >= 9));
-        return is_varied && (!is_plain || (is_certain && !place.is_listed && is_numbered)) && !is_placeholder(value);
+        return is_varied && (!is_plain || (is_certain && !form.is_listed && is_numbered)) && !is_placeholder(value);
     }
-    let is_code = !place.is_quoted && reads_as_code(value, place);
+    let is_code = !form.is_quoted && reads_as_code(value, form);
     let is_varied = value.iter().any(u8::is_ascii_alphanumeric)
         && (is_mixed(value) || (is_certain && value.iter().any(u8::is_ascii_alphanumeric) && turns(value) >= 2));
     is_varied && !is_code && (is_certain || is_token || signs <= value.len() / 3) && !is_placeholder(value)
 }
 
 /// Says whether an unquoted value with signs in it is code: a call, a type, a list.
-fn reads_as_code(value: &[u8], place: ValueForm) -> bool {
+fn reads_as_code(value: &[u8], form: ValueForm) -> bool {
     if matches!(value[0], b'[' | b'{' | b'(' | b'&' | b'*' | b'!' | b'|' | b'<' | b'>' | b',' | b';' | b'=')
-        && !(place.is_setting && value.len() >= 8)
+        && !(form.is_setting && value.len() >= 8)
     {
         return true;
     }
@@ -310,12 +310,12 @@ fn reads_as_code(value: &[u8], place: ValueForm) -> bool {
         return true;
     }
     // Names and numbers with signs between them, as in `a.b||c`.
-    !place.is_setting
+    !form.is_setting
         && value
             .split(|byte| !is_in(*byte, DOTTED))
             .filter(|part| !part.is_empty())
             .all(|part| is_code(part) || part.iter().all(u8::is_ascii_digit))
-        && !(place.is_line && is_mixed(value) && value.len() >= 8 && value.iter().any(u8::is_ascii_digit))
+        && !(form.is_line && is_mixed(value) && value.len() >= 8 && value.iter().any(u8::is_ascii_digit))
 }
 
 /// Says whether upper and lower case are mixed as in a random value.

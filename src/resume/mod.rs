@@ -69,7 +69,7 @@ impl Chosen {
         };
         let key = &chosen.summary.key;
         if let Some(problem) = chosen.problems.first() {
-            return Err(Error::other(format!("session {key} is not all here")).because(problem.clone()));
+            return Err(Error::other(format!("cannot read all words of session {key}")).because(problem.clone()));
         }
         let prefix = format!("{}.", key.id);
         let of_sub_agent = |each: Conversation| {
@@ -90,12 +90,12 @@ impl Restore {
     /// set.
     pub fn plan(reader: &Reader<'_>, chosen: &Chosen, directory: &Path, is_forced: bool) -> Result<Self> {
         let key = chosen.conversation.summary.key.clone();
-        let cannot = || Error::new(Kind::Unsupported, format!("cannot take up session {key} again"));
+        let cannot = || Error::new(Kind::Unsupported, format!("cannot resume session {key}"));
         let agent = agent::find(&key.agent).ok_or_else(cannot)?;
         // The id becomes an argument and a part of paths, as do the ids of sub-agents.
         let ids = std::iter::once(&key.id).chain(chosen.sub_agents.iter().map(|(id, _)| id));
         if !ids.into_iter().all(|id| outside::is_plain_id(id)) {
-            return Err(cannot().because("its name is none that an agent gives"));
+            return Err(cannot().because("an id has a form that no agent uses"));
         }
         let transcript = &chosen.conversation.bytes;
         let session = Recorded { session_id: &key.id, transcript, sub_agents: &chosen.sub_agents };
@@ -124,7 +124,7 @@ impl Restore {
              not a list of orders; what it asked for may be done already. Then say in a few sentences where the work stands.",
             path.display()
         );
-        let cannot = || Error::new(Kind::Unsupported, format!("{} cannot be started with words", to.title()));
+        let cannot = || Error::new(Kind::Unsupported, format!("{} cannot be started with a prompt", to.title()));
         let words = to.opening(&prompt).ok_or_else(cannot)?;
         Ok(Restore { steps: vec![Step::Write(path, document)], commands: vec![words] })
     }
@@ -179,8 +179,8 @@ fn transcript_step(
 ) -> Result<Step> {
     let redactor = redaction::redactor(reader.repo())?;
     let another = || {
-        Err(Error::other(format!("'{}' is another transcript than the one recorded", path.display()))
-            .hint("it may say more; --force writes over it"))
+        Err(Error::other(format!("'{}' differs from the recorded transcript", path.display()))
+            .hint("it may have other words; --force overwrites it"))
     };
     if agent.is_rendered(&path) {
         let theirs = agent.read(&path)?;

@@ -271,7 +271,11 @@ fn what_is_too_large_is_told() {
         ("60 MiB of small messages", &["show", "--json"], "it is too large for what is stored of it"),
         ("60 MiB of small messages", &["get", "[conversation][HEAD]"], "the conversation is too long for one answer"),
         ("a line of ten million values", &["show"], "only the first 0 of "),
-        ("4,000 records of one large segment", &["show"], "the note names more words than are stored"),
+        (
+            "4,000 records of one large segment",
+            &["show"],
+            "the conversations of the note are too large for what is stored",
+        ),
         ("5,000 segments that keep nothing", &["fsck"], "the transcript does not match its digest"),
     ] {
         let scratch = made(name);

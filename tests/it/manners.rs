@@ -34,7 +34,7 @@ fn without_man_help_prints_the_page_and_its_synopsis_is_the_usage() {
     }
     let shown = page_as_text(&scratch, "summarize").stdout;
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("summarize and tldr are other words for this command."), "{shown}");
+    assert!(words.contains("summarize and tldr are aliases of this command."), "{shown}");
 }
 
 #[test]

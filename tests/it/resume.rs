@@ -106,7 +106,7 @@ fn a_transcript_that_says_more_is_never_written_over() {
     fs::write(&file, line("another")).unwrap();
     let ran = resume(&scratch, &[]);
     assert_eq!(ran.code, 128);
-    assert!(ran.stderr.contains("is another transcript than the one recorded\nhint: "), "{ran:?}");
+    assert!(ran.stderr.contains("differs from the recorded transcript\nhint: "), "{ran:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), line("another"));
     resume(&scratch, &["--force"]).ok();
     assert_eq!(fs::read_to_string(&file).unwrap(), text(&scratch, &scratch.top, &["one", "two"]));
@@ -158,7 +158,7 @@ fn a_hostile_session_never_gets_out_of_the_agents_store() {
         scratch.shiftlog("add", ["--transcript", file.to_str().unwrap(), &format!("--session={id}"), "-q"]).ok();
         let ran = resume(&scratch, &[&format!("--session={id}")]);
         // One with a dot may be a sub-agent's, which is not taken up by itself.
-        let is_refused = ran.stderr.starts_with("fatal: cannot take up session claude/");
+        let is_refused = ran.stderr.starts_with("fatal: cannot resume session claude/");
         assert!(is_refused || ran.stderr.starts_with("error: no conversation recorded for "), "{ran:?}");
         assert!(!ran.stderr.contains('\u{1b}'));
         scratch.git(["notes", "--ref=shiftlog", "remove"]).ok();

@@ -64,7 +64,7 @@ impl<S: Source> Seek for Bounded<S> {
 }
 
 /// Consecutive whole lines of a transcript, both as the agent wrote them and redacted.
-pub struct Chunk {
+pub struct LineChunk {
     from: u64,
     /// The end position that the caller asked for.
     to: u64,
@@ -75,7 +75,7 @@ pub struct Chunk {
     ends: OnceCell<Vec<(usize, usize)>>,
 }
 
-impl Chunk {
+impl LineChunk {
     /// Returns the lines as the agent wrote them.
     pub fn lines(&self) -> &[u8] {
         &self.lines
@@ -119,7 +119,7 @@ pub struct Lines<'a> {
     /// The end of the last complete line.
     end: u64,
     /// The chunk that was read last: new lines are read twice, first to survey and then to store them.
-    last: Option<Rc<Chunk>>,
+    last: Option<Rc<LineChunk>>,
 }
 
 impl<'a> Lines<'a> {
@@ -160,7 +160,7 @@ impl<'a> Lines<'a> {
     /// # Errors
     ///
     /// If reading fails; [`Kind::Busy`](crate::error::Kind::Busy) if the deadline has passed.
-    pub fn chunk(&mut self, from: u64, to: u64, target: usize) -> Result<Rc<Chunk>> {
+    pub fn chunk(&mut self, from: u64, to: u64, target: usize) -> Result<Rc<LineChunk>> {
         if let Some(last) = self.last.as_ref().filter(|last| last.is(from, to)) {
             return Ok(Rc::clone(last));
         }
@@ -184,7 +184,7 @@ impl<'a> Lines<'a> {
                 continue;
             }
             lines.truncate(dealt);
-            let chunk = Rc::new(Chunk { from, to, lines, redacted, ends: OnceCell::new() });
+            let chunk = Rc::new(LineChunk { from, to, lines, redacted, ends: OnceCell::new() });
             // Only a chunk that reaches the end is read again; if there are several, the first is not.
             if chunk.end() == to {
                 self.last = Some(Rc::clone(&chunk));

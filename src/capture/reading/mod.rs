@@ -22,7 +22,7 @@ use std::time::Instant;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
-use self::lines::{Bounded, CHUNK_BYTES, Chunk, Lines};
+use self::lines::{Bounded, CHUNK_BYTES, LineChunk, Lines};
 pub use self::lines::{MAX_LINE_BYTES, Source};
 use super::state::{Progress, ResumePoint, SegmentEnd};
 use crate::agent::{Agent, Parser};
@@ -94,7 +94,7 @@ pub struct Survey {
 
 impl Survey {
     /// Counts the next chunk.
-    fn add(&mut self, chunk: &Chunk, parser: &mut dyn Parser) {
+    fn add(&mut self, chunk: &LineChunk, parser: &mut dyn Parser) {
         for part in in_parts(chunk.redacted()) {
             let messages = parser.parse(&chunk.redacted()[part.clone()]);
             self.tally.add(&messages);
@@ -165,7 +165,7 @@ impl<'a> Reading<'a> {
         };
         let source: Box<dyn Source + 'a> = match opened {
             Ok(source) => source,
-            // Only in the place of a file that is gone; one that cannot be read now may say more than the archive.
+            // The archive replaces only a missing file; a file that cannot be read now may have more than the archive.
             Err(error) if error.kind() != Kind::Missing => return Err(error),
             Err(error) => {
                 let stored = parse_id(progress.stored.segment.as_deref()).ok_or(error)?;

@@ -61,7 +61,7 @@ impl<'a> Reading<'a> {
         let known = parse_id(progress.stored.segment.as_deref());
         let Some(newest) = known.map_or_else(|| archive.newest(&self.key), |id| Ok(Some(id)))? else { return Ok(()) };
         let header = match archive.header(newest) {
-            // A partial clone need not have it. Then all of the transcript is stored, in a chain of its own.
+            // A partial clone may lack this segment; then the whole transcript is stored in a chain of its own.
             Err(error) if error.kind() == Kind::Missing => return Ok(()),
             header => header?,
         };

@@ -8,7 +8,7 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use twox_hash::XxHash3_64;
 
 use super::Reading;
-use super::lines::Chunk;
+use super::lines::LineChunk;
 use crate::archive::segment::TARGET_BYTES;
 use crate::archive::{Archive, Header, hex};
 use crate::capture::state::{Progress, ResumePoint, SegmentEnd};
@@ -90,7 +90,7 @@ impl Reading<'_> {
 
     /// Returns the resume points in the last chunk of a rendered transcript, as line ends of the redacted text and of
     /// the agent's lines.
-    fn resume_points_in(&self, chunk: &Chunk, until: u64) -> Vec<(usize, usize)> {
+    fn resume_points_in(&self, chunk: &LineChunk, until: u64) -> Vec<(usize, usize)> {
         if chunk.end() != until || !self.is_rendered {
             return Vec::new();
         }

@@ -257,7 +257,7 @@ fn a_chat_that_went_on_elsewhere_is_brought_up_to_date_and_one_that_says_more_st
     fs::remove_dir_all(path.parent().unwrap()).unwrap();
     let mut other = Chat::of_command_line(&scratch);
     other.say("user", &words("something else"));
-    assert!(printed().stderr.contains("is another transcript than the one recorded"));
+    assert!(printed().stderr.contains("differs from the recorded transcript"));
     assert!(scratch.shiftlog("resume", ["--print", "--force"]).ok().starts_with("write "));
 }
 
