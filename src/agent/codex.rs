@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json_borrow::Value;
 
+use super::codex_called as called;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
 use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload, tool};
 use crate::error::{Error, Result};
 use crate::outside;
-use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolResult};
+use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
 /// Codex.
 pub struct Codex;
@@ -149,6 +150,10 @@ impl Agent for Codex {
         children.filter_map(named).collect()
     }
 
+    fn parent_session(&self, transcript: &Path) -> Option<String> {
+        json::find_in_file(transcript, |record| Some(string(meta(record)?, "parent_thread_id")))?
+    }
+
     fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
         let Some(root) = root() else { return Ok(None) };
         let place = |id: &str, transcript: &[u8]| {
@@ -272,6 +277,10 @@ struct Rollout {
     model: Option<String>,
     /// The calls whose edits are known from their input.
     patches: HashSet<String>,
+    /// The calls that the model has made.
+    calls: HashSet<String>,
+    /// Calls that run a program of the model's; events tell what the program called.
+    programs: HashSet<String>,
 }
 
 impl Parser for Rollout {
@@ -354,6 +363,11 @@ impl Rollout {
                     "UserMessage" => say(message, Role::User, typed(&words)),
                     "AgentMessage" => say(message, Role::Assistant, Some(words)),
                     "ContextCompaction" => message.parts.push(Part::Notice("conversation compacted".into())),
+                    "FileChange" => self.change(item, text(item, "id"), message),
+                    "CommandExecution" if text(item, "id").is_some_and(|id| !self.calls.contains(id)) => {
+                        message.role = Role::Assistant;
+                        message.parts.extend(called::execution(item));
+                    }
                     _ => {}
                 }
             }
@@ -365,22 +379,17 @@ impl Rollout {
             "thread_rolled_back" => message.parts.push(Part::Notice("taken back".into())),
             "context_compacted" => message.parts.push(Part::Notice("conversation compacted".into())),
             // The patch itself may be in a shell's command, where nobody finds it.
-            "patch_apply_end" => {
-                let changed = field(event, "changes").and_then(Value::as_object);
-                let edits = changed.into_iter().flat_map(|changes| changes.iter()).map(|(path, change)| Edit {
-                    path: path.to_owned(),
-                    old: None,
-                    new: at(change, &["add", "content"]).and_then(|text| Some(text.as_str()?.to_owned())),
-                });
-                let call_id = string(event, "call_id").unwrap_or_default();
-                if !self.patches.contains(&call_id) {
-                    let mut call = tool::call(call_id, "apply_patch", serde_json::Value::Null);
-                    call.edits = edits.collect();
-                    message.role = Role::Assistant;
-                    message.parts.push(Part::ToolCall(call));
-                }
-            }
+            "patch_apply_end" => self.change(event, text(event, "call_id"), message),
             _ => {}
+        }
+    }
+
+    /// Reads the files that a call has changed, unless its input has told that.
+    fn change(&self, told: &Value<'_>, call_id: Option<&str>, message: &mut Message) {
+        let call_id = call_id.unwrap_or_default();
+        if !self.patches.contains(call_id) {
+            message.role = Role::Assistant;
+            message.parts.push(Part::ToolCall(called::change(told, call_id)));
         }
     }
 
@@ -389,6 +398,7 @@ impl Rollout {
         if !call.edits.is_empty() {
             self.patches.insert(call.call_id.clone());
         }
+        self.calls.insert(call.call_id.clone());
         message.role = Role::Assistant;
         message.parts.push(Part::ToolCall(call));
     }
@@ -416,12 +426,16 @@ impl Rollout {
             "function_call" => {
                 self.call(message, call_id(), text(item, "name"), field(item, "arguments"));
             }
+            "custom_tool_call" if called::is_program(item) => {
+                self.programs.insert(call_id());
+            }
             "custom_tool_call" => {
                 self.call(message, call_id(), text(item, "name"), field(item, "input"));
             }
             "local_shell_call" => {
                 self.call(message, call_id(), Some("local_shell"), field(item, "action"));
             }
+            "custom_tool_call_output" if self.programs.contains(&call_id()) => {}
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
                 let (text, is_error) = output(field(item, "output").unwrap_or(&Value::Null));
                 message.role = Role::User;

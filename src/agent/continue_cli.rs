@@ -1,19 +1,19 @@
 //! Continue (`cn` and its editor extensions): one document of JSON per session, written anew each time.
 //!
-//! The document was seen in data of a real session. It tells the tokens of the whole session only, so those of an
-//! increment are not known; it has no times and no model. There is no hook that we install: a session is found when a
-//! commit is made.
+//! The document was seen in data of real sessions. It has no times; answers tell model and tokens since release 1.5. There
+//! is no hook that we install: a session is found when a commit is made. Asked headlessly (`cn -p`), it writes the document
+//! after its answer, when a commit that it made is already there; then only an import finds it.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json_borrow::Value;
 
-use super::json::{self, at, field, list, string, text};
+use super::json::{self, at, field, list, number, string, text};
 use super::place;
 use super::{Agent, Found, Parser, document, tool};
 use crate::outside;
-use crate::transcript::{Message, Part, Role, ToolResult};
+use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
 /// Continue.
 pub struct Continue;
@@ -114,6 +114,11 @@ fn read(record: &Value<'_>, inner: &Value<'_>, span: Range<usize>) -> Option<Mes
                 message.parts.push(Part::ToolCall(tool::call(string(call, "id").unwrap_or_default(), name, input)));
             }
             message.parts.extend(list(record, "toolCallStates").iter().filter_map(result).map(Part::ToolResult));
+            if let Some(usage) = field(inner, "usage").filter(|usage| usage.is_object()) {
+                let (input, output) = (number(usage, "prompt_tokens"), number(usage, "completion_tokens"));
+                message.usage = Some(Tokens { input, output, ..Tokens::default() });
+                message.model = string(usage, "model");
+            }
         }
         "tool" => {
             let call_id = string(inner, "toolCallId").unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Factory Droid: hooks and records much like Claude Code's.
 //!
-//! A companion beside each transcript has the model and the tokens of the whole session; it is not recorded, so a record
-//! has neither. Seen in real data: records with prompts, tool calls and results, and the companion. Known from its
-//! reference alone: hook payloads in both spellings, where hooks are declared, compaction, the names of folders.
+//! A companion beside each transcript has the tokens of the whole session; it is not recorded, so a record has none. Seen in
+//! real data: records with prompts, tool calls and results, the companion, hook payloads, and that hooks run from
+//! `settings.json` and `hooks.json`. Known from its reference alone: payloads in the other spelling, compaction.
 
 use std::path::{Path, PathBuf};
 
@@ -106,14 +106,14 @@ impl Agent for Droid {
     }
 
     fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
-        let path = if is_shared { ".factory/settings.json" } else { ".factory/settings.local.json" };
+        // It reads no hooks from 'settings.local.json'.
+        let (path, member) =
+            if is_shared { (".factory/settings.json", Some("hooks")) } else { (".factory/hooks.json", None) };
         vec![HookFile {
             path,
-            shape: Shape::Json(Layout::GROUPS),
+            shape: Shape::Json(Layout { member, ..Layout::GROUPS }),
             handlers: HANDLERS,
-            remark: Some(
-                "Droid reads its hooks when it starts; releases that use '.factory/hooks.json' need them there",
-            ),
+            remark: Some("Droid reads its hooks when it starts"),
         }]
     }
 }
@@ -154,7 +154,8 @@ fn message(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Message> 
                 }
                 "assistant" => {
                     message.role = Role::Assistant;
-                    message.model = string(inner, "model").or_else(|| string(record, "model"));
+                    let model = ["model", "modelId"].iter().find_map(|key| string(inner, key));
+                    message.model = model.or_else(|| string(record, "model"));
                     message.parts.retain(|part| !matches!(part, Part::Text(words) if words.trim().is_empty()));
                 }
                 _ => return None,

@@ -10,6 +10,7 @@ mod ask;
 mod claude;
 mod cline;
 mod codex;
+mod codex_called;
 mod continue_cli;
 mod copilot;
 mod cursor;
@@ -289,7 +290,8 @@ pub trait Agent: Sync {
         Ok(None)
     }
 
-    /// Returns the transcript to record for a session whose hooks name `told`: an agent may keep one that says more.
+    /// Returns the transcript to record for a session whose hooks name `told`: an agent may keep one that says more. Empty if
+    /// `told` is that of another session.
     fn fullest(&self, told: PathBuf, session_id: &str) -> PathBuf {
         let _ = session_id;
         told
@@ -310,6 +312,12 @@ pub trait Agent: Sync {
     fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
         let _ = transcript;
         Vec::new()
+    }
+
+    /// Returns the id of the session that started a sub-agent, by the sub-agent's transcript; `None` for any other.
+    fn parent_session(&self, transcript: &Path) -> Option<String> {
+        let _ = transcript;
+        None
     }
 
     /// Returns what takes a session up again in `directory`; `None` if the agent could not have given it this id.

@@ -126,6 +126,11 @@ impl Payload {
         self.string(|keys| keys.session)
     }
 
+    /// Returns the id of the sub-agent whose hook this is; `None` if it is the session's own.
+    pub fn sub_agent(&self) -> Option<&str> {
+        self.get("agent_id")?.as_str().filter(|id| !id.is_empty())
+    }
+
     /// Returns the path of the transcript; a leading `~` is expanded.
     pub fn transcript(&self) -> Option<PathBuf> {
         self.string(|keys| keys.transcript).map(expand_home)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::aside::{Increment, with_pending_hint};
+use super::awaited::Patience;
 use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind};
 use super::pending::{self, Pending, PendingCommit};
@@ -273,6 +274,8 @@ pub(super) fn record_commit(
             has_result = increment.survey.results.iter().any(|result| Some(&*result.call_id) == call_id);
             recorder.record_increment(&mut increment, &mut live.progress);
             recorder.record_sub_agents(Some(commit_id), live)?;
+            // The next words follow this commit, not an earlier one.
+            live.awaited_result = None;
         }
         if new_commit.runners.contains(&live.key()) && !has_result {
             let (commit, call) = (commit_id.to_string(), call_id.map(str::to_owned));
@@ -307,16 +310,21 @@ fn unrecorded_increments<'r>(
             increments.push(None);
             continue;
         }
-        increments.push(recorder.extend_awaited_record(live, true, true, limit.flatten()).unwrap_or_else(|error| {
-            recorder.state.log(&format!("warning: {name}: {error}"));
-            // A missing file, or one that is not a transcript, is not waited for.
-            let may_pass = matches!(error.kind(), Kind::Other | Kind::Storage) && is_recent;
-            if error.kind() == Kind::Busy || may_pass {
-                recorder.waiting.insert(name);
-                outcome = Err(Error::new(Kind::Busy, "a transcript cannot be read now").because(error));
-            }
-            None
-        }));
+        // If the same session ran an earlier commit and this one, the earlier result comes first.
+        let has_run_it = new_commit.runners.contains(&live.key());
+        let patience = if has_run_it { Patience::Over } else { Patience::Turn };
+        increments.push(recorder.extend_awaited_record(live, patience, true, limit.flatten()).unwrap_or_else(
+            |error| {
+                recorder.state.log(&format!("warning: {name}: {error}"));
+                // A missing file, or one that is not a transcript, is not waited for.
+                let may_pass = matches!(error.kind(), Kind::Other | Kind::Storage) && is_recent;
+                if error.kind() == Kind::Busy || may_pass {
+                    recorder.waiting.insert(name);
+                    outcome = Err(Error::new(Kind::Busy, "a transcript cannot be read now").because(error));
+                }
+                None
+            },
+        ));
     }
     (increments, outcome)
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::awaited::Patience;
 use super::choose::CommitKind;
 use super::commit::{NewCommit, kind_of_move, record_commit};
 use super::pending::{self, PendingCommit};
@@ -57,9 +58,15 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         recorder.warn(error);
     }
     let live = &mut sessions[position];
-    let is_turn_over = event != Event::AfterTool;
+    let has_call = live.awaited_result.as_ref().is_some_and(|awaited| awaited.call.is_some());
+    let patience = match event {
+        Event::SessionStart => Patience::Over,
+        Event::SessionEnd => Patience::Session,
+        Event::Alive if !has_call => Patience::Session,
+        Event::AfterTool | Event::Alive => Patience::Turn,
+    };
     if live.awaited_result.is_some()
-        && let Err(error) = recorder.extend_awaited_record(live, is_turn_over, false, None)
+        && let Err(error) = recorder.extend_awaited_record(live, patience, false, None)
     {
         recorder.warn(error);
     }
@@ -76,8 +83,10 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
 fn refresh(recorder: &Recorder<'_>, live: &mut LiveSession, agent: &dyn Agent, payload: &Payload) {
     live.seen = Time::now().seconds;
     let directory = payload.directory();
-    live.model = payload.model().map(str::to_owned).or_else(|| live.model.take());
-    if let Some(transcript) = payload.transcript() {
+    // A hook of a sub-agent names the session, but may tell its own model and transcript.
+    let is_of_session = payload.sub_agent().is_none();
+    live.model = payload.model().filter(|_| is_of_session).map(str::to_owned).or_else(|| live.model.take());
+    if let Some(transcript) = payload.transcript().filter(|_| is_of_session) {
         live.transcript = agent.fullest(transcript, &live.session);
     } else if live.transcript.as_os_str().is_empty()
         && let Some(found) = directory.as_deref().and_then(|directory| agent.transcript(&live.session, directory))

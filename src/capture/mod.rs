@@ -7,6 +7,7 @@
 
 pub mod agents;
 pub(crate) mod aside;
+pub(crate) mod awaited;
 pub mod by_hand;
 pub mod carry;
 pub(crate) mod catch_up;

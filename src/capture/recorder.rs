@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::State;
 use super::aside::{Increment, keep_unread, put_aside, with_pending_hint};
+use super::awaited::Patience;
 use super::pending::{self, Capture, Pending};
 use super::reading::{Extent, MAX_LINE_BYTES, Reading, Redaction, SessionContext};
-use super::state::{AwaitedResult, LiveSession, Lock, Progress, SegmentEnd, size_and_mtime};
+use super::state::{LiveSession, Lock, Progress, SegmentEnd, size_and_mtime};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -122,6 +123,12 @@ impl<'r> Recorder<'r> {
     pub(super) fn unrecorded(&mut self, live: &mut LiveSession, limit: Option<u64>) -> Result<Option<Increment<'r>>> {
         // Most known sessions have nothing new. Size and modification time show that without opening the file.
         let agent = agent::named(&live.agent)?;
+        if live.transcript.as_os_str().is_empty() {
+            // Some agents write it only after the first hooks of the session have run.
+            let directory = live.worktree.as_deref().unwrap_or(Path::new("."));
+            let Some(found) = agent.transcript(&live.session, directory) else { return Ok(None) };
+            live.transcript = found;
+        }
         let is_rendered = agent.is_rendered(&live.transcript);
         let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !is_rendered);
         if limit.is_some_and(|limit| recorded.is_some_and(|recorded| recorded >= limit)) {
@@ -147,7 +154,7 @@ impl<'r> Recorder<'r> {
         Ok(increment.map(|increment| Increment { model: live.model.clone(), size_and_mtime, ..increment }))
     }
 
-    fn unrecorded_in(
+    pub(super) fn unrecorded_in(
         &mut self,
         key: SessionKey,
         agent: &'static dyn Agent,
@@ -428,8 +435,8 @@ impl<'r> Recorder<'r> {
     /// Extends the record that waits for a tool result, if the transcript has that result now. Then returns what the
     /// session has said since, as [`Recorder::unrecorded`] does, with the same `limit`.
     ///
-    /// `is_turn_over` says that the turn has ended, so the transcript must have the result; if no result names the call
-    /// or the commit, the first one counts.
+    /// `patience` says whether the result can still be written. If no result names the call or the commit, the first one
+    /// counts as soon as it cannot.
     ///
     /// `has_next_commit` says that a further commit was made, which gets the words behind the result.
     ///
@@ -439,24 +446,24 @@ impl<'r> Recorder<'r> {
     pub(super) fn extend_awaited_record(
         &mut self,
         live: &mut LiveSession,
-        is_turn_over: bool,
+        patience: Patience,
         has_next_commit: bool,
         limit: Option<u64>,
     ) -> Result<Option<Increment<'r>>> {
         let increment = self.unrecorded(live, limit)?;
-        let Some(AwaitedResult { commit, call }) = live.awaited_result.clone() else { return Ok(increment) };
-        let short_id = commit.get(..7).unwrap_or(&commit);
-        let is_wanted = |result: &&crate::capture::reading::ResultLine| match &call {
-            Some(call) => result.call_id == *call,
-            None => result.text.contains(short_id),
-        };
-        let results = increment.iter().flat_map(|increment| &increment.survey.results);
-        let result = results.clone().find(is_wanted).or_else(|| results.clone().next().filter(|_| is_turn_over));
-        let until = result.map(|result| result.end);
-        if until.is_some() || is_turn_over {
+        let Some(awaited) = live.awaited_result.clone() else { return Ok(increment) };
+        let first = || increment.as_ref()?.survey.results.first().filter(|_| patience != Patience::Turn);
+        let wanted = increment.as_ref().and_then(|increment| awaited.find_in(&increment.survey.results));
+        let until = wanted.or_else(first).map(|result| result.end);
+        // Two prompts later the result is not written any more, whatever the agent's hooks tell.
+        let is_long_ago = increment.as_ref().is_some_and(|increment| increment.survey.tally.turns > 1);
+        if until.is_some() || is_long_ago || patience == Patience::Over {
             live.awaited_result = None;
         }
-        let (Some(until), Some(commit_id)) = (until, self.repo.parse_id(&commit)) else { return Ok(increment) };
+        if until.is_none() && self.extend_record_of_sub_agent(live, &awaited)? {
+            live.awaited_result = None;
+        }
+        let (Some(until), Some(commit_id)) = (until, self.repo.parse_id(&awaited.commit)) else { return Ok(increment) };
         let Some(mut increment) = increment else { return Ok(None) };
         // Archived text is not split again, so all of it goes with this commit. A rendered transcript is kept whole if
         // possible, because its last line is about the whole document.
@@ -476,7 +483,12 @@ impl<'r> Recorder<'r> {
 
     /// Returns HEAD if `commit_id` was amended to it: a different commit whose note has a record of this session that
     /// ends with the same segment.
-    fn amended_since(&self, commit_id: ObjectId, key: &SessionKey, through: Option<&str>) -> Option<ObjectId> {
+    pub(super) fn amended_since(
+        &self,
+        commit_id: ObjectId,
+        key: &SessionKey,
+        through: Option<&str>,
+    ) -> Option<ObjectId> {
         let head = self.repo.head().ok()?.commit_id.filter(|head| *head != commit_id)?;
         let note = notes::get(self.repo, &self.notes_ref, head).ok()??;
         let has_it =

@@ -161,7 +161,15 @@ pub(super) fn named_by_environment(state: &State, worktree: Option<&Path>, known
     };
     let find = |(agent, key): (&'static dyn Agent, SessionKey)| {
         let directory = worktree.unwrap_or(Path::new("."));
-        let found = || Some(new_live(&key, agent.transcript(&key.id, directory)?));
+        let found = || {
+            let transcript = agent.transcript(&key.id, directory)?;
+            let Some(parent) = agent.parent_session(&transcript) else { return Some(new_live(&key, transcript)) };
+            // What a sub-agent does belongs to the session that started it.
+            let parent = SessionKey::new(agent.name(), &parent);
+            let is_known = known.iter().any(|live| live.key() == parent);
+            let transcript = if is_known { None } else { agent.transcript(&parent.id, directory) };
+            Some(new_live(&parent, transcript?))
+        };
         state.session(&key).or_else(found)
     };
     let may_run = |live: &LiveSession| is_recent(live) && may_be_running(live);

@@ -14,7 +14,7 @@ mod store;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use self::candidates::Candidates;
@@ -33,6 +33,8 @@ use crate::transcript::SessionKey;
 
 /// How long to wait for another import before saying so.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long before its last write a session without times is taken to have begun.
+const LONGEST_SECS: i64 = 60 * 24 * 60 * 60;
 
 /// What to look for.
 pub struct Request<'a> {
@@ -177,7 +179,7 @@ pub fn plan(
     for (number, store) in found.iter().enumerate() {
         tell(number, found.len());
         let Some((mut past, session)) = loader.load(store, &mut plan.problems) else { continue };
-        attribution.candidates.reach(past.start().unwrap_or(i64::MAX))?;
+        attribution.candidates.reach(past.start().unwrap_or_else(|| begun_after(&store.found.transcript)))?;
         let recorded = noted.commits.get(&past.key).into_iter().flatten();
         past.recorded = recorded.filter_map(|id| Some(attribution.candidates.get(*id)?.time)).collect();
         attribution.claim_surely(&mut past);
@@ -193,6 +195,13 @@ pub fn plan(
         plan.sessions.extend(settle(past, session, request.least, &noted));
     }
     Ok(plan)
+}
+
+/// Returns a time before the beginning of a session, by the file of its transcript. Some agents write no times.
+fn begun_after(transcript: &Path) -> i64 {
+    let written = transcript.metadata().and_then(|file| file.modified()).ok();
+    let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    age.and_then(|age| i64::try_from(age.as_secs()).ok()).map_or(i64::MAX, |written| written - LONGEST_SECS)
 }
 
 /// Decides what becomes of a session, and cuts its transcripts; `None` if there is nothing to do.

@@ -64,6 +64,68 @@ fn gits_hook_alone_records_and_the_result_follows_with_the_next_event() {
 }
 
 #[test]
+fn a_result_that_is_written_after_the_turn_is_still_waited_for() {
+    // With a quick model the hook for the end of the turn runs before the agent has written anything behind the call.
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("add a greeting");
+    session.edits("greet.txt", "hi\n");
+    let commit = session.runs_commit(&["-m", "add greeting"]);
+    session.hook_for("PostToolUse", "c1");
+    session.calls("c0", "Bash", &json!({ "command": "git diff" }));
+    session.answers("c0", "+hi");
+    session.hook("Stop");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -qam x" }));
+    session.answers("c1", &format!("[main {}] x", &commit[..7]));
+    let expected = session.text();
+    session.says("Done.");
+    session.hook("SessionEnd");
+    scratch.record(&commit);
+    assert_eq!(scratch.raw(&commit, &[]), expected);
+}
+
+#[test]
+fn a_commit_elsewhere_leaves_a_result_that_is_waited_for() {
+    let scratch = Scratch::set_up();
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", other.to_str().unwrap()]).ok();
+    let session = scratch.session("s1");
+    let commit = commit_whose_call_goes_on(&session);
+    scratch.git_in(&other, ["commit", "-q", "--allow-empty", "-m", "by hand"]).ok();
+    session.answers("c1", &format!("[main {}] x", &commit[..7]));
+    let expected = session.text();
+    session.says("Done.");
+    session.hook("Stop");
+    assert_eq!(scratch.raw(&commit, &[]), expected);
+    assert_eq!(scratch.records("other"), [] as [serde_json::Value; 0]);
+}
+
+#[test]
+fn a_commit_of_a_sub_agent_has_its_own_answer() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("delegate");
+    session.calls("task", "Task", &json!({ "prompt": "commit it" }));
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("agent-a1b2.jsonl");
+    let words = "{\"type\":\"user\",\"isSidechain\":true,\"message\":{\"role\":\"user\",\"content\":\"commit it\"}}\n";
+    fs::write(&path, words).unwrap();
+    fs::write(scratch.top.join("helper.txt"), "by a helper\n").unwrap();
+    let commit = session.runs_commit(&["-m", "by a helper"]);
+    session.hook_for("PostToolUse", "c1");
+    let content =
+        json!([{ "type": "tool_result", "tool_use_id": "c1", "content": format!("[main {}] x", &commit[..7]) }]);
+    let answer = json!({ "type": "user", "isSidechain": true, "message": { "role": "user", "content": content } });
+    let expected = format!("{words}{answer}\n");
+    fs::write(&path, &expected).unwrap();
+    session.answers("task", "The helper is done.");
+    session.says("Done.");
+    session.hook("Stop");
+    assert_eq!(scratch.raw(&commit, &["--session=s1.a1b2"]), expected);
+}
+
+#[test]
 fn the_result_is_found_behind_secrets_of_other_lengths() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");

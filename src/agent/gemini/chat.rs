@@ -45,6 +45,8 @@ impl Parser for Chat {
                 notice.parts.push(Part::Notice("taken back".into()));
                 messages.push((self.count, notice));
             }
+            // A session that is taken up again is told once more: a header, its id, then the list of all messages.
+            self.is_whole &= at(record, &["$set", "sessionId"]).is_none();
             // A list that replaces the one so far says nothing new; but it may be where an older document came in.
             let replaced = at(record, &["$set", MESSAGES]).and_then(Value::as_array).filter(|_| self.is_whole);
             for record in replaced.unwrap_or_default() {
@@ -187,6 +189,36 @@ fn usage(tokens: &Value<'_>) -> Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_taken_up_again_repeats_nothing() {
+        let first = concat!(
+            r#"{"sessionId":"s","kind":"main"}"#,
+            "\n",
+            r#"{"id":"m1","type":"user","content":[{"text":"be polite"}]}"#,
+            "\n",
+            r#"{"id":"m2","type":"gemini","content":"Done."}"#,
+            "\n",
+        );
+        let second = concat!(
+            r#"{"sessionId":"s","kind":"main"}"#,
+            "\n",
+            r#"{"$set":{"messages":[{"id":"m0","type":"user","content":[{"text":"<session_context>x</session_context>"}]}]}}"#,
+            "\n",
+            r#"{"$set":{"sessionId":"s"}}"#,
+            "\n",
+            r#"{"$set":{"messages":[{"id":"m1","type":"user","content":[{"text":"be polite"}]},{"id":"m2","type":"gemini","content":"Done."}]}}"#,
+            "\n",
+            r#"{"id":"m3","type":"user","content":[{"text":"and brief"}]}"#,
+            "\n",
+        );
+        let read = |text: &str| {
+            let messages = Chat::default().parse(text.as_bytes());
+            messages.iter().map(Message::text).filter(|words| !words.is_empty()).collect::<Vec<_>>()
+        };
+        assert_eq!(read(second), ["and brief"], "as an increment");
+        assert_eq!(read(&[first, second].concat()), ["be polite", "Done.", "and brief"], "as a whole");
+    }
 
     #[test]
     fn what_is_written_again_is_told_once_and_what_is_taken_back_is_marked() {

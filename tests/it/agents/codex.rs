@@ -128,6 +128,85 @@ fn a_day_with_codex_is_recorded_and_its_thread_goes_on() {
 }
 
 #[test]
+fn a_hook_of_a_sub_agent_leaves_the_sessions_transcript_alone() {
+    // Such a hook names the session that started the sub-agent, with the sub-agent's own rollout.
+    const CHILD: &str = "019ed11e-b0a1-7bb2-8a0e-0d1c2b3a4f5e";
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=codex", "-q"]).ok();
+    let thread = Thread::new(&scratch, ID);
+    thread.hook("SessionStart", json!({ "source": "startup" }));
+    thread.prompt("let somebody add a");
+    thread.hook("UserPromptSubmit", json!({ "prompt": "let somebody add a" }));
+    let child = Thread::new(&scratch, CHILD);
+    let head = json!({ "timestamp": "2026-06-16T15:48:31.000Z", "type": "session_meta", "payload": { "id": CHILD,
+        "parent_thread_id": ID, "thread_source": "subagent", "timestamp": "2026-06-16T15:48:31.000Z", "cwd": scratch.top } });
+    fs::write(&child.path, format!("{head}\n")).unwrap();
+    child.prompt("add a");
+    let of_child = json!({ "transcript_path": child.path, "agent_id": CHILD, "agent_type": "default" });
+    child.hook("UserPromptSubmit", of_child);
+    // In its shell, the environment names the sub-agent.
+    scratch.write("a.txt", "one\n");
+    scratch.git(["add", "a.txt"]).ok();
+    let mut commit = scratch.command("git", &scratch.top);
+    let ran = commit.env("CODEX_THREAD_ID", CHILD).args(["commit", "-q", "-m", "one"]).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    thread.hook("Stop", json!({}));
+    let records = scratch.records("HEAD");
+    let told: Vec<_> = records.iter().map(|record| [&record["session"], &record["prompt"]]).collect();
+    let sub_agent = format!("{ID}.{CHILD}");
+    assert_eq!(told, [[ID, "let somebody add a"], [&sub_agent, "add a"]]);
+    let session = format!("--session={ID}");
+    let stored = scratch.raw("HEAD", &["--full", &session]);
+    assert!(fs::read_to_string(&thread.path).unwrap().starts_with(&stored), "byte for byte");
+    scratch.assert_sound();
+}
+
+#[test]
+fn what_a_program_of_the_model_called_is_recorded_instead_of_the_program() {
+    // Newer models have one tool, which runs their JavaScript. Hooks tell the ids of the calls in it.
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=codex", "-q"]).ok();
+    let thread = Thread::new(&scratch, ID);
+    thread.hook("SessionStart", json!({ "source": "startup" }));
+    let item = |item: Value| thread.write("event_msg", json!({ "type": "item_completed", "item": item }));
+    let program = |call: &str, input: &str| {
+        let call = json!({ "type": "custom_tool_call", "call_id": call, "name": "exec", "input": input });
+        thread.write("response_item", call);
+    };
+    let answered = |call: &str| {
+        let output = json!([{ "type": "input_text", "text": "Script completed" }]);
+        thread.write("response_item", json!({ "type": "custom_tool_call_output", "call_id": call, "output": output }));
+    };
+    item(json!({ "type": "UserMessage", "id": "u", "content": [{ "type": "text", "text": "add a" }] }));
+    thread.hook("UserPromptSubmit", json!({ "prompt": "add a" }));
+    program("call_1", "const r = await tools.apply_patch(\"...\"); text(r);");
+    let path = scratch.top.join("a.txt");
+    let changes = json!({ path.to_str().unwrap(): { "type": "add", "content": "a\n" } });
+    item(json!({ "type": "FileChange", "id": "exec-1", "changes": changes, "status": "completed" }));
+    answered("call_1");
+    let commit = scratch.commit("a.txt", "a\n", "by hand");
+    assert_eq!(scratch.record(&commit)["session"], ID, "it has edited the file");
+    program("call_2", "const r = await tools.exec_command({\"cmd\": \"git commit\"}); text(r.output);");
+    scratch.git(["commit", "-q", "--allow-empty", "-m", "by the agent"]).ok();
+    let output = format!("[main {}] by the agent\n", &scratch.id("HEAD")[..7]);
+    let command = ["/bin/bash", "-lc", "git commit --allow-empty -m 'by the agent'"];
+    thread.hook(
+        "PostToolUse",
+        json!({ "tool_name": "Bash", "tool_use_id": "exec-2", "tool_input": { "command": command[2] },
+            "tool_response": output }),
+    );
+    item(json!({ "type": "CommandExecution", "id": "exec-2", "command": command, "aggregated_output": output,
+        "exit_code": 0 }));
+    let expected = fs::read_to_string(&thread.path).unwrap();
+    answered("call_2");
+    thread.hook("Stop", json!({}));
+    assert!(expected.ends_with(&scratch.raw("HEAD", &[])), "through the result of the call");
+    assert!(scratch.raw("HEAD", &[]).contains(&output[..output.len() - 1]));
+    let shown = scratch.shiftlog("show", ["HEAD~1", "HEAD"]).ok();
+    assert!(shown.contains("git commit --allow-empty") && !shown.contains("tools.exec_command"), "{shown}");
+}
+
+#[test]
 fn a_thread_without_approved_hooks_is_found_when_a_commit_is_made() {
     let scratch = Scratch::new();
     scratch.shiftlog("init", ["--agent=codex", "-q"]).ok();

@@ -60,6 +60,36 @@ fn a_day_with_continue_is_recorded() {
 }
 
 #[test]
+fn a_session_without_times_that_was_written_after_its_commit_is_imported() {
+    let scratch = Scratch::new();
+    scratch.write("a.txt", "one\n");
+    scratch.git(["add", "a.txt"]).ok();
+    scratch.git(["commit", "-q", "-m", "add a"]).ok();
+    let arguments = json!({ "command": "git commit -m 'add a'" }).to_string();
+    let call = json!({ "id": "c1", "type": "function", "function": { "name": "Bash", "arguments": arguments } });
+    let output = format!("[main {}] add a\n 1 file changed", &scratch.id("HEAD")[..7]);
+    let state = json!({ "toolCallId": "c1", "status": "done", "output": [{ "content": output }] });
+    let usage = json!({ "prompt_tokens": 110, "completion_tokens": 20, "model": "scripted-1" });
+    let history = json!([
+        { "message": { "role": "user", "content": "add a" } },
+        { "message": { "role": "assistant", "content": "", "toolCalls": [call], "usage": usage }, "toolCallStates": [state] },
+    ]);
+    let folder = scratch.home().join(".continue/sessions");
+    fs::create_dir_all(&folder).unwrap();
+    let document = json!({ "sessionId": ID, "workspaceDirectory": scratch.top, "history": history });
+    let path = folder.join(format!("{ID}.json"));
+    fs::write(&path, document.to_string()).unwrap();
+    // Only the file tells when the session was.
+    let made: u64 = scratch.git(["log", "-1", "--format=%ct"]).ok().trim().parse().unwrap();
+    let written = std::time::UNIX_EPOCH + std::time::Duration::from_secs(made + 60);
+    fs::File::options().append(true).open(&path).unwrap().set_modified(written).unwrap();
+    scratch.shiftlog("import", ["-q"]).ok();
+    let record = scratch.record("HEAD");
+    assert_eq!([&record["session"], &record["model"], &record["prompt"]], [ID, "scripted-1", "add a"]);
+    assert_eq!(record["tokens"], json!({ "input": 110, "output": 20 }));
+}
+
+#[test]
 fn a_hostile_id_is_no_file_name() {
     refuse_hostile_ids("continue", "{\"sessionId\":\"../../x\",\"history\":[]}\n", ".continue");
 }

@@ -121,6 +121,42 @@ impl<'s> Session<'s> {
 }
 
 #[test]
+fn a_transcript_that_comes_after_the_first_hooks_is_found_and_nothing_is_warned_of() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=copilot", "-q"]).ok();
+    let session = Session::new(&scratch);
+    session.hook("sessionStart", json!({ "source": "new" }));
+    session.hook("userPromptSubmitted", json!({ "prompt": "add a" }));
+    scratch.commit("b.txt", "by hand\n", "while nothing is written yet");
+    session.start();
+    session.write("user.message", json!({ "content": "add a", "attachments": [] }));
+    session.edits("a.txt");
+    scratch.commit("a.txt", "x\n", "by hand, too");
+    assert_eq!(scratch.record("HEAD")["session"], ID);
+    assert_eq!(scratch.records("HEAD~1").len(), 0);
+    assert!(!scratch.log().contains("warning"), "{}", scratch.log());
+}
+
+#[test]
+fn a_hook_of_a_sub_agent_makes_no_session_of_its_own() {
+    // It has an id of its own, and the transcript of the session that started it.
+    const CHILD: &str = "2319acdb-7e52-4163-805a-301b4c328989";
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=copilot", "-q"]).ok();
+    let session = Session::new(&scratch);
+    session.hook("sessionStart", json!({ "source": "new" }));
+    session.start();
+    session.prompt("let somebody add a");
+    session.edits("a.txt");
+    session.hook("agentStop", json!({ "sessionId": CHILD, "transcriptPath": session.path, "stopReason": "end_turn" }));
+    scratch.commit("a.txt", "x\n", "add a");
+    assert_eq!(scratch.record("HEAD")["session"], ID, "the one record");
+    session.hook("agentStop", json!({ "transcriptPath": session.path, "stopReason": "end_turn" }));
+    session.hook("sessionEnd", json!({ "reason": "complete" }));
+    scratch.assert_sound();
+}
+
+#[test]
 fn a_day_with_copilot_is_recorded_and_its_session_goes_on() {
     let scratch = Scratch::new();
     scratch.shiftlog("init", ["--agent=copilot", "-q"]).ok();

@@ -13,7 +13,8 @@ use super::{
 use crate::support::Scratch;
 
 const ID: &str = "052cb8d0-4616-488a-99fe-bfbbbe9429b3";
-const FILE: &str = ".factory/settings.local.json";
+const FILE: &str = ".factory/hooks.json";
+const SHARED: &str = ".factory/settings.json";
 
 #[test]
 fn every_session_parses_and_comes_back() {
@@ -40,14 +41,28 @@ fn comments_and_hooks_of_others_stay() {
     let before = "{\n  // user comment must survive\n  \"model\": \"claude-sonnet-4-5\",\n  \"hooks\": {\n    \
                   \"claudeHooksImported\": true,\n    \
                   \"Stop\": [ { \"hooks\": [ { \"type\": \"command\", \"command\": \"say done\" } ] } ], // trailing\n  },\n}\n";
-    let text = set_up_and_back(&["--agent=droid"], FILE, &[(FILE, before)]);
+    let text = set_up_and_back(&["--agent=droid", "--shared"], SHARED, &[(SHARED, before)]);
     for kept in ["// user comment must survive", "\"claudeHooksImported\": true", "say done", "// trailing"] {
         assert!(text.contains(kept), "{kept}: {text}");
     }
     let fixture = fs::read_to_string(fixture("droid/settings-before.jsonc")).unwrap();
-    set_up_and_back(&["--agent=droid"], FILE, &[(FILE, &fixture)]);
-    let shared = set_up_and_back(&["--agent=droid", "--shared"], ".factory/settings.json", &[]);
+    set_up_and_back(&["--agent=droid", "--shared"], SHARED, &[(SHARED, &fixture)]);
+    let shared = set_up_and_back(&["--agent=droid", "--shared"], SHARED, &[]);
     assert!(!shared.contains("/git-shiftlog"), "what a team commits names no path: {shared}");
+}
+
+#[test]
+fn hooks_of_a_clone_stand_in_the_file_that_is_read_and_git_does_not_see_it() {
+    // No hook runs from 'settings.local.json'; in 'hooks.json' the events are at the top.
+    let own = "{\n  \"Stop\": [ { \"hooks\": [ { \"type\": \"command\", \"command\": \"say done\" } ] } ]\n}\n";
+    let text = set_up_and_back(&["--agent=droid"], FILE, &[(FILE, own)]);
+    let hooks: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(hooks.pointer("/Stop/0/hooks/0/command").unwrap(), "say done");
+    assert!(hooks.get("SessionStart").is_some() && hooks.get("hooks").is_none(), "{text}");
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=droid", "-q"]).ok();
+    assert!(scratch.top.join(FILE).is_file());
+    assert_eq!(scratch.git(["status", "--porcelain"]).ok(), "");
 }
 
 /// A session that grows as Droid writes it.

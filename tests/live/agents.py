@@ -1,0 +1,212 @@
+"""The agents: which release is tried, how it is told where the model is, how it is started.
+
+In commands, files and variables, `{url}` is the address of the model, `{home}` the home directory, `{top}` the working tree,
+`{prompt}` the prompt, `{id}` the id of a session, `{latest}` that of the newest one in the agent's store.
+"""
+
+import dataclasses
+import json
+
+
+@dataclasses.dataclass(frozen=True)
+class Agent:
+    name: str
+    package: str
+    version: str
+    program: str
+    # Commands: a new session, the newest one continued, one with an id taken up.
+    new: tuple
+    again: tuple = ()
+    resume: tuple = ()
+    env: dict = dataclasses.field(default_factory=dict)
+    # Files to write before the first start, by path below the home directory.
+    files: dict = dataclasses.field(default_factory=dict)
+    # Commands to run before the first start.
+    before: tuple = ()
+    # Patterns of transcripts below the home directory.
+    store: tuple = ()
+    # Whether a transcript is a file of lines, which is recorded as it stands.
+    is_lines: bool = True
+    # The kind of a sub-agent, `None` if the agent has none that a prompt can start.
+    sub_agent: str | None = None
+    # Commands that declare our MCP server, and the name of its tool (with a namespace before a slash) where the agent does not
+    # declare that to the model.
+    mcp: tuple = ()
+    mcp_tool: str | None = None
+    # A package that the agent installs at its first start, which wants the network, and where it looks for that.
+    plugin: str | None = None
+    plugin_places: tuple = ()
+    # Files that it leaves in a repository itself.
+    leaves: tuple = ()
+    # Whether git-shiftlog knows the agent.
+    is_known: bool = True
+    # Where the program is in its package, if npm does not know; `{system}` and `{machine}` in the package's name are this one's.
+    path: str | None = None
+
+
+def as_json(value):
+    return json.dumps(value).replace("{", "{{").replace("}", "}}").replace("@URL@", "{url}").replace("@TOP@", "{top}")
+
+
+SERVER = ("git", "shiftlog", "mcp")
+
+CODEX_CONFIG = """model = "{model}"
+model_provider = "scripted"
+check_for_update_on_startup = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "{{url}}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+[analytics]
+enabled = false
+[projects."{{top}}"]
+trust_level = "trusted"
+"""
+
+CONTINUE_CONFIG = """name: scripted
+version: 0.0.1
+schema: v1
+models:
+  - name: scripted
+    provider: openai
+    model: scripted-1
+    apiBase: {url}/v1
+    apiKey: dummy
+    capabilities: [tool_use]
+    roles: [chat, edit, apply]
+"""
+
+LIMITS = {"context": 200000, "output": 8000}
+OPENCODE = {
+    "autoupdate": False, "share": "disabled", "permission": "allow",
+    "model": "fake/scripted-1", "small_model": "fake/scripted-1",
+    "provider": {"fake": {"npm": "@ai-sdk/openai-compatible", "name": "Scripted",
+                          "options": {"baseURL": "@URL@/v1", "apiKey": "dummy"},
+                          "models": {"scripted-1": {"name": "Scripted", "limit": LIMITS}}}},
+}
+PI_MODELS = {"providers": {"fake": {
+    "baseUrl": "@URL@/v1", "api": "openai-completions", "apiKey": "dummy",
+    "models": [{"id": "scripted-1", "name": "Scripted", "contextWindow": 200000, "maxTokens": 8000}]}}}
+DROID = {
+    "customModels": [{"model": "scripted-1", "displayName": "Scripted", "baseUrl": "@URL@/v1", "apiKey": "dummy",
+                      "provider": "generic-chat-completion-api", "maxOutputTokens": 8000}],
+    "enableDroidShield": False, "telemetry": False,
+}
+GEMINI = {
+    "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+    "privacy": {"usageStatisticsEnabled": False},
+    "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+}
+QWEN = {
+    "security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": False},
+    "general": {"disableAutoUpdate": True, "enableAutoUpdate": False}, "telemetry": {"enabled": False},
+}
+
+CLAUDE = ("claude", "-p", "--dangerously-skip-permissions")
+CODEX = ("codex", "exec", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust")
+CODEX_ENV = {"SCRIPTED_KEY": "dummy"}
+COPILOT = ("copilot", "--allow-all")
+DROID_EXEC = ("droid", "exec", "--auto", "high", "-m", "custom:scripted-1")
+CONTINUE = ("cn", "--config", "{home}/.continue/config.yaml", "--auto")
+CLINE = ("cline", "--auto-approve", "true")
+
+
+def codex(name, model, sub_agent=None):
+    return Agent(
+        name=name, package="@openai/codex", version="0.169.0", program="codex",
+        new=(*CODEX, "{prompt}"), again=(*CODEX, "resume", "--last", "{prompt}"), resume=(*CODEX, "resume", "{id}", "{prompt}"),
+        env=CODEX_ENV, files={".codex/config.toml": CODEX_CONFIG.format(model=model)},
+        store=(".codex/sessions/**/*.jsonl",), sub_agent=sub_agent,
+        mcp=(("codex", "mcp", "add", "shiftlog", "--", *SERVER),), mcp_tool="mcp__shiftlog/shiftlog_list_conversations",
+    )
+
+
+ALL = [
+    Agent(
+        name="claude", package="@anthropic-ai/claude-code", version="2.1.330", program="claude",
+        new=(*CLAUDE, "{prompt}"), again=(*CLAUDE, "-c", "{prompt}"), resume=(*CLAUDE, "--resume", "{id}", "{prompt}"),
+        env={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "dummy", "IS_SANDBOX": "1", "DISABLE_AUTOUPDATER": "1",
+             "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
+        store=(".claude/projects/**/*.jsonl",), sub_agent="general-purpose",
+        mcp=(("claude", "mcp", "add", "shiftlog", "--", *SERVER),), mcp_tool="mcp__shiftlog__shiftlog_list_conversations",
+    ),
+    codex("codex", "gpt-5.5"),
+    # Newer models of Codex have one tool, which runs JavaScript.
+    codex("codex-code", "gpt-6.1-sol", "default"),
+    Agent(
+        name="gemini", package="@google/gemini-cli", version="0.61.0", program="gemini",
+        new=("gemini", "-y", "-p", "{prompt}"), again=("gemini", "-y", "--resume", "latest", "-p", "{prompt}"),
+        resume=("gemini", "-y", "--resume", "{id}", "-p", "{prompt}"),
+        env={"GOOGLE_GEMINI_BASE_URL": "{url}", "GEMINI_API_KEY": "dummy", "GEMINI_CLI_NO_RELAUNCH": "true"},
+        files={".gemini/settings.json": as_json(GEMINI)},
+        store=(".gemini/tmp/**/chats/**/*.json*",), sub_agent="generalist",
+        mcp=(("gemini", "mcp", "add", "-s", "user", "shiftlog", *SERVER),),
+    ),
+    Agent(
+        name="opencode", package="opencode-ai", version="1.18.33", program="opencode",
+        new=("opencode", "run", "{prompt}"), again=("opencode", "run", "-c", "{prompt}"),
+        resume=("opencode", "run", "-s", "{id}", "{prompt}"),
+        env={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+        files={".config/opencode/opencode.json": as_json(OPENCODE)},
+        store=(".local/share/opencode/*.db",), is_lines=False, sub_agent="general",
+        leaves=(".git/opencode",), plugin="@opencode-ai/plugin", plugin_places=("{home}/.config/opencode", "{top}/.opencode"),
+    ),
+    Agent(
+        name="pi", package="@mariozechner/pi-coding-agent", version="0.73.1", program="pi",
+        new=("pi", "-p", "{prompt}"), again=("pi", "-c", "-p", "{prompt}"),
+        resume=("pi", "--session", "{id}", "-p", "{prompt}"),
+        env={"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"},
+        files={".pi/agent/models.json": as_json(PI_MODELS),
+               ".pi/agent/settings.json": as_json({"defaultProvider": "fake", "defaultModel": "scripted-1",
+                                                   "enableInstallTelemetry": False})},
+        store=(".pi/agent/sessions/**/*.jsonl",),
+    ),
+    Agent(
+        name="copilot", package="@github/copilot", version="1.0.102", program="copilot",
+        new=(*COPILOT, "-p", "{prompt}"), again=(*COPILOT, "--continue", "-p", "{prompt}"),
+        resume=(*COPILOT, "--resume={id}", "-p", "{prompt}"),
+        env={"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "{url}/v1", "COPILOT_PROVIDER_API_KEY": "dummy",
+             "COPILOT_MODEL": "scripted-1", "COPILOT_AUTO_UPDATE": "false", "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "100000",
+             "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS": "8000"},
+        files={".copilot/config.json": '{{"trusted_folders": ["{top}"]}}\n'},
+        store=(".copilot/session-state/*/events.jsonl",), sub_agent="general-purpose",
+    ),
+    Agent(
+        name="droid", package="@factory/cli-{system}-{machine}", version="0.225.2", program="droid", path="bin/droid",
+        # It takes up a session only on a terminal, or with an account.
+        new=(*DROID_EXEC, "{prompt}"),
+        env={"FACTORY_DISABLE_AUTO_UPDATE": "1", "DROID_DISABLE_AUTO_UPDATE": "1", "FACTORY_DROID_AUTO_UPDATE_ENABLED": "false"},
+        files={".factory/settings.json": as_json(DROID)}, leaves=(".git/.factory-scm-trigger",),
+        store=(".factory/sessions/**/*.jsonl",),
+    ),
+    Agent(
+        name="continue", package="@continuedev/cli", version="1.5.47", program="cn",
+        new=(*CONTINUE, "-p", "{prompt}"), again=(*CONTINUE, "--resume", "-p", "{prompt}"),
+        resume=(*CONTINUE, "--fork", "{id}", "-p", "{prompt}"),
+        env={"CONTINUE_TELEMETRY_ENABLED": "0", "CONTINUE_CLI_ENABLE_TELEMETRY": "0", "CONTINUE_METRICS_ENABLED": "0"},
+        files={".continue/config.yaml": CONTINUE_CONFIG},
+        store=(".continue/sessions/*-*.json",), is_lines=False,
+    ),
+    Agent(
+        name="cline", package="cline", version="3.0.65", program="cline",
+        # It takes up a session only on a terminal.
+        new=(*CLINE, "{prompt}"),
+        env={"CLINE_TELEMETRY_DISABLED": "1", "TELEMETRY_ENABLED": "false"},
+        before=(("cline", "auth", "-p", "openai-compatible", "-k", "dummy", "-m", "scripted-1", "-b", "{url}/v1"),),
+        store=(".cline/data/sessions/*/*.messages.json",), is_lines=False,
+    ),
+    Agent(
+        name="qwen", package="@qwen-code/qwen-code", version="0.15.10", program="qwen",
+        new=("qwen", "--yolo", "-p", "{prompt}"), again=("qwen", "--yolo", "-c", "-p", "{prompt}"),
+        env={"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": "{url}/v1", "OPENAI_MODEL": "scripted-1", "QWEN_CODE_NO_RELAUNCH": "1"},
+        files={".qwen/settings.json": as_json(QWEN)},
+        store=(".qwen/projects/*/chats/*.jsonl",), is_known=False,
+    ),
+    Agent(
+        name="kilo", package="@kilocode/cli", version="7.7.2", program="kilo",
+        new=("kilo", "run", "--auto", "{prompt}"), again=("kilo", "run", "--auto", "-c", "{prompt}"),
+        files={".config/kilo/kilo.json": as_json(OPENCODE)},
+        store=(".local/share/kilo/*.db",), is_lines=False, is_known=False,
+    ),
+]

@@ -1,0 +1,133 @@
+"""Plays a scenario in its world, event by event."""
+
+import os
+import stat
+import time
+
+from world import World
+
+# Stands for the agent when `git shiftlog resume` starts it on a terminal: tells its arguments, and passes on the commands
+# that put a session in place.
+STAND_IN = """#!/bin/sh
+case $1 in import) exec '{program}' "$@" ;; esac
+printf '%s\\n' "$@" >'{told}'
+"""
+
+
+def play(world: World):
+    """Plays the events. Returns the number of requests that the model had had before the last one."""
+    scenario = world.scenario
+    if scenario.start == "worktree":
+        world.git("worktree", "add", "-q", "-b", "other", str(world.root / "linked"))
+    if scenario.start == "above":
+        (world.root / "over").mkdir()
+        world.top = world.top.rename(world.root / "over" / "project")
+        world.model.top = str(world.top)
+    world.before = snapshot(world)
+    if scenario.hooks:
+        name = {"own": our_name(world.agent)}.get(scenario.hooks, scenario.hooks)
+        world.shell(f"git shiftlog init -q --agent={name}")
+    if scenario.start == "worktree":
+        world.top = world.root / "linked"
+        world.model.top = str(world.top)
+    if scenario.start == "below":
+        world.model.here = str(world.top / "below")
+    asked = 0
+    for kind, *rest in scenario.events:
+        asked = len(world.model.asked)
+        globals()[f"do_{kind}"](world, *rest)
+    if scenario.ends == "deinit":
+        world.shell("git shiftlog deinit -q -y --purge-refs")
+    return asked
+
+
+def our_name(agent):
+    """Returns the name by which git-shiftlog knows an agent; several models of one are tried apart."""
+    return agent.name.split("-")[0]
+
+
+def take(world, done):
+    world.agent_said += done.out + done.err
+    if done.code != 0:
+        last = (done.err.strip() or done.out.strip()).splitlines()[-1:]
+        world.complaints.append(f"the agent ended with {done.code}: {''.join(last)[:200]}")
+
+
+def do_ask(world, script):
+    take(world, world.run(world.agent.new, world.start_directory(), prompt=world.prompt(script)))
+
+
+def do_again(world, script):
+    take(world, world.run(world.agent.again, world.start_directory(), prompt=world.prompt(script)))
+
+
+def do_kill(world, script):
+    process = world.begin(world.agent.new, world.start_directory(), prompt=world.prompt(script))
+    if not world.model.hangs.wait(60):
+        world.complaints.append("the agent did not ask the model for its next step")
+    # The agent writes what the last tool did while it waits for the model.
+    time.sleep(1)
+    world.kill(process)
+
+
+def do_human(world, command):
+    done = world.shell(command)
+    world.human_said = getattr(world, "human_said", "") + done.out + done.err
+    if done.code != 0:
+        world.complaints.append(f"'{command}' failed: {done.err.strip()[:200]}")
+
+
+def do_ours(world, command):
+    done = world.shell(f"git shiftlog {command}")
+    if done.code != 0:
+        world.complaints.append(f"'git shiftlog {command}' ended with {done.code}: {done.err.strip()[:200]}")
+
+
+def do_mcp(world):
+    for command in world.agent.mcp:
+        done = world.run(command)
+        if done.code != 0:
+            world.complaints.append(f"our server could not be declared: {done.err.strip()[:200]}")
+
+
+def do_elsewhere(world):
+    """Clones the repository with all that is recorded, for somebody else on another machine."""
+    clone = world.root / "elsewhere" / "clone"
+    clone.parent.mkdir()
+    world.git("clone", "-q", str(world.top), str(clone))
+    world.top = clone
+    world.model.top = str(clone)
+    world.settle(world.root / "elsewhere" / "home")
+    world.git("fetch", "-q", "origin", "refs/notes/shiftlog:refs/notes/shiftlog", "refs/shiftlog/sessions:refs/shiftlog/sessions")
+    world.shell(f"git shiftlog init -q --agent={our_name(world.agent)}")
+
+
+def do_resume(world, script):
+    program = world.bin / world.agent.program
+    real, told = os.path.realpath(program), world.root / "told"
+    program.unlink()
+    program.write_text(STAND_IN.format(program=real, told=told))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    done = world.shell("git shiftlog resume --force HEAD")
+    program.unlink()
+    program.symlink_to(real)
+    if done.code != 0 or not told.exists():
+        world.complaints.append(f"'git shiftlog resume' ended with {done.code}: {done.err.strip()[:200]}")
+        return
+    words = told.read_text().splitlines()
+    # The id is the last argument in every agent's command, or stands behind an equals sign in it.
+    session = words[-1].rsplit("=", 1)[-1]
+    take(world, world.run(world.agent.resume, prompt=world.prompt(script), id=session))
+
+
+def snapshot(world):
+    """Returns every file of the working tree and of Git's configuration with what is in it, to compare afterwards."""
+    files = {}
+    for directory, names, found in os.walk(world.top):
+        names[:] = [name for name in names if name not in ("objects", "logs", "refs", "shiftlog", "worktrees")]
+        for name in found:
+            path = os.path.join(directory, name)
+            if name not in ("index", "HEAD", "COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD", "packed-refs"):
+                with open(path, "rb") as file:
+                    files[os.path.relpath(path, world.top)] = file.read()
+    return files

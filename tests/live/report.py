@@ -1,0 +1,87 @@
+"""Counts what was found, compares it with what is expected, and prints both."""
+
+import time
+
+from verdict import COLUMNS, TITLES
+
+
+class Report:
+    def __init__(self, expected):
+        self.reasons = {}
+        for line in expected.read_text().splitlines():
+            if line.strip() and not line.startswith("#"):
+                agent, scenario, column, reason = line.split(None, 3)
+                self.reasons[agent, scenario, column] = reason
+        self.releases = {}
+        self.cells = {}
+        self.lines = []
+        self.warnings = []
+        self.is_bad = False
+
+    def say(self, line):
+        print(line, flush=True)
+
+    def warn(self, line):
+        self.warnings.append(f"warning: {line}")
+        self.say(self.warnings[-1])
+
+    def agent(self, agent, release):
+        if release.reason:
+            self.warn(f"{agent.name} {release.version} WAS NOT TRIED: {release.reason}")
+        else:
+            self.releases[agent.name] = release.version
+
+    def cannot(self, agent, scenario):
+        self.say(f"  -  {agent.name} {scenario.name}: the agent has no {' and '.join(scenario.needs)}")
+
+    def out_of_time(self, agent, scenario):
+        self.warn(f"{agent.name} {scenario.name} WAS NOT TRIED: there is no time left")
+
+    def reason(self, agent, scenario, column):
+        names = [(agent, scenario, column), (agent, scenario, "*"), (agent, "*", column), (agent, "*", "*")]
+        return next((self.reasons[name] for name in names if name in self.reasons), None)
+
+    def add(self, agent, scenario, found, secs):
+        marks = []
+        wrong = []
+        for column in COLUMNS:
+            if column not in found:
+                continue
+            is_good = not found[column]
+            self.cells[agent.name, scenario.name, column] = is_good
+            marks.append(f"{column} {'ok' if is_good else 'NO'}")
+            reason = self.reason(agent.name, scenario.name, column)
+            for what in found[column]:
+                known = f" (expected: {reason})" if reason else ""
+                wrong.append(f"       {column}: {what}{known}")
+            self.is_bad |= not is_good and reason is None
+            if is_good and (agent.name, scenario.name, column) in self.reasons:
+                wrong.append(f"       {column}: is good now; take its line out of 'expected'")
+        self.say("\n".join([f"{secs:5.1f}s {agent.name} {scenario.name}: {', '.join(marks)}", *wrong]))
+
+    def counts(self, agent, column):
+        """Returns how many cells of an agent are good, and how many there are."""
+        cells = [is_good for (name, _, which), is_good in self.cells.items() if name == agent and which == column]
+        return sum(cells), len(cells)
+
+    def text(self):
+        rows = [["agent", "release", *(TITLES[column] for column in COLUMNS)]]
+        rows += [[name, version, *(self.cell(name, column) for column in COLUMNS)] for name, version in self.releases.items()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join(["", *lines, *self.warnings])
+
+    def cell(self, agent, column):
+        good, all_ = self.counts(agent, column)
+        return f"{good}/{all_}" if all_ else "-"
+
+    def markdown(self):
+        day = time.strftime("%Y-%m-%d", time.gmtime())
+        lines = [f"| agent, tried {day} | " + " | ".join(TITLES[column] for column in COLUMNS) + " |", "| --- " * (len(COLUMNS) + 1) + "|"]
+        for name, version in self.releases.items():
+            cells = [self.cell(name, column) for column in COLUMNS]
+            lines.append(f"| {name} {version} | " + " | ".join(cells) + " |")
+        return "\n".join(lines + [""])
+
+    def code(self):
+        return 1 if self.is_bad else 0
