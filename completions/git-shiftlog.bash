@@ -22,7 +22,7 @@ _git_shiftlog ()
 	log,--color=*|list,--color=*|show,--color=*|branches,--color=*)
 		__gitcomp "always never auto" "" "${cur##--color=}"
 		;;
-	show,--tool-output=*)
+	show,--tool-output=*|show,--thinking=*)
 		__gitcomp "none short full" "" "${cur##--tool-output=}"
 		;;
 	show,--format=*)
@@ -63,7 +63,7 @@ _git_shiftlog ()
 		;;
 	show,--*)
 		__gitcomp "
-			--full --session= --raw --json --format= --show-signature --no-thinking --no-tools --tool-output=
+			--full --session= --raw --json --format= --show-signature --turn= --verbose --thinking= --no-thinking --no-tools --tool-output=
 			--date= --ref= --color --color= --help
 			"
 		;;
@@ -351,7 +351,7 @@ _git__shiftlog__show() {
 
     case "${cmd}" in
         git__shiftlog__show)
-            opts="-z -h --full --session --raw --json --format --show-signature --no-thinking --no-tools --tool-output --date --ref --color"
+            opts="-v -z -h --full --session --raw --json --format --show-signature --turn --verbose --thinking --no-thinking --no-tools --tool-output --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -363,6 +363,14 @@ _git__shiftlog__show() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "medium markdown" -- "${cur}"))
+                    return 0
+                    ;;
+                --turn)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --thinking)
+                    COMPREPLY=($(compgen -W "none short full" -- "${cur}"))
                     return 0
                     ;;
                 --tool-output)

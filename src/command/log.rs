@@ -11,7 +11,7 @@ use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Names, Paths, Range, Repository, date};
 use crate::outside;
-use crate::pretty::{self, Format};
+use crate::pretty::{self, Format, Rows};
 use crate::record::{Listed, Query, Summary};
 
 /// List commits that have a conversation
@@ -95,6 +95,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut screen = options.printing.screen(&repo, dates);
         let mut end = [0; 1];
         let end = options.printing.end().encode_utf8(&mut end).as_bytes();
+        let mut rows = Rows::new(screen.columns);
         let mut is_first = true;
         let mut names = repo.names();
         let mut outcome = Outcome::Done;
@@ -110,7 +111,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
             has_listed = true;
             newer_notice = newer_notice.take().or_else(|| listed.summaries.iter().find_map(Summary::newer_notice));
-            print(&mut names, &mut screen, &voice, &listed, end, std::mem::replace(&mut is_first, false))?;
+            print(&mut names, &mut screen, &voice, &mut rows, &listed, end, std::mem::replace(&mut is_first, false))?;
             Ok(ControlFlow::Continue(()))
         })?;
         screen.out.finish()?;
@@ -205,13 +206,14 @@ fn print(
     names: &mut Names<'_>,
     screen: &mut Screen,
     voice: &Voice,
+    rows: &mut Rows,
     listed: &Listed,
     end: &[u8],
     is_first: bool,
 ) -> Result<()> {
     let mut abbreviate = || names.shorten(listed.commit.commit_id);
     screen.write(|out, style| match voice {
-        Voice::Human => pretty::write_listed(out, listed, &abbreviate(), style),
+        Voice::Human => rows.write(out, listed, &abbreviate(), style),
         Voice::Json => {
             write!(out, "{}", outside::json(&pretty::listed_object(listed))).and_then(|()| out.write_all(end))
         }

@@ -1,7 +1,7 @@
 //! `--format=<placeholders>`: Git's short placeholders where they mean the same, named ones for our own fields.
 
 use super::Style;
-use super::human::main_sessions;
+use super::rows::main_sessions;
 use crate::error::{Error, Result};
 use crate::git::Person;
 use crate::outside;
