@@ -79,7 +79,7 @@ _git_shiftlog ()
 	log,--color=*|list,--color=*|show,--color=*|branches,--color=*)
 		__gitcomp "always never auto" "" "${cur##--color=}"
 		;;
-	show,--tool-output=*)
+	show,--tool-output=*|show,--thinking=*)
 		__gitcomp "none short full" "" "${cur##--tool-output=}"
 		;;
 	log,--format=*|list,--format=*|log,--pretty=*|list,--pretty=*)
@@ -118,7 +118,7 @@ _git_shiftlog ()
 		;;
 	show,--*)
 		__gitcomp "
-			--full --session= --raw --json --format= --show-signature --no-thinking --no-tools --tool-output=
+			--full --session= --raw --json --format= --show-signature --turn= --verbose --thinking= --no-thinking --no-tools --tool-output=
 			--stat --patch --date= --ref= --color --color= --help
 			"
 		;;
@@ -422,6 +422,14 @@ _git__shiftlog__show() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "medium markdown" -- "${cur}"))
+                    return 0
+                    ;;
+                --turn)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --thinking)
+                    COMPREPLY=($(compgen -W "none short full" -- "${cur}"))
                     return 0
                     ;;
                 --tool-output)

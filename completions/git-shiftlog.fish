@@ -128,6 +128,10 @@ complete -c git-shiftlog-log -s h -d 'Print this usage'
 complete -c git-shiftlog-show -l session -d 'Show only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-show -l format -d 'Print in this format (medium or markdown)' -r -f -a "medium\t''
 markdown\t''"
+complete -c git-shiftlog-show -l turn -d 'Show only these turns' -r
+complete -c git-shiftlog-show -l thinking -d 'Show this much of what the model thought (none, short or full)' -r -f -a "none\t''
+short\t''
+full\t''"
 complete -c git-shiftlog-show -l tool-output -d 'Show this much of what tools answered (none, short or full)' -r -f -a "none\t''
 short\t''
 full\t''"
@@ -140,6 +144,7 @@ complete -c git-shiftlog-show -l full -d 'Show the whole session up to the commi
 complete -c git-shiftlog-show -l raw -d 'Print the transcript\'s bytes exactly'
 complete -c git-shiftlog-show -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-show -l show-signature -d 'Say who wrote and signed each record, and who only carried it'
+complete -c git-shiftlog-show -s v -l verbose -d 'Show whole what is cut by default; given twice, also the whole inputs of tools'
 complete -c git-shiftlog-show -l no-thinking -d 'Leave out what the model thought'
 complete -c git-shiftlog-show -l no-tools -d 'Leave out tool calls'
 complete -c git-shiftlog-show -l stat -d 'After the conversation, print how much the commit changed of each file'

@@ -50,28 +50,77 @@ fn is_unsafe(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Returns text on one line: line ends and tabs become spaces, control, bidi and zero-width characters go.
+/// Returns text without its unsafe characters, but for line ends, tabs, and joiners in their place.
+fn without_unsafe(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let is_joiner_in_place = || matches!(c, ZWNJ | ZWJ) && joins(&safe, c, rest.clone().next());
+        if matches!(c, '\n' | '\t') || !is_unsafe(c) || is_joiner_in_place() {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+/// Keeps letters apart that would be joined.
+const ZWNJ: char = '\u{200c}';
+/// Joins what would stand apart.
+const ZWJ: char = '\u{200d}';
+
+/// Says whether a joiner between what is before it and what is after it changes how that is written: within a word of a
+/// script that has joiners (UAX #31, section 2.3), or in a sequence of emoji (UAX #29, rule GB11). Anywhere else it is
+/// only a way to hide something, and so is a second one.
+fn joins(before: &str, joiner: char, after: Option<char>) -> bool {
+    let emoji = before.trim_end_matches(|c| matches!(c, '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}'));
+    if joiner == ZWJ && emoji.chars().next_back().is_some_and(is_pictograph) {
+        return after.is_some_and(is_pictograph);
+    }
+    // Joined forms also stand alone at the end of a word.
+    before.chars().next_back().is_some_and(has_joiners) && (joiner == ZWJ || after.is_some_and(has_joiners))
+}
+
+/// Says whether a character is of a script with joiners: letters that join, as in Arabic, or that stack, as in Devanagari.
+fn has_joiners(c: char) -> bool {
+    match c {
+        '\u{600}'..='\u{8ff}' | '\u{1800}'..='\u{18af}' | '\u{a840}'..='\u{a877}' => c.is_alphabetic(),
+        '\u{10ac0}'..='\u{10aff}' | '\u{10d00}'..='\u{10d3f}' | '\u{10f30}'..='\u{10fdf}' => c.is_alphabetic(),
+        '\u{1e900}'..='\u{1e95f}' => c.is_alphabetic(),
+        // The signs that stack letters count as no letters.
+        '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}' | '\u{1780}'..='\u{17d3}' | '\u{1a20}'..='\u{1aaf}' => true,
+        '\u{1b00}'..='\u{1b7f}' | '\u{a8e0}'..='\u{a8ff}' | '\u{a980}'..='\u{a9df}' | '\u{11000}'..='\u{11fff}' => true,
+        _ => false,
+    }
+}
+
+/// Says whether a character can take part in a sequence of emoji.
+fn is_pictograph(c: char) -> bool {
+    match c {
+        '\u{1f1e6}'..='\u{1f1ff}' | '\u{1f3fb}'..='\u{1f3ff}' => false,
+        '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}' => true,
+        '\u{2900}'..='\u{297f}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => true,
+        _ => false,
+    }
+}
+
+/// Returns text on one line: line ends and tabs become spaces; control, bidi and zero-width characters go, but for
+/// joiners where a script or an emoji needs them.
 pub fn line(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();
     }
-    text.chars()
-        .filter_map(|c| match c {
-            '\n' | '\t' | '\r' => Some(' '),
-            c if is_unsafe(c) => None,
-            c => Some(c),
-        })
-        .collect()
+    without_unsafe(&text.replace(['\n', '\t', '\r'], " "))
 }
 
-/// Returns text with its line ends and tabs, but without control, bidi and zero-width characters.
+/// Returns text with its line ends and tabs, but without control, bidi and zero-width characters; joiners stay where a
+/// script or an emoji needs them.
 pub fn text(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         // Most lines have nothing else.
         match line.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
             true => safe.push_str(line),
-            false => safe.extend(line.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c))),
+            false => safe.push_str(&without_unsafe(line)),
         }
     }
     safe
@@ -176,6 +225,36 @@ mod tests {
         let safe = json(&hostile);
         assert_eq!(text(&safe), safe);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).expect("JSON"), hostile);
+    }
+
+    #[test]
+    fn joiners_stay_where_scripts_and_emoji_need_them() {
+        for right in [
+            "می\u{200c}خواهم",
+            "نمونه\u{200c}ای از خط",
+            "ه\u{200d} 1403",
+            "क\u{94d}\u{200d}ष क\u{94d}\u{200c}ष",
+            "র\u{200d}\u{9cd}যাম",
+            "ന\u{d4d}\u{200d} ",
+            "👩\u{200d}💻 👨🏽\u{200d}🚀 ❤\u{fe0f}\u{200d}🔥 🏴\u{200d}☠\u{fe0f} 👩\u{200d}👩\u{200d}👦",
+        ] {
+            assert_eq!((text(right), line(right)), (right.to_owned(), right.to_owned()));
+        }
+        for (hostile, safe) in [
+            ("pass\u{200c}word\u{200d}s", "passwords"),
+            ("a\u{200d}👩", "a👩"),
+            ("👩\u{200d}", "👩"),
+            ("👩\u{200d}\u{200d}💻", "👩\u{200d}💻"),
+            ("👩\u{200c}💻", "👩💻"),
+            ("می\u{200c}\u{200c}خ", "می\u{200c}خ"),
+            ("می\u{200f}\u{200c}خ\u{200e}", "می\u{200c}خ"),
+            ("می\u{200c} x", "می x"),
+            ("می\u{200c}\nx", "می\nx"),
+            ("1\u{200d}2،\u{200c}3", "12،3"),
+            ("\u{200c}می", "می"),
+        ] {
+            assert_eq!(text(hostile), safe, "{hostile:?}");
+        }
     }
 
     #[test]

@@ -216,7 +216,7 @@ fn part(block: &Value<'_>, role: Role) -> Option<Part> {
             let call_id = string(block, "toolUseID").unwrap_or_default();
             Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent: None })
         }
-        ("image", _) => Part::Attachment("image".into()),
+        ("image", _) => Part::Attachment(json::attachment("image", block)),
         _ => return None,
     })
 }

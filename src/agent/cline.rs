@@ -179,7 +179,7 @@ impl Task {
                         let result = ToolResult { call_id, text, is_error, sub_agent: None };
                         message.parts.push(Part::ToolResult(result));
                     }
-                    Some("image") => message.parts.push(Part::Attachment("image".into())),
+                    Some("image") => message.parts.push(Part::Attachment(json::attachment("image", block))),
                     _ => {}
                 },
             }

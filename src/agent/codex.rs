@@ -353,7 +353,11 @@ impl Rollout {
 
     fn read_event(&self, event: &Value<'_>, message: &mut Message) {
         match text(event, "type").unwrap_or_default() {
-            "user_message" => say(message, Role::User, text(event, "message").and_then(typed)),
+            "user_message" => {
+                say(message, Role::User, text(event, "message").and_then(typed));
+                let given = list(event, "images").iter().chain(list(event, "local_images")).filter_map(Value::as_str);
+                message.parts.extend(given.map(|image| Part::Attachment(json::image(image))));
+            }
             "agent_message" => say(message, Role::Assistant, string(event, "message")),
             "item_completed" => {
                 let Some(item) = field(event, "item") else { return };

@@ -7,6 +7,8 @@ use std::path::Path;
 use bstr::ByteSlice as _;
 use serde_json_borrow::Value;
 
+use crate::transcript::Attachment;
+
 /// How much of a file is read where only its beginning matters.
 const HEAD_BYTES: u64 = 256 * 1024;
 
@@ -130,9 +132,49 @@ pub fn time(record: &Value<'_>, key: &str) -> Option<i64> {
     }
 }
 
+/// Returns what a block is that holds no text: its name and its size, as far as the block has them. The content is base64
+/// in `data` or an address with it, in the block itself or in its `source`.
+pub fn attachment(kind: &str, block: &Value<'_>) -> Attachment {
+    let source = field(block, "source").filter(|source| source.is_object()).unwrap_or(block);
+    let find = |keys: &[&str]| keys.iter().find_map(|key| text(block, key).or_else(|| text(source, key)));
+    let size_bytes = find(&["data", "url"]).and_then(content_bytes);
+    let name = find(&["filename", "title", "name", "media_type", "mediaType", "mimeType", "mime"]);
+    Attachment { kind: kind.to_owned(), name: name.filter(|name| *name != kind).map(str::to_owned), size_bytes }
+}
+
+/// Returns what an image is that is given by its path or by an address with its content.
+pub fn image(place: &str) -> Attachment {
+    let name = Some(place).filter(|place| !place.starts_with("data:")).and_then(|path| path.rsplit(['/', '\\']).next());
+    let size_bytes = Some(place).filter(|place| place.starts_with("data:")).and_then(content_bytes);
+    Attachment { kind: "image".into(), name: name.map(str::to_owned), size_bytes }
+}
+
+/// Returns how many bytes a content has that stands in a record as base64, or as an address with base64 in it.
+fn content_bytes(content: &str) -> Option<u64> {
+    let base64 = match content.strip_prefix("data:") {
+        Some(address) => address.split_once(";base64,")?.1,
+        None => Some(content).filter(|content| !content.contains("://"))?,
+    };
+    Some(base64.trim_end_matches('=').len() as u64 * 3 / 4)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_text_has_a_name_and_a_size() {
+        let read = |block: &str| read_line(block.as_bytes(), |block| Some(attachment("image", block)));
+        let named =
+            |name: &str, size_bytes| Some(Attachment { kind: "image".into(), name: Some(name.into()), size_bytes });
+        let claude = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGVsbG8="}}"#;
+        assert_eq!(read(claude), named("image/png", Some(5)));
+        assert_eq!(read(r#"{"filename":"a.png","url":"data:image/png;base64,aGVsbG8h"}"#), named("a.png", Some(6)));
+        assert_eq!(read(r#"{"filename":"a.png","url":"https://example.com/a.png"}"#), named("a.png", None));
+        assert_eq!(read("{}"), Some("image".into()));
+        assert_eq!(Some(image("/home/dev/a.png")), named("a.png", None));
+        assert_eq!(image("data:image/png;base64,aGVsbG8=").size_bytes, Some(5));
+    }
 
     #[test]
     fn half_a_character_does_not_take_the_rest_with_it() {

@@ -15,6 +15,7 @@ mod continue_cli;
 mod copilot;
 mod cursor;
 mod custom;
+mod directory;
 mod document;
 mod droid;
 mod gemini;
@@ -37,6 +38,7 @@ use std::sync::OnceLock;
 
 pub use self::ask::Ask;
 pub use self::custom::Definition;
+pub use self::directory::directory;
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};

@@ -288,7 +288,7 @@ fn parts(inner: &Value<'_>) -> Vec<Part> {
         Some(match text(part, "type")? {
             "text" => Part::Text(string(part, "text").filter(|words| !words.trim().is_empty())?),
             "thinking" => Part::Thinking(string(part, "thinking").filter(|words| !words.is_empty())?),
-            "image" => Part::Attachment(string(part, "mimeType").unwrap_or_else(|| "image".into())),
+            "image" => Part::Attachment(json::attachment(text(part, "mimeType").unwrap_or("image"), part)),
             "toolCall" => {
                 let input = field(part, "arguments").map(Into::into).unwrap_or_default();
                 Part::ToolCall(tool::call(

@@ -160,6 +160,12 @@ impl Archive<'_> {
         Ok(())
     }
 
+    /// Says whether the archive under a ref has a session.
+    pub fn lists(&self, ref_name: &str, session: &SessionKey) -> bool {
+        let entries = self.repo.tip(ref_name).and_then(|tip| self.entries(tip, &session_directory(session)));
+        entries.is_ok_and(|entries| !entries.is_empty())
+    }
+
     /// Returns the sequence numbers and ids of the segments in a session's directory, oldest first.
     pub(super) fn entries(&self, tip: Option<Tip>, directory: &str) -> Result<Vec<(u32, ObjectId)>> {
         let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);

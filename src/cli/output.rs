@@ -17,6 +17,8 @@ pub struct Screen {
     pub style: Style,
     /// Whether a person sees it: at a terminal, or through a pager.
     pub is_screen: bool,
+    /// How many columns the person's terminal has; `None` if nobody sees it.
+    pub columns: Option<usize>,
 }
 
 /// A buffered writer to stdout or to a pager.
@@ -43,7 +45,8 @@ impl Screen {
         let is_screen = Self::is_seen();
         let is_colored = color.decide(repo, is_screen);
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
-        Screen { style: Style { top, ..color::style(repo, is_colored, date) }, out, is_screen }
+        let columns = is_screen.then(columns);
+        Screen { style: Style { top, ..color::style(repo, is_colored, date) }, out, is_screen, columns }
     }
 
     /// Says whether a person sees what is printed: at a terminal, or through a pager.
@@ -66,6 +69,22 @@ impl Screen {
     pub fn write(&mut self, print: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>) -> Result<()> {
         print(&mut self.out, &self.style).map_err(Error::output)
     }
+}
+
+/// Returns how many columns the terminal has, as Git finds out: `COLUMNS`, then the terminal, then 80.
+fn columns() -> usize {
+    let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    from_environment.or_else(terminal_columns).filter(|columns| *columns > 0).unwrap_or(80)
+}
+
+#[cfg(unix)]
+fn terminal_columns() -> Option<usize> {
+    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into())
+}
+
+#[cfg(not(unix))]
+fn terminal_columns() -> Option<usize> {
+    None
 }
 
 impl Output {

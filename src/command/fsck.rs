@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use crate::capture::{self, State};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind};
-use crate::git::Repository;
-use crate::record::kept;
+use crate::record::{kept, may_be_fetched};
 use crate::share::purge;
 use crate::upkeep::fsck::{Checked, Problem, check};
 use crate::upkeep::repair;
@@ -71,16 +70,24 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.repair && checked.problems.is_empty() {
             kept::keep(&repo, &notes_ref, deadline)?;
         }
-        let text = if options.json { objects(&checked, &done) } else { lines(&repo, &options, &checked, &done) };
+        let text = if options.json { objects(&checked, &done) } else { lines(&options, &checked, &done) };
         cli::print(&text)?;
         if !checked.problems.is_empty() && !options.repair && !options.json && options.porcelain.is_none() {
             cli::hint(&repo, "'git shiftlog fsck --repair' puts right what can be");
+        }
+        if checked.elsewhere > 0
+            && may_be_fetched(&repo)
+            && !options.json
+            && options.porcelain.is_none()
+            && !options.quiet
+        {
+            cli::hint(&repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
         Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::No })
     })
 }
 
-fn lines(repo: &Repository, options: &Options, checked: &Checked, done: &[String]) -> String {
+fn lines(options: &Options, checked: &Checked, done: &[String]) -> String {
     let is_porcelain = options.porcelain.is_some();
     let mut text = String::new();
     for line in done {
@@ -113,8 +120,7 @@ fn lines(repo: &Repository, options: &Options, checked: &Checked, done: &[String
         text += &format!("{} {what}\n", count(number, "note"));
     }
     if checked.elsewhere > 0 {
-        let remote = if repo.remotes().is_empty() { "elsewhere" } else { "at a remote" };
-        text += &format!("the words of {} are {remote}\n", count(checked.elsewhere, "record"));
+        text += &format!("the words of {} are not here\n", count(checked.elsewhere, "record"));
     }
     if checked.newer > 0 {
         text += &format!("not checked, recorded by a newer version of git-shiftlog: {}\n", checked.newer);

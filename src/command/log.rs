@@ -11,7 +11,7 @@ use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Drawing, Names, Node, ObjectId, Paths, PrintOptions, Range, Repository, date};
 use crate::outside;
-use crate::pretty::{self, Format};
+use crate::pretty::{self, Format, Rows};
 use crate::record::{Listed, Query, Summary};
 
 /// List commits that have a conversation
@@ -121,7 +121,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let default = if options.format.is_none() { date::Format::SHORT } else { date::Format::default() };
         let dates = options.printing.dates(&repo, default)?;
         let screen = options.printing.screen(&repo, dates);
-        let mut list = List { repo: &repo, options: &options, voice, screen, names: repo.names(), is_first: true };
+        let rows = Rows::new(screen.columns);
+        let mut list =
+            List { repo: &repo, options: &options, voice, screen, rows, names: repo.names(), is_first: true };
         let mut outcome = Outcome::Done;
         let mut newer_notice = None;
         let mut has_listed = false;
@@ -255,6 +257,7 @@ struct List<'a> {
     options: &'a Options,
     voice: Voice,
     screen: Screen,
+    rows: Rows,
     names: Names<'a>,
     is_first: bool,
 }
@@ -289,7 +292,7 @@ impl List<'_> {
                 write!(out, "{}", outside::json(&pretty::listed_object(listed))).and_then(|()| out.write_all(end))
             }
             Voice::Porcelain => pretty::write_porcelain(out, listed, end),
-            Voice::Human | Voice::Format(_) => pretty::write_listed(out, listed, &abbreviate(), style),
+            Voice::Human | Voice::Format(_) => self.rows.write(out, listed, &abbreviate(), style),
         })
     }
 
@@ -316,11 +319,12 @@ impl List<'_> {
         let (texts, has_separator) = match &self.voice {
             Voice::Format(format) => (self.formatted(format, commits)?, format.has_separator()),
             _ => {
-                let mut texts = Vec::new();
+                // Git's drawing takes columns of its own.
+                let (mut rows, mut texts) = (Rows::new(None), Vec::new());
                 for listed in commits {
                     let abbreviated = self.names.shorten(listed.commit.commit_id);
                     let mut line = Vec::new();
-                    pretty::write_listed(&mut line, listed, &abbreviated, &self.screen.style).map_err(Error::output)?;
+                    rows.write(&mut line, listed, &abbreviated, &self.screen.style).map_err(Error::output)?;
                     line.truncate(line.trim_ascii_end().len());
                     texts.push(line);
                 }

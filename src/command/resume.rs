@@ -11,7 +11,7 @@ use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository, git};
 use crate::outside;
-use crate::pretty::{self, Depth, ToolOutput};
+use crate::pretty::{self, Depth, View};
 use crate::record::{Reader, redaction};
 use crate::resume::{Chosen, Restore, Step};
 
@@ -105,12 +105,21 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 
 /// Plans to start another agent with the conversation as a document.
 fn hand_over(repo: &Repository, commit_id: ObjectId, chosen: &mut Chosen, to: &dyn Agent) -> Result<Restore> {
-    let depth = Depth { has_thinking: false, has_tools: true, tool_output: ToolOutput::Short };
     let mut document = Vec::new();
     // Another tool may have stored it.
     chosen.conversation.redact(&redaction::redactor(repo)?);
-    pretty::write_document(&mut document, &repo.commit(commit_id)?, &chosen.conversation, depth)
-        .map_err(Error::output)?;
+    let commit = repo.commit(commit_id)?;
+    let conversation = &chosen.conversation;
+    let view = View {
+        commit: &commit,
+        conversation,
+        sub_agents: &[],
+        turns: None,
+        about: None,
+        origin: None,
+        continues: None,
+    };
+    pretty::write_document(&mut document, &view, Depth::BRIEF).map_err(Error::output)?;
     Restore::hand_over(repo, commit_id, chosen, to, document)
 }
 

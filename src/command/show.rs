@@ -1,6 +1,7 @@
 //! `git shiftlog show`: the conversation of a commit.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,9 +14,9 @@ use super::target::{self, Target};
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ChangeOptions, Commit, ObjectId, Repository, date};
-use crate::pretty::{self, Depth, ToolOutput};
-use crate::record::{Conversation, Note, Reader, Words};
-use crate::transcript::about;
+use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange, View};
+use crate::record::{Conversation, Lack, Note, Reader, Summary, Words};
+use crate::transcript::{SessionKey, about, turns};
 use crate::upkeep::verify::verify;
 use crate::{agent, outside};
 
@@ -41,8 +42,17 @@ pub struct Options {
     /// Say who wrote and signed each record, and who only carried it
     #[arg(long)]
     show_signature: bool,
+    /// Show only these turns
+    #[arg(long, value_name = "n>[..<m>]", value_parser = turn_range, conflicts_with_all = ["raw", "json"])]
+    turn: Option<TurnRange>,
+    /// Show whole what is cut by default; given twice, also the whole inputs of tools
+    #[arg(short = 'v', long, action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// Show this much of what the model thought (none, short or full)
+    #[arg(long, value_name = "amount", overrides_with = "no_thinking")]
+    thinking: Option<Amount>,
     /// Leave out what the model thought
-    #[arg(long)]
+    #[arg(long, overrides_with = "thinking")]
     no_thinking: bool,
     /// Leave out tool calls
     #[arg(long)]
@@ -74,6 +84,35 @@ enum Amount {
     None,
     Short,
     Full,
+}
+
+impl From<Amount> for pretty::Amount {
+    fn from(amount: Amount) -> Self {
+        match amount {
+            Amount::None => pretty::Amount::None,
+            Amount::Short => pretty::Amount::Short,
+            Amount::Full => pretty::Amount::Full,
+        }
+    }
+}
+
+fn turn_range(text: &str) -> Result<TurnRange, String> {
+    TurnRange::parse(text).ok_or_else(|| "no range of turns".to_owned())
+}
+
+impl Options {
+    /// Returns how much of a conversation is shown.
+    fn depth(&self) -> Depth {
+        let amount = if self.verbose > 0 { pretty::Amount::Full } else { pretty::Amount::Short };
+        let of = |option: Option<Amount>| option.map_or(amount, Into::into);
+        Depth {
+            thinking: if self.no_thinking { pretty::Amount::None } else { of(self.thinking) },
+            has_tools: !self.no_tools,
+            tool_output: of(self.tool_output),
+            has_inputs: self.verbose > 1,
+            more: Some("-v"),
+        }
+    }
 }
 
 /// Runs the command.
@@ -118,7 +157,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let Shown { screen, has_problems, lacks_words, is_hidden, .. } = shown;
         screen.map_or(Ok(()), |screen| screen.out.finish())?;
-        if lacks_words && !repo.remotes().is_empty() {
+        if lacks_words {
             cli::hint(&repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
         if is_hidden {
@@ -183,26 +222,56 @@ impl Shown<'_> {
             self.has_problems = true;
         }
         let commit = self.repo.commit(commit_id)?;
+        let origin = Origin::of(&commit, note.trees());
         let words = if self.options.raw { Words::All } else { Words::Shown };
         let (mut has_shown, mut has_words) = (false, false);
         let session = self.options.session.as_deref();
+        let is_folding = !self.options.raw && !self.options.json;
+        let parents = if is_folding { parents(&note.summaries()) } else { HashSet::new() };
+        let mut group: Option<Group> = None;
         reader.each_conversation(&note, session, self.options.full, words, |mut conversation| {
-            if !self.keep_turns(&mut conversation) {
+            let about = self.about_paths(&conversation);
+            if about.as_ref().is_some_and(|about| !about.contains(&true)) {
                 return Ok(ControlFlow::Continue(()));
+            }
+            if let Some(about) = about.as_ref().filter(|_| self.options.json) {
+                let mut is_about = about.iter();
+                conversation.messages.retain(|_| is_about.next() == Some(&true));
             }
             // What others have removed is said in its place; the rest is as it should be.
             let is_removed = conversation.summary.is_removed;
-            let is_flawed = !is_removed && !conversation.problems.is_empty();
+            let is_flawed = !is_removed && conversation.lack.is_none() && !conversation.problems.is_empty();
             self.is_hidden |= is_removed;
             self.has_problems |= is_flawed;
-            self.lacks_words |= is_flawed && conversation.bytes.is_empty();
+            // Whoever wants the bytes of a transcript has got none.
+            self.has_problems |= self.options.raw && conversation.lack.is_some();
+            self.lacks_words |= conversation.lack == Some(Lack::NotFetched);
             has_words |= !is_removed;
-            let (printing, repo, dates) = (&self.options.printing, self.repo, &self.dates);
-            let screen = self.screen.get_or_insert_with(|| printing.screen(repo, dates.clone()));
-            print(repo, screen, self.options, &commit, conversation, !has_shown)?;
-            has_shown = true;
+            if !self.has_wanted_turn(&conversation) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if let Some(group) = group.as_mut().filter(|group| group.has(&conversation)) {
+                group.sub_agents.push(SubAgent::new(conversation, self.options.depth().is_whole()));
+                return Ok(ControlFlow::Continue(()));
+            }
+            if let Some(group) = group.take() {
+                self.group(reader, &commit, group, !std::mem::replace(&mut has_shown, true))?;
+            }
+            // Most sessions have no sub-agents, and are not kept until the next one is read.
+            let is_alone = !parents.contains(&conversation.summary.key);
+            let one = Group { conversation, about, sub_agents: Vec::new(), continues: None, origin };
+            match is_alone {
+                true => self.group(reader, &commit, one, !std::mem::replace(&mut has_shown, true))?,
+                false => group = Some(one),
+            }
             Ok(ControlFlow::Continue(()))
         })?;
+        if let Some(group) = group {
+            self.group(reader, &commit, group, !std::mem::replace(&mut has_shown, true))?;
+        }
+        if !has_shown && self.options.turn.is_some() {
+            return Err(Error::new(Kind::Missing, format!("the conversation of {revision} has no such turn")));
+        }
         if !has_shown {
             return Err(self.nothing_about(revision));
         }
@@ -210,15 +279,13 @@ impl Shown<'_> {
         self.change(commit_id)
     }
 
-    /// Leaves of a conversation the turns that are about the wanted paths. Returns whether there is one.
-    fn keep_turns(&self, conversation: &mut Conversation) -> bool {
+    /// Says of each message whether its turn is about one of the wanted paths; `None` if none is wanted.
+    fn about_paths(&self, conversation: &Conversation) -> Option<Vec<bool>> {
         if self.paths.is_empty() {
-            return true;
+            return None;
         }
         let top = self.repo.worktree().map(|top| top.to_string_lossy());
-        let mut is_about = about(&conversation.messages, &self.paths, top.as_deref()).into_iter();
-        conversation.messages.retain(|_| is_about.next() == Some(true));
-        !conversation.messages.is_empty()
+        Some(about(&conversation.messages, &self.paths, top.as_deref()))
     }
 
     fn nothing_about(&self, revision: &str) -> Error {
@@ -256,6 +323,50 @@ impl Shown<'_> {
         }
         Ok(())
     }
+
+    /// Says whether a conversation has a turn that is wanted. Sub-agents have none, and come with their session.
+    fn has_wanted_turn(&self, conversation: &Conversation) -> bool {
+        let Some(wanted) = self.options.turn else { return true };
+        let is_sub_agent = conversation.summary.key.parent_id().is_some();
+        is_sub_agent || turns(&conversation.messages).iter().any(|turn| wanted.contains(turn.number))
+    }
+
+    /// Shows a session; the first of a commit comes with the commit.
+    fn group(&mut self, reader: &Reader<'_>, commit: &Commit, mut group: Group, is_first: bool) -> Result<()> {
+        let (printing, repo, dates) = (&self.options.printing, self.repo, &self.dates);
+        let screen = self.screen.get_or_insert_with(|| printing.screen(repo, dates.clone()));
+        let begins_within = group.conversation.messages.iter().find(|message| !message.parts.is_empty());
+        let begins_within = begins_within.is_some_and(|message| !message.is_prompt() && !message.is_sidechain);
+        let continues = Some(&group.conversation.summary).filter(|_| begins_within && !self.options.full);
+        let continues = continues.and_then(|summary| reader.continued(commit.commit_id, summary));
+        group.continues = continues.map(|(id, prompt)| (repo.abbreviate(id), prompt));
+        print(repo, screen, self.options, commit, group, is_first)
+    }
+}
+
+/// A session of a commit with its sub-agents.
+struct Group {
+    conversation: Conversation,
+    /// Of each message, whether its turn is about a wanted path; `None` if none is wanted.
+    about: Option<Vec<bool>>,
+    sub_agents: Vec<SubAgent>,
+    /// The commit whose conversation goes on in this one, and its last prompt.
+    continues: Option<(String, String)>,
+    origin: Option<Origin>,
+}
+
+impl Group {
+    /// Says whether a conversation is that of a sub-agent of the session.
+    fn has(&self, other: &Conversation) -> bool {
+        let (key, other) = (&self.conversation.summary.key, &other.summary.key);
+        key.agent == other.agent && other.parent_id() == Some(&key.id)
+    }
+}
+
+/// Returns the sessions that have sub-agents.
+fn parents(summaries: &[Summary]) -> HashSet<SessionKey> {
+    let parent = |summary: &Summary| Some(SessionKey::new(&summary.key.agent, summary.key.parent_id()?));
+    summaries.iter().filter_map(parent).collect()
 }
 
 fn nothing(revision: &str) -> Error {
@@ -294,15 +405,15 @@ pub(super) fn find(
     if conversations.is_empty() { Err(nothing(revision)) } else { Ok(conversations) }
 }
 
-/// Prints a conversation; the first of a commit comes with the commit.
 fn print(
     repo: &Repository,
     screen: &mut Screen,
     options: &Options,
     commit: &Commit,
-    conversation: Conversation,
+    group: Group,
     is_first: bool,
 ) -> Result<()> {
+    let Group { conversation, about, sub_agents, continues, origin } = group;
     if options.raw || options.json {
         let notice = conversation.summary.newer_notice();
         conversation.problems.iter().chain(&notice).for_each(|words| cli::warning(words));
@@ -313,15 +424,7 @@ fn print(
         }
         _ => Vec::new(),
     };
-    let depth = Depth {
-        has_thinking: !options.no_thinking,
-        has_tools: !options.no_tools,
-        tool_output: match options.tool_output {
-            Some(Amount::None) => ToolOutput::None,
-            Some(Amount::Full) => ToolOutput::Full,
-            Some(Amount::Short) | None => ToolOutput::Short,
-        },
-    };
+    let depth = options.depth();
     let is_screen = screen.is_screen;
     screen.write(|out, style| {
         if options.raw {
@@ -333,8 +436,11 @@ fn print(
             return pretty::write_conversation_object(out, commit, conversation)
                 .and_then(|()| write!(out, "{}", options.printing.end()));
         }
+        let (conversation, turns) = (&conversation, options.turn.as_ref());
+        let (about, continues) = (about.as_deref(), continues.as_ref());
+        let view = View { commit, conversation, sub_agents: &sub_agents, turns, about, origin, continues };
         if options.format == Some(Layout::Markdown) {
-            return pretty::write_document(out, commit, &conversation, depth);
+            return pretty::write_document(out, &view, depth);
         }
         if is_first {
             pretty::write_commit(out, commit, style)?;
@@ -343,7 +449,7 @@ fn print(
                 writeln!(out, "{}", style.paint(&style.strong, &outside::line(&line)))?;
             }
         }
-        pretty::write_conversation(out, &conversation, depth, style)
+        pretty::write_conversation(out, &view, depth, style)
     })
 }
 

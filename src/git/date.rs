@@ -101,13 +101,23 @@ impl Format {
         Ok(Format { mode, is_local })
     }
 
-    /// Returns `time` in this format. Only `human` and the `-local` modes look at the time zone of this machine.
-    pub fn show(&self, time: Time) -> String {
-        let zoned = if self.is_local {
+    /// Returns the day of `time` and its hour and minute, in the zone in which this format shows times.
+    pub fn day_and_clock(&self, time: Time) -> (String, String) {
+        let zoned = self.zoned(time);
+        (Format::SHORT.show(Time { offset: zoned.offset().seconds(), ..time }), zoned.strftime("%H:%M").to_string())
+    }
+
+    fn zoned(&self, time: Time) -> Zoned {
+        if self.is_local {
             Timestamp::from_second(time.seconds).unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(tz::TimeZone::system())
         } else {
             time.zoned()
-        };
+        }
+    }
+
+    /// Returns `time` in this format. Only the `-local` modes look at the time zone of this machine.
+    pub fn show(&self, time: Time) -> String {
+        let zoned = self.zoned(time);
         let format = match &self.mode {
             Mode::Default if self.is_local => "%a %b %-d %H:%M:%S %Y",
             Mode::Default => "%a %b %-d %H:%M:%S %Y %z",

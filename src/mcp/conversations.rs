@@ -12,7 +12,7 @@ use crate::error::{Error, Kind};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Paths, Range, Repository};
 use crate::outside;
-use crate::pretty::{self, Depth, ToolOutput};
+use crate::pretty::{self, Amount, Depth};
 use crate::record::{Conversation, Listed, Query, Reader, Words, redaction};
 use crate::transcript::{Message, Part, Role};
 
@@ -279,7 +279,7 @@ impl Page {
     }
 }
 
-const DEPTH: Depth = Depth { has_thinking: true, has_tools: true, tool_output: ToolOutput::Short };
+const DEPTH: Depth = Depth { thinking: Amount::Full, ..Depth::BRIEF };
 
 /// Returns a message as an object, its strings free of what cannot be seen.
 fn message(message: &Message) -> Value {

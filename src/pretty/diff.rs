@@ -9,8 +9,8 @@ use crate::transcript::Edit;
 /// Lines of context around a change.
 const CONTEXT: usize = 1;
 
-/// Returns the lines of an edit, each with its sign and colour, at most `max_lines`; then a line says how many more.
-pub fn lines(edit: &Edit, max_lines: usize, style: &Style) -> Vec<String> {
+/// Returns the lines of an edit, each with its sign.
+pub fn lines(edit: &Edit) -> Vec<String> {
     let (old, new) = (edit.old.as_deref().unwrap_or_default(), edit.new.as_deref().unwrap_or_default());
     if old.is_empty() && new.is_empty() {
         return Vec::new();
@@ -19,24 +19,22 @@ pub fn lines(edit: &Edit, max_lines: usize, style: &Style) -> Vec<String> {
     let mut lines = Vec::new();
     for group in diff.grouped_ops(CONTEXT) {
         for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let (sign, color) = match change.tag() {
-                ChangeTag::Delete => ('-', style.old.as_str()),
-                ChangeTag::Insert => ('+', style.new.as_str()),
-                ChangeTag::Equal => (' ', ""),
+            let sign = match change.tag() {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
             };
-            let text = outside::text(change.value().trim_end_matches(['\n', '\r']));
-            lines.push(style.paint(color, &format!("{sign}{text}")));
+            lines.push(format!("{sign}{}", outside::text(change.value().trim_end_matches(['\n', '\r']))));
         }
     }
-    shortened(lines, max_lines, style)
+    lines
 }
 
-/// Returns at most `max_lines` of some lines; then a line says how many there are more.
-pub fn shortened(mut lines: Vec<String>, max_lines: usize, style: &Style) -> Vec<String> {
-    if lines.len() > max_lines + 1 {
-        let more = lines.len() - max_lines;
-        lines.truncate(max_lines);
-        lines.push(style.paint(&style.dim, &format!("... {more} more lines")));
+/// Returns a line of an edit in its colour.
+pub fn painted(line: &str, style: &Style) -> String {
+    match line.as_bytes().first() {
+        Some(b'-') => style.paint(&style.old, line),
+        Some(b'+') => style.paint(&style.new, line),
+        _ => line.to_owned(),
     }
-    lines
 }

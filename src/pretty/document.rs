@@ -1,33 +1,42 @@
 //! A conversation as a Markdown document, for a pull request or a wiki.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use bstr::ByteSlice as _;
 
+use super::call::{self, Act, Item};
 use super::count;
-use super::human::{Depth, ToolOutput, argument};
+use super::depth::{Amount, Depth};
+use super::human::View;
 use super::markdown::inert;
+use super::printer::attachment;
+use super::sub_agent::SubAgent;
 use crate::git::{Commit, date};
-use crate::outside;
 use crate::record::Conversation;
-use crate::transcript::{Message, Part, Role};
+use crate::transcript::{Message, Part, Role, ToolCall, ToolResult};
+use crate::{agent, outside};
 
 /// Longer text is shown as it stands, as code.
 const MAX_MARKDOWN_BYTES: usize = 1 << 20;
+/// Lines of a tool's answer that are shown in short.
+const RESULT_LINES: usize = 20;
 
 /// Writes a conversation as Markdown.
 ///
 /// # Errors
 ///
 /// If writing fails.
-pub fn write_document(
-    out: &mut dyn Write,
-    commit: &Commit,
-    conversation: &Conversation,
-    depth: Depth,
-) -> io::Result<()> {
-    write_head(out, commit, conversation)?;
-    conversation.messages.iter().try_for_each(|message| write_message(out, message, depth))
+pub fn write_document(out: &mut dyn Write, view: &View<'_>, depth: Depth) -> io::Result<()> {
+    write_head(out, view.commit, view.conversation)?;
+    let mut document = Document::new(depth, view.conversation, view.sub_agents);
+    for (head, messages) in view.told(&date::Format::default()) {
+        if !head.is_empty() {
+            writeln!(out, "\n### {}", prose(&first_upper(&head)))?;
+        }
+        messages.iter().try_for_each(|message| document.write_message(out, message))?;
+    }
+    view.uncalled().try_for_each(|other| document.write_sub_agent(out, other))
 }
 
 /// Returns what stands above the messages of a conversation.
@@ -41,7 +50,8 @@ pub fn document_head(commit: &Commit, conversation: &Conversation) -> String {
 /// Returns one message as [`write_document`] has it.
 pub fn document_message(message: &Message, depth: Depth) -> String {
     let mut text = Vec::new();
-    let _ = write_message(&mut text, message, depth);
+    let mut document = Document { depth, directory: None, sub_agents: &[], calls: HashMap::new() };
+    let _ = document.write_message(&mut text, message);
     String::from_utf8_lossy(&text).into_owned()
 }
 
@@ -56,8 +66,9 @@ fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation)
     }
     writeln!(out, "- size: {}, {}", count(summary.turns, "turn"), count(summary.messages, "message"))?;
     let notice = summary.newer_notice();
+    let label = if conversation.lack.is_some() { "note" } else { "problem" };
     for problem in notice.iter().chain(&conversation.problems) {
-        writeln!(out, "- problem: {}", prose(problem))?;
+        writeln!(out, "- {label}: {}", prose(problem))?;
     }
     if let Some(text) = &summary.summary {
         writeln!(out, "\n**Summary:** {}", inert(&outside::text(text)))?;
@@ -65,46 +76,164 @@ fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation)
     Ok(())
 }
 
-fn write_message(out: &mut dyn Write, message: &Message, depth: Depth) -> io::Result<()> {
-    for part in &message.parts {
-        match part {
-            // To read that much as Markdown would take many times its size.
-            Part::Text(text) | Part::Notice(text) | Part::Attachment(text) if text.len() > MAX_MARKDOWN_BYTES => {
-                write_fenced(out, "", &outside::text(text))?;
-            }
-            Part::Text(text) if message.role == Role::User => {
-                writeln!(out)?;
-                for line in inert(&outside::text(text)).lines() {
-                    writeln!(out, "> {line}")?;
+/// A document that is being written.
+struct Document<'a> {
+    depth: Depth,
+    /// Where the session ran; paths are shown from there.
+    directory: Option<String>,
+    sub_agents: &'a [SubAgent],
+    /// The calls that have been written, by their ids.
+    calls: HashMap<&'a str, &'a ToolCall>,
+}
+
+impl<'a> Document<'a> {
+    fn new(depth: Depth, of: &Conversation, sub_agents: &'a [SubAgent]) -> Self {
+        Document { depth, directory: agent::directory(&of.bytes), sub_agents, calls: HashMap::new() }
+    }
+
+    /// Writes a sub-agent as a passage that the reader opens, or as a line that says how much it said.
+    fn write_sub_agent(&self, out: &mut dyn Write, of: &SubAgent) -> io::Result<()> {
+        let name = format!("sub-agent {}{}", of.id, of.folded(self.depth.more));
+        for problem in &of.problems {
+            writeln!(out, "\n*problem: {}*", prose(problem))?;
+        }
+        let Some(conversation) = &of.conversation else { return writeln!(out, "\n*{}*", prose(&name)) };
+        writeln!(out, "\n<details><summary>{}</summary>", prose(&name))?;
+        let mut document = Document::new(self.depth, conversation, &[]);
+        conversation.messages.iter().try_for_each(|message| document.write_message(out, message))?;
+        writeln!(out, "\n</details>")
+    }
+
+    fn write_message(&mut self, out: &mut dyn Write, message: &'a Message) -> io::Result<()> {
+        for part in &message.parts {
+            match part {
+                // To read that much as Markdown would take many times its size.
+                Part::Text(text) | Part::Notice(text) if text.len() > MAX_MARKDOWN_BYTES => {
+                    write_fenced(out, "", &outside::text(text))?;
                 }
+                Part::Text(text) if message.role == Role::User => {
+                    writeln!(out)?;
+                    for line in inert(&outside::text(text)).lines() {
+                        writeln!(out, "> {line}")?;
+                    }
+                }
+                Part::Text(text) => writeln!(out, "\n{}", inert(&outside::text(text.trim_end())))?,
+                Part::Thinking(_) if self.depth.thinking == Amount::None => {}
+                Part::Thinking(text) if text.len() > MAX_MARKDOWN_BYTES => {
+                    write_fenced(out, "", &outside::text(text))?;
+                }
+                Part::Thinking(text) => {
+                    let text = inert(&outside::text(text.trim()));
+                    writeln!(out, "\n<details><summary>thinking</summary>\n\n{text}\n\n</details>")?;
+                }
+                Part::ToolCall(call) if self.depth.has_tools => self.write_call(out, call)?,
+                Part::ToolResult(result) if self.depth.has_tools => self.write_result(out, result)?,
+                Part::Attachment(what) => writeln!(out, "\n*{}*", prose(&attachment(what)))?,
+                Part::Notice(text) => writeln!(out, "\n*{}*", prose(text))?,
+                Part::ToolCall(_) | Part::ToolResult(_) => {}
             }
-            Part::Text(text) => writeln!(out, "\n{}", inert(&outside::text(text.trim_end())))?,
-            Part::Thinking(text) if depth.has_thinking && text.len() > MAX_MARKDOWN_BYTES => {
-                write_fenced(out, "", &outside::text(text))?;
+        }
+        Ok(())
+    }
+
+    fn write_call(&mut self, out: &mut dyn Write, call: &'a ToolCall) -> io::Result<()> {
+        self.calls.insert(&call.call_id, call);
+        let titled = |out: &mut dyn Write, what: &str| {
+            let space = if what.is_empty() { "" } else { " " };
+            writeln!(out, "\n- **{}**{space}{what}", prose(&call.name))
+        };
+        match Act::of(call) {
+            Act::Command(command) if command.trim().contains('\n') => {
+                titled(out, "")?;
+                write_fenced(out, "sh", &outside::text(command.trim_end()))?;
             }
-            Part::Thinking(text) if depth.has_thinking => {
-                let text = inert(&outside::text(text.trim()));
-                writeln!(out, "\n<details><summary>thinking</summary>\n\n{text}\n\n</details>")?;
-            }
-            Part::ToolCall(call) if depth.has_tools => {
-                writeln!(out, "\n- **{}** {}", prose(&call.name), code(&argument(call)))?;
-                for edit in &call.edits {
-                    let lines = crate::pretty::diff::lines(edit, usize::MAX - 1, &crate::pretty::Style::default());
+            Act::Command(command) => titled(out, &code(command.trim()))?,
+            Act::Edits(edits) => {
+                for file in edits.chunk_by(|one, next| one.path == next.path) {
+                    titled(out, &code(self.path(&file[0].path)))?;
+                    let lines: Vec<String> = file.iter().flat_map(super::diff::lines).collect();
                     write_fenced(out, "diff", &lines.join("\n"))?;
                 }
             }
-            Part::ToolResult(result) if depth.has_tools && depth.tool_output != ToolOutput::None => {
-                let text = outside::text(result.text.trim_end());
-                let max_lines = if depth.tool_output == ToolOutput::Full { usize::MAX } else { 20 };
-                let shown: Vec<&str> = text.lines().take(max_lines).collect();
-                write_fenced(out, "", &shown.join("\n"))?;
+            Act::Reading(path) => titled(out, &code(self.path(path)))?,
+            Act::Plan(plan) => {
+                titled(out, "")?;
+                writeln!(out, "\n{}", inert(&outside::text(plan.trim_end())))?;
             }
-            Part::Attachment(what) => writeln!(out, "\n*[{}]*", prose(what))?,
-            Part::Notice(text) => writeln!(out, "\n*{}*", prose(text))?,
-            _ => {}
+            Act::List(items) => {
+                titled(out, "")?;
+                items.iter().try_for_each(|each| writeln!(out, "  - {}", item(each, None)))?;
+            }
+            Act::Task(id, each) => titled(out, &item(&each, id.as_deref()))?,
+            Act::Questions(questions) => {
+                for question in questions {
+                    titled(out, &prose(question.text))?;
+                    for (label, about) in question.options {
+                        let about = about.map(|about| format!(": {}", prose(about))).unwrap_or_default();
+                        writeln!(out, "  - {}{about}", prose(label))?;
+                    }
+                }
+            }
+            Act::Delegation(what, _) => titled(out, &prose(what))?,
+            Act::Other(about, path) => {
+                let about = [about.as_ref(), path.map(|path| self.path(path)).unwrap_or_default()];
+                let words: Vec<String> = about.iter().filter(|word| !word.is_empty()).map(|word| code(word)).collect();
+                titled(out, &words.join(" "))?;
+            }
         }
+        if self.depth.has_inputs {
+            write_fenced(out, "", &call::input_lines(&call.input).join("\n"))?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn write_result(&self, out: &mut dyn Write, result: &ToolResult) -> io::Result<()> {
+        self.write_answer(out, result)?;
+        let ran = result.sub_agent.as_deref().and_then(|id| self.sub_agents.iter().find(|other| other.id == id));
+        ran.map_or(Ok(()), |ran| self.write_sub_agent(out, ran))
+    }
+
+    fn write_answer(&self, out: &mut dyn Write, result: &ToolResult) -> io::Result<()> {
+        let act = self.calls.get(result.call_id.as_str()).map(|call| Act::of(call));
+        if let Some(Act::Questions(questions)) = &act
+            && !result.is_error
+        {
+            let given = questions.iter().filter_map(|question| question.answer(&result.text));
+            let given: Vec<String> = given.map(prose).collect();
+            if !given.is_empty() {
+                return given.iter().try_for_each(|answer| writeln!(out, "\n> {answer}"));
+            }
+        }
+        let is_short = self.depth.tool_output == Amount::Short;
+        let answers_itself = is_short && !result.is_error && act.as_ref().is_some_and(Act::answers_itself);
+        if self.depth.tool_output == Amount::None || answers_itself {
+            return Ok(());
+        }
+        let text = if is_short { call::without_frame(&result.text) } else { &result.text };
+        let text = outside::text(text.trim_end());
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        if is_short && !result.is_error && !lines.is_empty() && act.as_ref().is_some_and(Act::is_reading) {
+            return writeln!(out, "\n*{}*", self.depth.cut(lines.len(), "line"));
+        }
+        let shortened = self.depth.shortened(lines, self.depth.tool_output, RESULT_LINES, 0);
+        write_fenced(out, "", &shortened.first.join("\n"))?;
+        shortened.cut.map_or(Ok(()), |cut| writeln!(out, "\n*{cut}*"))
+    }
+
+    fn path<'p>(&self, path: &'p str) -> &'p str {
+        call::below(self.directory.as_deref(), path)
+    }
+}
+
+/// Returns an item of a list of what is to be done.
+fn item(item: &Item<'_>, id: Option<&str>) -> String {
+    let number = id.filter(|_| item.text.is_empty()).map(|id| format!("task {id}")).unwrap_or_default();
+    format!("{} {}", item.state.mark(), prose(&format!("{number}{}", item.text)))
+}
+
+fn first_upper(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(chars).collect()
 }
 
 /// Returns a name as Markdown, on one line.

@@ -1,44 +1,19 @@
 //! What `show` and `log` print for people. May change at any time.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use bstr::ByteSlice as _;
 
-use super::{Style, count, diff, markdown, size};
-use crate::git::Commit;
-use crate::outside;
-use crate::record::{Conversation, Listed, Summary};
-use crate::transcript::{Message, Part, Role, Tokens, ToolCall, ToolResult};
-
-/// How much of a tool's answer is shown.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum ToolOutput {
-    /// Nothing.
-    None,
-    /// The first lines.
-    #[default]
-    Short,
-    /// Everything.
-    Full,
-}
-
-/// What of a conversation is shown.
-#[derive(Clone, Copy, Debug)]
-pub struct Depth {
-    /// Whether the model's thinking is shown.
-    pub has_thinking: bool,
-    /// Whether tool calls are shown.
-    pub has_tools: bool,
-    /// How much of their answers.
-    pub tool_output: ToolOutput,
-}
-
-/// Lines of a file edit that are shown.
-const EDIT_LINES: usize = 12;
-/// Lines of a tool's answer that are shown by `short`.
-const RESULT_LINES: usize = 4;
-/// Lines of thinking that are shown.
-const THINKING_LINES: usize = 3;
+use super::clock::{Clock, duration};
+use super::depth::Depth;
+use super::printer::Printer;
+use super::sub_agent::SubAgent;
+use super::{Origin, Style, count, markdown, size};
+use crate::git::{Commit, date};
+use crate::record::Conversation;
+use crate::transcript::{Message, Part, Tokens, Turn, turns};
+use crate::{agent, outside};
 
 /// Writes the head of a commit as `git show` does.
 ///
@@ -53,37 +28,159 @@ pub fn write_commit(out: &mut dyn Write, commit: &Commit, style: &Style) -> io::
     writeln!(out, "\n    {}\n", outside::line(&commit.subject().to_str_lossy()))
 }
 
+/// A conversation to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The commit that it is recorded on.
+    pub commit: &'a Commit,
+    /// The conversation.
+    pub conversation: &'a Conversation,
+    /// The sub-agents that its session had.
+    pub sub_agents: &'a [SubAgent],
+    /// The turns that are wanted; `None` for all.
+    pub turns: Option<&'a TurnRange>,
+    /// Of each message, whether its turn is wanted; `None` for all.
+    pub about: Option<&'a [bool]>,
+    /// Where its records came from, if they were made for other commits.
+    pub origin: Option<Origin>,
+    /// The abbreviated id of the commit whose conversation goes on in this one, and the prompt that is answered here.
+    pub continues: Option<&'a (String, String)>,
+}
+
+impl<'a> View<'a> {
+    /// Returns the turns that are wanted.
+    pub(super) fn turns(&self) -> Vec<Turn> {
+        let mut turns = turns(&self.conversation.messages);
+        let is_about = |turn: &Turn| self.about.is_none_or(|about| about[turn.messages.clone()].contains(&true));
+        turns.retain(|turn| self.turns.is_none_or(|wanted| wanted.contains(turn.number)) && is_about(turn));
+        turns
+    }
+
+    /// Returns the wanted turns, each with what stands above it, and its messages.
+    pub(super) fn told(&self, dates: &date::Format) -> Vec<(String, &'a [Message])> {
+        let mut clock = Clock::new(dates, self.commit.author.time);
+        let conversation = self.conversation;
+        let told = |turn: Turn| {
+            let messages = &conversation.messages[turn.messages.clone()];
+            let head = match (turn.number, self.continues) {
+                (0, Some((commit, prompt))) => format!("continues {commit}: {}", outside::line(prompt)),
+                (0, None) => String::new(),
+                (number, _) => {
+                    let start = turn.start.map(|start| clock.tell(start));
+                    let facts = [start, turn.duration_secs().and_then(duration)];
+                    let facts = facts.into_iter().flatten().map(|fact| format!(", {fact}"));
+                    format!("turn {number}{}", facts.collect::<String>())
+                }
+            };
+            (head, messages)
+        };
+        self.turns().into_iter().map(told).collect()
+    }
+
+    /// Returns the sub-agents that no shown call has started.
+    pub(super) fn uncalled(&self) -> impl Iterator<Item = &'a SubAgent> {
+        let parts = self.conversation.messages.iter().flat_map(|message| &message.parts);
+        let called: HashSet<&str> = parts
+            .filter_map(|part| match part {
+                Part::ToolResult(result) => result.sub_agent.as_deref(),
+                _ => None,
+            })
+            .collect();
+        let is_all = self.turns.is_none();
+        self.sub_agents.iter().filter(move |other| is_all && !called.contains(other.id.as_str()))
+    }
+}
+
+/// A choice of turns by their numbers.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TurnRange {
+    first: usize,
+    last: usize,
+}
+
+impl TurnRange {
+    /// Reads `<n>`, `<n>..<m>`, `<n>..` or `..<m>`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = |digits: &str| {
+            Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?.parse::<usize>().ok()
+        };
+        let (first, last) = match text.split_once("..") {
+            Some(("", "")) => return None,
+            Some(("", last)) => (0, number(last)?),
+            Some((first, "")) => (number(first)?, usize::MAX),
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(text)?, number(text)?),
+        };
+        (first <= last).then_some(TurnRange { first, last })
+    }
+
+    /// Says whether a turn is in it.
+    pub fn contains(&self, number: usize) -> bool {
+        (self.first..=self.last).contains(&number)
+    }
+}
+
 /// Writes a conversation: its head, then prompts, answers, thinking, tool calls and their results.
 ///
 /// # Errors
 ///
 /// If writing fails.
-pub fn write_conversation(
-    out: &mut dyn Write,
-    conversation: &Conversation,
-    depth: Depth,
-    style: &Style,
-) -> io::Result<()> {
+pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, style: &Style) -> io::Result<()> {
+    let conversation = view.conversation;
     write_head(out, conversation, style)?;
+    if let Some(origin) = view.origin {
+        writeln!(out, "{}", style.paint(&style.dim, &origin.sentence()))?;
+    }
     if let Some(summary) = &conversation.summary.summary {
         writeln!(out)?;
         let text = outside::text(summary);
         markdown::styled(&text, style).lines().try_for_each(|line| writeln!(out, "    {line}"))?;
     }
     let notice = conversation.summary.newer_notice();
-    for problem in notice.iter().chain(&conversation.problems) {
-        writeln!(out, "{}", style.paint(&style.old, &format!("[{}]", outside::line(problem))))?;
+    let color = if conversation.lack.is_some() { &style.dim } else { &style.old };
+    write_problems(out, notice.iter().chain(&conversation.problems), color, style)?;
+    let is_sub_agent = conversation.summary.key.parent_id().is_some();
+    let directory = agent::directory(&conversation.bytes);
+    let mut printer = Printer::new(out, depth, style, directory, view.sub_agents);
+    if is_sub_agent {
+        printer = printer.of_sub_agent();
     }
-    let mut printer = Printer { out, depth, style, has_printed: false };
-    for message in &conversation.messages {
-        printer.message(message)?;
+    for (head, messages) in view.told(&style.date) {
+        let is_prompt = messages.first().is_some_and(Message::is_prompt);
+        if !is_prompt && !head.is_empty() {
+            printer.head(&head)?;
+        }
+        printer.messages(messages, Some(head.as_str()).filter(|_| is_prompt))?;
     }
     // Where the words are not here, the record still has the first of them.
     let has_words = !conversation.bytes.is_empty() || conversation.summary.is_removed;
     if let Some(prompt) = conversation.summary.prompt.as_deref().filter(|_| !has_words) {
-        printer.block(&[format!("> {}", outside::line(prompt))])?;
+        writeln!(out, "\n> {}", outside::line(prompt))?;
     }
-    writeln!(printer.out)
+    writeln!(out)?;
+    view.uncalled().try_for_each(|other| write_sub_agent(out, view.commit, other, depth, style))
+}
+
+/// Writes a sub-agent that no call in its session's part has started.
+fn write_sub_agent(out: &mut dyn Write, commit: &Commit, of: &SubAgent, depth: Depth, style: &Style) -> io::Result<()> {
+    if let Some(conversation) = &of.conversation {
+        let view =
+            View { commit, conversation, sub_agents: &[], turns: None, about: None, origin: None, continues: None };
+        return write_conversation(out, &view, depth, style);
+    }
+    let name = format!("sub-agent {} {}", outside::line(&of.summary.key.agent), outside::line(&of.summary.key.id));
+    writeln!(out, "{}", style.paint(&style.strong, &format!("{name}{}", of.folded(depth.more))))?;
+    write_problems(out, of.problems.iter(), &style.old, style)?;
+    writeln!(out)
+}
+
+fn write_problems<'p>(
+    out: &mut dyn Write,
+    mut problems: impl Iterator<Item = &'p String>,
+    color: &str,
+    style: &Style,
+) -> io::Result<()> {
+    problems.try_for_each(|problem| writeln!(out, "{}", style.paint(color, &format!("[{}]", outside::line(problem)))))
 }
 
 fn write_head(out: &mut dyn Write, conversation: &Conversation, style: &Style) -> io::Result<()> {
@@ -94,10 +191,11 @@ fn write_head(out: &mut dyn Write, conversation: &Conversation, style: &Style) -
         return writeln!(out, "{}", style.paint(&style.strong, &format!("{kind} {}", facts.join(", "))));
     }
     facts.extend(summary.model.as_deref().map(outside::line));
-    facts.push(format!("{}, {}", count(summary.turns, "turn"), count(summary.messages, "message")));
-    facts.push(size(conversation.bytes.len() as u64));
-    facts.extend(summary.tokens.map(tokens));
-    writeln!(out, "{}", style.paint(&style.strong, &format!("{kind} {}", facts.join(", "))))
+    writeln!(out, "{}", style.paint(&style.strong, &format!("{kind} {}", facts.join(", "))))?;
+    let counts = [count(summary.turns, "turn"), count(summary.messages, "message")];
+    let amount = (!conversation.bytes.is_empty()).then(|| size(conversation.bytes.len() as u64));
+    let facts: Vec<String> = counts.into_iter().chain(amount).chain(summary.tokens.map(tokens)).collect();
+    writeln!(out, "{}", facts.join(", "))
 }
 
 fn tokens(tokens: Tokens) -> String {
@@ -105,152 +203,21 @@ fn tokens(tokens: Tokens) -> String {
     format!("tokens {} in, {} out, {cached} cached", tokens.input, tokens.output)
 }
 
-struct Printer<'a> {
-    out: &'a mut dyn Write,
-    depth: Depth,
-    style: &'a Style,
-    has_printed: bool,
-}
+#[cfg(test)]
+mod tests {
+    use super::TurnRange;
 
-impl Printer<'_> {
-    fn message(&mut self, message: &Message) -> io::Result<()> {
-        for part in &message.parts {
-            match part {
-                Part::Text(text) => self.words(message, text)?,
-                Part::Attachment(what) if message.role == Role::User => self.words(message, &format!("[{what}]"))?,
-                Part::Attachment(what) => self.block(&[self.style.paint(&self.style.dim, &format!("[{what}]"))])?,
-                Part::Notice(text) => self.notice(text)?,
-                Part::Thinking(text) if self.depth.has_thinking => self.thinking(text)?,
-                Part::ToolCall(call) if self.depth.has_tools => self.call(call)?,
-                Part::ToolResult(result) if self.depth.has_tools => self.result(result)?,
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes lines as a paragraph of its own.
-    fn block(&mut self, lines: &[String]) -> io::Result<()> {
-        writeln!(self.out)?;
-        self.has_printed = true;
-        lines.iter().try_for_each(|line| writeln!(self.out, "{line}"))
-    }
-
-    fn words(&mut self, message: &Message, text: &str) -> io::Result<()> {
-        let text = outside::text(text.trim_end());
-        let taken_back = if message.is_abandoned { " (taken back)" } else { "" };
-        if message.role == Role::User && !message.is_sidechain {
-            let prompt = |line: &str| self.style.paint(&self.style.user, &format!("> {line}"));
-            let mut lines: Vec<String> = text.lines().map(prompt).collect();
-            if let Some(last) = lines.last_mut() {
-                last.push_str(taken_back);
-            }
-            self.block(&lines)
-        } else {
-            let styled = markdown::styled(&text, self.style);
-            let mut lines: Vec<String> = styled.lines().map(str::to_owned).collect();
-            if message.is_sidechain {
-                lines.iter_mut().for_each(|line| line.insert_str(0, "  | "));
-            }
-            self.block(&lines)
-        }
-    }
-
-    fn notice(&mut self, text: &str) -> io::Result<()> {
-        let lines: Vec<String> = outside::text(text).lines().map(str::to_owned).collect();
-        let lines = diff::shortened(lines, THINKING_LINES, self.style);
-        let lines: Vec<String> =
-            lines.iter().map(|line| self.style.paint(&self.style.dim, &format!("-- {line}"))).collect();
-        self.block(&lines)
-    }
-
-    fn thinking(&mut self, text: &str) -> io::Result<()> {
-        let text = outside::text(text);
-        let lines: Vec<String> = text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
-        let lines = diff::shortened(lines, THINKING_LINES, self.style);
-        let lines: Vec<String> =
-            lines.iter().map(|line| self.style.paint(&self.style.dim, &format!("  ~ {line}"))).collect();
-        self.block(&lines)
-    }
-
-    fn call(&mut self, call: &ToolCall) -> io::Result<()> {
-        let name = self.style.paint(&self.style.tool, &outside::line(&call.name));
-        let mut lines = vec![format!("  {name} {}", shortened_line(self.style.path(&argument(call)), 160))];
-        for edit in &call.edits {
-            lines.extend(diff::lines(edit, EDIT_LINES, self.style).into_iter().map(|line| format!("    {line}")));
-        }
-        self.block(&lines)
-    }
-
-    fn result(&mut self, result: &ToolResult) -> io::Result<()> {
-        let text = outside::text(result.text.trim_end());
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let lines = match self.depth.tool_output {
-            ToolOutput::None => return Ok(()),
-            ToolOutput::Short => {
-                let lines = lines.iter().map(|line| shortened_line(line, 200)).collect();
-                diff::shortened(lines, RESULT_LINES, self.style)
-            }
-            ToolOutput::Full => lines,
+    #[test]
+    fn turns_are_chosen_as_revisions_are() {
+        let chosen = |text: &str| {
+            TurnRange::parse(text).map(|range| (0..6).filter(|number| range.contains(*number)).collect::<Vec<_>>())
         };
-        let mark = if result.is_error { "    ! " } else { "    " };
-        for line in lines {
-            writeln!(self.out, "{}", self.style.paint(&self.style.dim, &format!("{mark}{line}")))?;
-        }
-        if let Some(sub_agent) = &result.sub_agent {
-            let note = format!("    by sub-agent {}", outside::line(sub_agent));
-            writeln!(self.out, "{}", self.style.paint(&self.style.dim, &note))?;
-        }
-        Ok(())
-    }
-}
-
-/// Returns what a tool call is about, on one line: its command, its path, or the first text of its input.
-pub fn argument(call: &ToolCall) -> String {
-    if let Some(command) = &call.command {
-        return outside::line(command);
-    }
-    if let Some(edit) = call.edits.first() {
-        return outside::line(&edit.path);
-    }
-    let keys = ["file_path", "path", "pattern", "url", "query", "description", "prompt"];
-    let named = keys.iter().find_map(|key| call.input.get(key)?.as_str());
-    let first = || call.input.as_object().and_then(|input| input.values().find_map(|value| value.as_str()));
-    named.or_else(first).map_or_else(|| outside::line(&call.input.to_string()), outside::line)
-}
-
-fn shortened_line(line: &str, max_chars: usize) -> String {
-    match line.char_indices().nth(max_chars) {
-        Some((index, _)) => format!("{}...", &line[..index]),
-        None => line.to_owned(),
-    }
-}
-
-/// Writes one line for a commit: its abbreviated id, date, agents, messages, and the summary, the prompt or the subject.
-///
-/// # Errors
-///
-/// If writing fails.
-pub fn write_listed(out: &mut dyn Write, listed: &Listed, abbreviated: &str, style: &Style) -> io::Result<()> {
-    let mut agents: Vec<&str> = Vec::new();
-    for agent in listed.summaries.iter().map(|summary| summary.key.agent.as_str()) {
-        if !agents.contains(&agent) {
-            agents.push(agent);
+        assert_eq!(chosen("2"), Some(vec![2]));
+        assert_eq!(chosen("2..4"), Some(vec![2, 3, 4]));
+        assert_eq!(chosen("4.."), Some(vec![4, 5]));
+        assert_eq!(chosen("..1"), Some(vec![0, 1]));
+        for wrong in ["", "..", "x", "-1", "4..2", "1..2..3", "+1"] {
+            assert_eq!(chosen(wrong), None, "{wrong}");
         }
     }
-    let agents = outside::line(&agents.join(","));
-    let messages: u64 = main_sessions(&listed.summaries).map(|summary| summary.messages).fold(0, u64::saturating_add);
-    let prompt = || listed.summaries.iter().find_map(|summary| summary.prompt.as_deref());
-    let what = match listed.summaries.iter().find_map(|summary| summary.summary.as_deref()).or_else(prompt) {
-        Some(words) => outside::line(words),
-        None => outside::line(&listed.commit.subject().to_str_lossy()),
-    };
-    let id = style.paint(&style.commit, abbreviated);
-    let date = style.date.show(listed.commit.committer.time);
-    writeln!(out, "{id} {date} {:<8} {messages:>4} {}", agents, shortened_line(&what, 100))
-}
-
-/// Returns the summaries that are no sub-agent's.
-pub fn main_sessions(summaries: &[Summary]) -> impl Iterator<Item = &Summary> {
-    summaries.iter().filter(|summary| summary.key.parent_id().is_none())
 }

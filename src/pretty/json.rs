@@ -138,7 +138,7 @@ fn part(part: &Part) -> Value {
         Part::ToolResult(result) => {
             json!({ "type": "result", "id": result.call_id, "text": result.text, "error": result.is_error })
         }
-        Part::Attachment(what) => json!({ "type": "attachment", "kind": what }),
+        Part::Attachment(what) => json!({ "type": "attachment", "kind": what.kind }),
         Part::Notice(text) => json!({ "type": "notice", "text": text }),
     }
 }

@@ -3,6 +3,9 @@
 //! Read `human` for what `show` prints. Printers get a [`Style`] and write to whatever they are given; none of them
 //! looks at a terminal or at configuration.
 
+mod call;
+mod clock;
+mod depth;
 mod diff;
 mod document;
 mod format;
@@ -10,16 +13,23 @@ mod human;
 mod json;
 mod markdown;
 mod porcelain;
+mod printer;
 mod question;
+mod rows;
+mod sub_agent;
+mod width;
 
+pub use self::depth::{Amount, Depth};
 pub use self::document::{document_head, document_message, write_document};
 pub use self::format::Format;
-pub use self::human::{Depth, ToolOutput, write_commit, write_conversation, write_listed};
+pub use self::human::{TurnRange, View, write_commit, write_conversation};
 pub use self::json::{branch_object, commit_object, listed_object, message_object, write_conversation_object};
 pub use self::porcelain::write_porcelain;
 pub use self::question::summary_question;
+pub use self::rows::Rows;
+pub use self::sub_agent::SubAgent;
 
-use crate::git::date;
+use crate::git::{Commit, date};
 
 /// The colours of one kind of output, and how dates are shown in it. Empty colours mean none.
 #[derive(Clone, Debug, Default)]
@@ -49,12 +59,6 @@ pub struct Style {
 }
 
 impl Style {
-    /// Returns a path from the top of the working tree, if it is below it.
-    pub fn path<'p>(&self, path: &'p str) -> &'p str {
-        let below = |top: &String| path.strip_prefix(top.as_str())?.strip_prefix('/');
-        self.top.as_ref().and_then(below).unwrap_or(path)
-    }
-
     /// Says whether there are colours.
     pub fn is_colored(&self) -> bool {
         !self.reset.is_empty()
@@ -78,4 +82,45 @@ pub fn size(bytes: u64) -> String {
 /// Returns a count with its noun, which gets an `s` unless there is one of it.
 pub fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Where the records of a commit came from, if that needs telling.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Origin {
+    /// From several commits, as after a squash.
+    Joined(usize),
+    /// From one commit with another content, as after a rebase.
+    Carried,
+    /// From a merge.
+    Merge,
+}
+
+impl Origin {
+    /// Tells it from the trees of the commits that the records were made for.
+    pub fn of(commit: &Commit, trees: &[String]) -> Option<Self> {
+        let own = commit.tree_id.to_string();
+        match trees {
+            [_, _, ..] => Some(Origin::Joined(trees.len())),
+            [tree] if *tree != own => Some(Origin::Carried),
+            _ => (commit.parent_ids.len() > 1).then_some(Origin::Merge),
+        }
+    }
+
+    /// Returns it in a word or two, for a list.
+    pub fn mark(self) -> String {
+        match self {
+            Origin::Joined(commits) => format!("joined from {commits}"),
+            Origin::Carried => "carried".to_owned(),
+            Origin::Merge => "merge".to_owned(),
+        }
+    }
+
+    /// Returns it as a sentence.
+    pub fn sentence(self) -> String {
+        match self {
+            Origin::Joined(commits) => format!("joined from the records of {commits} commits"),
+            Origin::Carried => "carried from another commit".to_owned(),
+            Origin::Merge => "recorded on a merge".to_owned(),
+        }
+    }
 }

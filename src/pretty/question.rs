@@ -3,7 +3,7 @@
 use bstr::{BString, ByteSlice as _};
 use sha2::{Digest as _, Sha256};
 
-use super::{Depth, ToolOutput, document_message};
+use super::{Depth, document_message};
 use crate::git::Commit;
 use crate::hex::hex;
 use crate::outside;
@@ -15,8 +15,6 @@ const MAX_PATHS_BYTES: usize = 4000;
 const MAX_LINE_CHARS: usize = 1000;
 /// Room for the line that says what is left out.
 const GAP_BYTES: usize = 80;
-
-const DEPTH: Depth = Depth { has_thinking: false, has_tools: true, tool_output: ToolOutput::Short };
 
 /// Returns the question for a summary of a commit's conversations, in at most `max_bytes`: of what was said the beginning
 /// and the end.
@@ -59,7 +57,7 @@ fn said(conversations: &[Conversation]) -> String {
     let mut text = String::new();
     for conversation in conversations {
         text += &format!("Session {}\n", outside::line(&conversation.summary.key.to_string()));
-        text.extend(conversation.messages.iter().map(|message| document_message(message, DEPTH)));
+        text.extend(conversation.messages.iter().map(|message| document_message(message, Depth::BRIEF)));
         text.push('\n');
     }
     text

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use super::overview::in_order;
 use super::tombstone::Mark;
-use super::{Note, Reader, Record, Summary, Unit, bounds};
+use super::{Lack, Note, Reader, Record, Summary, Unit, bounds};
 use crate::agent;
 use crate::archive::{Archive, Chunk, Contents};
 use crate::error::{Error, Kind, Result};
@@ -37,6 +37,8 @@ pub struct Conversation {
     pub messages: Vec<Message>,
     /// Descriptions of missing or damaged parts.
     pub problems: Vec<String>,
+    /// Why there are no words although nothing is damaged; the problem says the same.
+    pub lack: Option<Lack>,
 }
 
 impl Reader<'_> {
@@ -97,7 +99,8 @@ impl Reader<'_> {
             if wanted.as_ref().is_none_or(|key| *key == hidden.key) {
                 let problems = vec![hidden.removed_by.clone()];
                 let summary = Summary::of_hidden(hidden);
-                let conversation = Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems };
+                let conversation =
+                    Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems, lack: None };
                 if visit(conversation)?.is_break() {
                     return Ok(());
                 }
@@ -108,7 +111,7 @@ impl Reader<'_> {
 
     /// Returns the purge mark of others for words of a record, or with `is_full` for words of its session up to its
     /// end.
-    fn mark_on(&self, record: &Record, is_full: bool) -> Option<Mark> {
+    pub(super) fn mark_on(&self, record: &Record, is_full: bool) -> Option<Mark> {
         let whole = Record { since: record.since.clone().filter(|_| !is_full), ..record.clone() };
         self.bars.of_increment(self.repo, &whole)
     }
@@ -140,6 +143,13 @@ impl Reader<'_> {
             },
             Unit::Foreign(_) => (Vec::new(), 0, Vec::new()),
         };
+        let lack = match unit {
+            Unit::Record(record) if bytes.is_empty() && !problems.is_empty() => self.lack(record, is_full),
+            _ => None,
+        };
+        if let Some(lack) = lack {
+            problems = vec![lack.sentence().to_owned()];
+        }
         let readable = bounds::readable(&bytes, stored_bytes);
         if readable < bytes.len() {
             problems.push(format!(
@@ -155,7 +165,7 @@ impl Reader<'_> {
         // The transcript of an unknown agent is still shown raw.
         let agent = agent::find(&summary.key.agent);
         let messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes[..readable]));
-        Conversation { summary, bytes, messages, problems }
+        Conversation { summary, bytes, messages, problems, lack }
     }
 
     /// Reads the words of a record. Returns them, the stored size of their segments, and the problems.
@@ -183,7 +193,7 @@ impl Reader<'_> {
     }
 
     /// Reads the words of a record.
-    fn contents(&self, record: &Record, is_full: bool) -> Contents {
+    pub(super) fn contents(&self, record: &Record, is_full: bool) -> Contents {
         let parse = |hex: &str| self.repo.parse_id(hex);
         let archive = Archive::without(self.repo, &self.barred);
         match parse(&record.through) {

@@ -60,6 +60,8 @@ pub struct Hidden {
 pub struct Note {
     units: Vec<Unit>,
     hidden: Vec<Hidden>,
+    /// The trees of the commits that its records were made for, also of joined records.
+    trees: Vec<String>,
     /// Descriptions of parts that could not be read.
     problems: Vec<String>,
 }
@@ -175,6 +177,15 @@ impl Note {
         self.units
     }
 
+    fn add_tree(&mut self, record: &Record) {
+        self.trees.extend(record.tree.clone().filter(|tree| !self.trees.contains(tree)));
+    }
+
+    /// Returns the trees of the commits that its records were made for, in hex.
+    pub fn trees(&self) -> &[String] {
+        &self.trees
+    }
+
     /// Returns the units in order.
     pub fn units(&self) -> &[Unit] {
         &self.units
@@ -195,6 +206,7 @@ impl Note {
 
     /// Adds a record, but joins two records only if `has_all_of(joined, part)` holds for both parts: no words are lost.
     pub(super) fn add_if(&mut self, mut record: Record, has_all_of: impl Fn(&Record, &Record) -> bool) {
+        self.add_tree(&record);
         let joined = |known: &Record, record: &Record| {
             known.joined(record).filter(|joined| has_all_of(joined, known) && has_all_of(joined, record))
         };
@@ -251,6 +263,9 @@ impl Note {
 
     /// Adds a unit unless the note has it. Does not join records.
     pub(crate) fn add_line(&mut self, unit: Unit) {
+        if let Unit::Record(record) = &unit {
+            self.add_tree(record);
+        }
         if !self.compared().any(|(_, known)| *known == unit) {
             self.units.push(unit);
         }
@@ -258,7 +273,8 @@ impl Note {
 
     /// Returns a note without units, but with the same hidden records and problems.
     pub(super) fn without_units(&self) -> Self {
-        Note { units: Vec::new(), hidden: self.hidden.clone(), problems: self.problems.clone() }
+        let (hidden, trees, problems) = (self.hidden.clone(), self.trees.clone(), self.problems.clone());
+        Note { units: Vec::new(), hidden, trees, problems }
     }
 
     /// Adds everything in `other` that this note lacks. Does not join records.

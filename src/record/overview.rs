@@ -24,6 +24,8 @@ pub struct Summary {
     pub messages: u64,
     /// The tokens that the increment used.
     pub tokens: Option<Tokens>,
+    /// The segment that the increment begins after; `None` for the beginning of the session.
+    pub since: Option<String>,
     /// Whether the record is hidden by a purge mark of others.
     pub is_removed: bool,
     /// The version of the record's format, if it is newer than this program.
@@ -42,6 +44,7 @@ impl Summary {
             turns: 0,
             messages: 0,
             tokens: None,
+            since: None,
             is_removed: true,
             newer_version: None,
         }
@@ -57,6 +60,7 @@ impl Summary {
             turns: record.turns,
             messages: record.messages,
             tokens: record.tokens,
+            since: record.since.clone(),
             is_removed: false,
             newer_version: None,
         }
@@ -83,6 +87,7 @@ impl Summary {
                 turns: earlier.turns(),
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),
+                since: None,
                 model: earlier.model.clone(),
                 time: earlier.timestamp.clone(),
                 prompt: None,

@@ -50,6 +50,8 @@ pub struct Listed {
     pub commit: Commit,
     /// Its records; empty only if there is a problem with its note.
     pub summaries: Vec<Summary>,
+    /// The trees of the commits that its records were made for, in hex.
+    pub trees: Vec<String>,
     /// Descriptions of parts of its note that could not be read.
     pub problems: Vec<String>,
 }
@@ -328,7 +330,7 @@ impl Lister<'_, '_> {
         let mut blobs = window.blobs.iter().flat_map(Pieces::iter);
         for ((commit_id, blob_ids), data) in window.commits.iter().zip(window.data.iter()) {
             let (note, problems) = self.note(*commit_id, blob_ids, blobs.by_ref().take(blob_ids.len()))?;
-            let summaries = note.summaries();
+            let (summaries, trees) = (note.summaries(), note.trees().to_vec());
             drop(note);
             let fits = summaries.iter().any(|summary| self.query.fits_summary(summary));
             if !fits && problems.is_empty() {
@@ -343,7 +345,7 @@ impl Lister<'_, '_> {
                 continue;
             }
             if !fits {
-                if visit(Listed { commit, summaries: Vec::new(), problems })?.is_break() {
+                if visit(Listed { commit, summaries: Vec::new(), trees, problems })?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 continue;
@@ -354,7 +356,7 @@ impl Lister<'_, '_> {
             }
             self.listed += 1;
             let is_last = self.query.max_count.is_some_and(|max| self.listed >= max);
-            if visit(Listed { commit, summaries, problems })?.is_break() || is_last {
+            if visit(Listed { commit, summaries, trees, problems })?.is_break() || is_last {
                 return Ok(ControlFlow::Break(()));
             }
         }

@@ -6,6 +6,7 @@
 mod about;
 mod session;
 mod tally;
+mod turn;
 
 use std::ops::Range;
 
@@ -14,6 +15,7 @@ use bstr::ByteSlice as _;
 pub use self::about::about;
 pub use self::session::SessionKey;
 pub use self::tally::{Tally, Tokens};
+pub use self::turn::{Turn, turns};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -93,10 +95,33 @@ pub enum Part {
     ToolCall(ToolCall),
     /// What a tool answered.
     ToolResult(ToolResult),
-    /// Something that is no text, such as an image; says what it is.
-    Attachment(String),
+    /// Something that is no text, such as an image.
+    Attachment(Attachment),
     /// An event of the session: compacted, interrupted.
     Notice(String),
+}
+
+/// Something that is no text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Attachment {
+    /// What it is: `image`, a media type, or the name of a file.
+    pub kind: String,
+    /// The name of the file, else its media type, if that is known and not the kind.
+    pub name: Option<String>,
+    /// Its size in bytes, if the transcript has it.
+    pub size_bytes: Option<u64>,
+}
+
+impl From<String> for Attachment {
+    fn from(kind: String) -> Self {
+        Attachment { kind, name: None, size_bytes: None }
+    }
+}
+
+impl From<&str> for Attachment {
+    fn from(kind: &str) -> Self {
+        kind.to_owned().into()
+    }
 }
 
 /// A tool call.

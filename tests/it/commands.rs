@@ -117,10 +117,9 @@ fn show_prints_the_conversation_for_people_and_for_programs() {
     let commit = scratch.id("HEAD");
     let expected = format!(
         "commit {commit}\nAuthor: A U Thor <author@example.com>\nDate:   Fri Jan 2 03:04:05 2026 +0000\n\n    greet\n\n\
-         session claude s1, claude-test-1, 1 turn, 1 message, [..], tokens 30 in, 15 out, 0 cached\n\n\
-         > write `greet`\n> please\n\n  Edit greet.rs\n     a\n    -b\n    +B\n     c\n\
-         \x20   line 1\n    line 2\n    line 3\n    line 4\n    ... 16 more lines\n\n\
-         \x20 Write greet.rs\n    +fn greet() {{}}\n    done\n\n  Bash git commit -am 'greet'\n    [main {short}] greet\n\n",
+         session claude s1, claude-test-1\n1 turn, 1 message, [..], tokens 30 in, 15 out, 0 cached\n\n\
+         turn 1, 03:04\n> write `greet`\n| please\n\n  Edit greet.rs\n     a\n    -b\n    +B\n     c\n\n\
+         \x20 Write greet.rs\n    +fn greet() {{}}\n\n  Bash git commit -am 'greet'\n    [main {short}] greet\n\n",
         short = &commit[..7]
     );
     snapbox::assert_data_eq!(shown, snapbox::Data::from(expected));
@@ -412,7 +411,8 @@ fn a_terminal_gets_gits_pager() {
     scratch.env.insert("GIT_PAGER".into(), "sed -e s/^/paged:/".into());
     scratch.env.insert("TERM".into(), "xterm".into());
     let ran = scratch.run_in(&scratch.top, "script", ["-qec", "git shiftlog log -n1", "/dev/null"]);
-    assert!(ran.stdout.starts_with("paged:\u{1b}[33m"), "{ran:?}");
+    let first = ran.stdout.lines().nth(1).unwrap();
+    assert!(first.starts_with("paged:\u{1b}[33m"), "{ran:?}");
     let ran = scratch.run_in(&scratch.top, "script", ["-qec", "git shiftlog show HEAD~3", "/dev/null"]);
     assert_eq!(
         (ran.code, ran.stdout.trim_end()),

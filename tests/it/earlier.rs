@@ -43,7 +43,7 @@ fn a_document_of_an_earlier_tool_is_read_pretty_printed_or_not() {
             attach(&scratch, notes_ref, &note);
             assert_eq!(scratch.raw("HEAD", &[]), text);
             let shown = scratch.shiftlog("show", [""; 0]).ok();
-            assert!(shown.contains("session claude old, claude-test-0, 1 turn, 2 messages"), "{shown}");
+            assert!(shown.contains("session claude old, claude-test-0\n1 turn, 2 messages"), "{shown}");
             assert!(shown.contains("> an old question"), "{shown}");
             let listed = scratch.shiftlog("log", ["--format=%(agent) %(session) %(messages) %(tokens:output)"]).ok();
             assert_eq!(listed, "claude old 2 9\n");

@@ -166,7 +166,7 @@ fn shared_notes_without_their_words_are_no_problem() {
     let b = team.bare_clone("b", &[]);
     team.shiftlog(&b, "sync", &["pull", "--notes-only", "-q"]).ok();
     let ran = team.shiftlog(&b, "fsck", &[]).ok();
-    assert_eq!(ran, "checked 1 note, 1 record, 0 segments: 0 problems\nthe words of 1 record are at a remote\n");
+    assert_eq!(ran, "checked 1 note, 1 record, 0 segments: 0 problems\nthe words of 1 record are not here\n");
 }
 
 #[test]

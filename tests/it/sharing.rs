@@ -175,8 +175,11 @@ fn notes_alone_show_the_summary_and_say_where_the_words_are() {
     team.shiftlog(&b, "init", &["--agent=claude", "--share", "-q"]).ok();
     assert_eq!(team.shiftlog(&b, "sync", &[]).ok(), "origin: received 1 note, 0 segments; sent 0 notes, 0 segments\n");
     let shown = team.shiftlog(&b, "show", &[]);
-    assert_eq!(shown.code, 1);
-    assert!(shown.stdout.contains("words of a"), "the note has the prompt: {shown:?}");
+    assert_eq!(shown.code, 0, "nothing is damaged: {shown:?}");
+    assert!(
+        shown.stdout.ends_with("\n[transcript not fetched]\n\n> words of a\n\n"),
+        "the note has the prompt: {shown:?}"
+    );
     assert!(shown.stderr.contains("hint: 'git shiftlog sync pull --all' fetches transcripts"), "{shown:?}");
     team.shiftlog(&b, "sync", &["pull", "--all"]).ok();
     team.assert_said(&b, "HEAD", &["words of a"]);

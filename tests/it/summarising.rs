@@ -174,7 +174,7 @@ fn a_saved_summary_is_shown_and_nobody_is_asked_again() {
         assert!(text.contains(at), "{text}");
         text.replacen(at, &format!("{at}{new}"), 1)
     };
-    let head = human.lines().find(|line| line.starts_with("session ")).unwrap();
+    let head = human.lines().find(|line| line.starts_with("2 turns, ")).unwrap();
     let now = scratch.shiftlog("show", ["HEAD"]).ok();
     assert_eq!(now, expected(&human, &format!("{head}\n"), "\n    It backs off.\n"));
     let now = scratch.shiftlog("show", ["--format=markdown"]).ok();

@@ -146,7 +146,7 @@ fn part(block: &Value<'_>, record: &Value<'_>) -> Option<Part> {
             is_error: flag(block, "is_error"),
             sub_agent: field(record, "toolUseResult").and_then(|result| string(result, "agentId")),
         }),
-        kind @ ("image" | "document") => Part::Attachment(kind.to_owned()),
+        kind @ ("image" | "document") => Part::Attachment(json::attachment(kind, block)),
         _ => return None,
     })
 }

@@ -185,7 +185,7 @@ impl Events {
 fn prompt(data: &Value<'_>) -> Vec<Part> {
     let words = string(data, "content").filter(|words| !words.trim().is_empty());
     let given = list(data, "attachments").iter().filter_map(|each| string(each, "type"));
-    words.map(Part::Text).into_iter().chain(given.map(Part::Attachment)).collect()
+    words.map(Part::Text).into_iter().chain(given.map(|kind| Part::Attachment(kind.into()))).collect()
 }
 
 /// Returns what a tool answered, and whether it failed.

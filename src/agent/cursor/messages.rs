@@ -83,7 +83,7 @@ fn read_part(part: &Value<'_>, message: &mut Message) {
             message.parts.push(Part::ToolResult(ToolResult { call_id: call_id(), text, is_error, sub_agent: None }));
         }
         "image" | "file" => {
-            message.parts.push(Part::Attachment(first(&["filename", "mimeType"]).unwrap_or("a file").to_owned()));
+            message.parts.push(Part::Attachment(first(&["filename", "mimeType"]).unwrap_or("a file").into()));
         }
         _ => {}
     }

@@ -7,7 +7,7 @@ use serde_json_borrow::Value;
 
 use crate::agent::json::{self, at, field, list, number, string, text};
 use crate::agent::{Parser, document, prompt, tool};
-use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
+use crate::transcript::{Attachment, Message, Part, Role, Tokens, ToolResult};
 
 /// What it puts into a prompt that nobody typed.
 const NOISE: &[&str] = &["session_context", "hook_context"];
@@ -126,7 +126,7 @@ impl Chat {
 }
 
 /// Reads `content`: a string, a part, or a list of parts; returns its words and what else is in it.
-fn words(content: &Value<'_>) -> (String, Vec<String>) {
+fn words(content: &Value<'_>) -> (String, Vec<Attachment>) {
     let parts = match content {
         Value::Str(text) => return (text.to_string(), Vec::new()),
         Value::Array(parts) => parts.iter().collect(),
@@ -135,7 +135,7 @@ fn words(content: &Value<'_>) -> (String, Vec<String>) {
     let words: Vec<&str> = parts.iter().filter_map(|part| part.as_str().or_else(|| text(part, "text"))).collect();
     let kind = |part: &&Value<'_>| {
         let data = field(part, "inlineData").or_else(|| field(part, "fileData"))?;
-        Some(string(data, "mimeType").unwrap_or_else(|| "file".into()))
+        Some(json::attachment(text(data, "mimeType").unwrap_or("file"), data))
     };
     (words.join("\n"), parts.iter().filter_map(kind).collect())
 }

@@ -48,7 +48,7 @@ fn read_part(part: &Value<'_>, is_summary: bool, message: &mut Message) {
         "tool" => read_tool(part, message),
         "file" => {
             let what = ["filename", "mime"].iter().find_map(|key| text(part, key)).unwrap_or("a file");
-            message.parts.push(Part::Attachment(what.to_owned()));
+            message.parts.push(Part::Attachment(json::attachment(what, part)));
         }
         "subtask" => message.parts.extend(string(part, "prompt").map(Part::Text)),
         "compaction" => message.parts.push(Part::Notice("conversation compacted".into())),

@@ -114,7 +114,7 @@ fn prompt(request: &Value) -> Option<Vec<Part>> {
     let message = &request["message"];
     let words = message.as_str().or_else(|| message["text"].as_str()).map(str::trim).filter(|words| !words.is_empty());
     let variables = request["variableData"]["variables"].as_array().into_iter().flatten();
-    let images = variables.filter(|variable| variable["kind"] == "image").map(|_| Part::Attachment("image".to_owned()));
+    let images = variables.filter(|variable| variable["kind"] == "image").map(|_| Part::Attachment("image".into()));
     let parts: Vec<Part> = words.map(|words| Part::Text(words.to_owned())).into_iter().chain(images).collect();
     (!parts.is_empty()).then_some(parts)
 }

@@ -1,7 +1,7 @@
 //! The placeholders that are ours.
 
 use crate::outside;
-use crate::pretty::human::main_sessions;
+use crate::pretty::rows::main_sessions;
 use crate::record::Summary;
 
 /// Our placeholders, without their `%(` and `)`.

@@ -21,7 +21,7 @@ use crate::git::{Asking, Fetch, ObjectId, Push, Repository};
 use crate::notes;
 use crate::record::bars::Bars;
 use crate::record::tombstone::{self, Tombstones};
-use crate::record::{Note, Unit};
+use crate::record::{Note, Unit, remember_words};
 
 /// How often a push is tried when others are faster.
 const MAX_ATTEMPTS: u32 = 40;
@@ -161,9 +161,10 @@ impl<'r> Syncer<'r> {
         let is_in = |what: What, level: Level| level == Level::All || (level == Level::Notes && what != What::Sessions);
         let wanted = whats.iter().filter(|what| is_in(**what, plan.pull) || is_in(**what, plan.push));
         let shared: Vec<Shared> = wanted.map(|what| self.shared(remote, *what)).collect();
-        let names: Vec<&str> = shared.iter().map(|shared| shared.name.as_str()).collect();
+        let names: Vec<&str> = shared.iter().map(|shared| shared.name.as_str()).chain([archive::REF]).collect();
         let mut refused: Vec<String> = Vec::new();
         let mut theirs = self.repo.remote_refs(remote, &names, self.asking)?;
+        remember_words(self.repo, remote, theirs.iter().any(|(name, _)| name == archive::REF));
         for attempt in 0.. {
             let at = |name: &str| theirs.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
             self.fetch(remote, &shared, at, plan, synced)?;

@@ -1,0 +1,393 @@
+//! What a tool call is, told from what is in it: agents have many names for the same thing.
+//!
+//! Read [`Act`]. The command line and the edits of a call are found by `agent`, which knows the names of tools.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::outside;
+use crate::transcript::{Edit, ToolCall};
+
+/// What a tool call is for a reader.
+#[derive(Debug, PartialEq)]
+pub enum Act<'c> {
+    /// A command line, of one or more lines.
+    Command(&'c str),
+    /// Changes of files.
+    Edits(&'c [Edit]),
+    /// A file that is read.
+    Reading(&'c str),
+    /// A plan that the person is to approve, in Markdown.
+    Plan(&'c str),
+    /// A list of what is to be done.
+    List(Vec<Item<'c>>),
+    /// One item of such a list: the id of a known one, and what is said of it.
+    Task(Option<String>, Item<'c>),
+    /// Questions to the person.
+    Questions(Vec<Question<'c>>),
+    /// Work for a sub-agent: what it is, and the prompt.
+    Delegation(&'c str, &'c str),
+    /// Anything else: what it is about, in a few words, and the path that it is about.
+    Other(Cow<'c, str>, Option<&'c str>),
+}
+
+/// One thing that is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item<'c> {
+    /// What; empty if it is not said.
+    pub text: Cow<'c, str>,
+    /// How far it is.
+    pub state: State,
+}
+
+/// How far a thing is that is to be done.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum State {
+    /// Not begun.
+    Open,
+    /// Begun.
+    Doing,
+    /// Done.
+    Done,
+    /// Given up.
+    Dropped,
+}
+
+/// A question to the person.
+#[derive(Debug, PartialEq)]
+pub struct Question<'c> {
+    /// The question.
+    pub text: &'c str,
+    /// The answers to choose from, each with its explanation.
+    pub options: Vec<(&'c str, Option<&'c str>)>,
+}
+
+impl<'c> Act<'c> {
+    /// Tells what a call is.
+    pub fn of(call: &'c ToolCall) -> Self {
+        let input = &call.input;
+        if let Some(command) = &call.command {
+            return Act::Command(command);
+        }
+        if !call.edits.is_empty() {
+            return Act::Edits(&call.edits);
+        }
+        let questions = questions(input);
+        if !questions.is_empty() {
+            return Act::Questions(questions);
+        }
+        let list = list(input);
+        if !list.is_empty() {
+            return Act::List(list);
+        }
+        if let Some(plan) = text(input, &["plan"]) {
+            return Act::Plan(plan);
+        }
+        if let Some(task) = task(call) {
+            return task;
+        }
+        let path = text(input, &["file_path", "filePath", "absolute_path", "target_file", "path", "filename"]);
+        let pattern = text(input, &["pattern", "query", "regex", "search_term"]);
+        let name = call.name.to_ascii_lowercase();
+        if let Some(path) = path.filter(|_| pattern.is_none() && (name.contains("read") || name.contains("view"))) {
+            return Act::Reading(path);
+        }
+        if let (Some(what), Some(prompt)) = (text(input, &["description", "subagent_type"]), text(input, &["prompt"])) {
+            return Act::Delegation(what, prompt);
+        }
+        match (pattern, path) {
+            (None, None) => Act::Other(about(input), None),
+            (pattern, path) => Act::Other(pattern.unwrap_or_default().into(), path),
+        }
+    }
+
+    /// Says whether an answer that is no failure tells nothing that the call does not tell.
+    pub fn answers_itself(&self) -> bool {
+        matches!(self, Act::Edits(_) | Act::List(_) | Act::Task(..))
+    }
+
+    /// Says whether the answer is the text of a file.
+    pub fn is_reading(&self) -> bool {
+        match self {
+            Act::Reading(_) => true,
+            Act::Command(command) => prints_files(command),
+            _ => false,
+        }
+    }
+}
+
+impl State {
+    fn of(status: &str) -> Self {
+        let status = status.to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| status.contains(word));
+        if has(&["progress", "doing", "active", "started"]) && !status.contains("not") {
+            State::Doing
+        } else if has(&["complete", "done", "finished"]) {
+            State::Done
+        } else if has(&["cancel", "delete", "skip", "abandon"]) {
+            State::Dropped
+        } else {
+            State::Open
+        }
+    }
+
+    /// Returns the box of an item, as a list in Markdown has it; two more states have a sign of their own.
+    pub fn mark(self) -> &'static str {
+        match self {
+            State::Open => "[ ]",
+            State::Doing => "[>]",
+            State::Done => "[x]",
+            State::Dropped => "[-]",
+        }
+    }
+}
+
+impl Question<'_> {
+    /// Returns what the person answered, as far as the tool's answer repeats it beside the question.
+    pub fn answer<'a>(&self, result: &'a str) -> Option<&'a str> {
+        let (_, after) = result.split_once(&format!("\"{}\"=\"", self.text))?;
+        let end = ["\", \"", "\". ", "\"\n"].iter().filter_map(|end| after.find(end)).min();
+        Some(&after[..end.unwrap_or_else(|| after.rfind('"').unwrap_or(after.len()))])
+    }
+}
+
+fn text<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
+    keys.iter().find_map(|key| value.get(key)?.as_str()).filter(|text| !text.trim().is_empty())
+}
+
+fn questions(input: &Value) -> Vec<Question<'_>> {
+    match input.get("questions").and_then(Value::as_array) {
+        Some(list) => list.iter().filter_map(question).collect(),
+        None => question(input).into_iter().collect(),
+    }
+}
+
+fn question(value: &Value) -> Option<Question<'_>> {
+    let options = value.get("options").and_then(Value::as_array).into_iter().flatten();
+    Some(Question { text: text(value, &["question"])?, options: options.filter_map(option).collect() })
+}
+
+fn option(value: &Value) -> Option<(&str, Option<&str>)> {
+    let label = value.as_str().or_else(|| text(value, &["label", "title", "value"]))?;
+    Some((label, text(value, &["description"])))
+}
+
+fn list(input: &Value) -> Vec<Item<'_>> {
+    let list = ["todos", "todoList", "todo_list", "plan", "tasks", "steps"].iter().find_map(|key| input.get(key));
+    match list {
+        Some(Value::Array(items)) if items.iter().any(|item| text(item, &["status", "state"]).is_some()) => {
+            items.iter().filter_map(item).collect()
+        }
+        // Some write the list as text, with the state of each in brackets.
+        Some(Value::String(lines)) if input.get("todos").is_some() => lines.lines().filter_map(line_item).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn item(value: &Value) -> Option<Item<'_>> {
+    let text_of = |value| text(value, &["content", "text", "title", "description", "step", "subject", "task"]);
+    let what = value.as_str().or_else(|| text_of(value))?;
+    Some(Item { text: what.into(), state: State::of(text(value, &["status", "state"]).unwrap_or_default()) })
+}
+
+fn line_item(line: &str) -> Option<Item<'_>> {
+    let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || " .-*".contains(c));
+    let (state, text) = match line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some(("x" | "X", text)) => (State::Done, text),
+        Some((status, text)) => (State::of(status), text),
+        None => (State::Open, line),
+    };
+    (!text.trim().is_empty()).then(|| Item { text: text.trim().into(), state })
+}
+
+fn task(call: &ToolCall) -> Option<Act<'_>> {
+    let input = &call.input;
+    let id = ["taskId", "task_id"].iter().find_map(|key| input.get(key)).and_then(|id| match id {
+        Value::String(id) => Some(id.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    });
+    let status = text(input, &["status"]);
+    let what = text(input, &["subject"]);
+    // Other tools than those for lists take the id of a task, too.
+    let is_task =
+        call.name.to_ascii_lowercase().contains("task") && (what.is_some() || (id.is_some() && status.is_some()));
+    is_task.then(|| {
+        let state = State::of(status.unwrap_or_default());
+        Act::Task(id, Item { text: what.unwrap_or_default().into(), state })
+    })
+}
+
+/// Returns what a call is about: the text in its input that tells most, else the input itself.
+fn about(input: &Value) -> Cow<'_, str> {
+    let named = || text(input, &["url", "description", "prompt", "name"]);
+    let first = || input.as_object().and_then(|input| input.values().find_map(Value::as_str));
+    match input.as_str().or_else(named).or_else(first) {
+        Some(text) => text.into(),
+        None if input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty) => "".into(),
+        None => input.to_string().into(),
+    }
+}
+
+/// Says whether a command does no more than print files.
+fn prints_files(command: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let prints = match words.next() {
+        Some("cat" | "head" | "tail" | "nl" | "bat") => true,
+        Some("sed") => words.next() == Some("-n"),
+        _ => false,
+    };
+    prints && !command.contains(['|', ';', '&', '>', '<', '\n', '`', '$'])
+}
+
+/// Returns what a tool answered without what its agent puts in front of it: how long it took, and that it went well.
+pub fn without_frame(text: &str) -> &str {
+    let is_frame = |line: &str| {
+        let known = ["Chunk ID:", "Wall time", "Original token count:", "Total output lines:", "Script completed"];
+        let is_success = line == "Process exited with code 0" || line == "Exit code: 0" || line == "Output:";
+        is_success || line.is_empty() || known.iter().any(|known| line.starts_with(known))
+    };
+    let Some((frame, rest)) = text.split_once("Output:\n").or_else(|| Some((text.strip_suffix("Output:")?, ""))) else {
+        return text;
+    };
+    if frame.lines().all(is_frame) { rest.trim_start_matches('\n') } else { text }
+}
+
+/// Returns a path from a directory, if it is below it.
+pub fn below<'p>(directory: Option<&str>, path: &'p str) -> &'p str {
+    let Some(directory) = directory.map(|directory| directory.trim_end_matches(['/', '\\'])) else { return path };
+    match path.strip_prefix(directory).filter(|_| !directory.is_empty()) {
+        Some("" | "/" | "\\") => ".",
+        Some(rest) => rest.strip_prefix(['/', '\\']).unwrap_or(path),
+        None => path,
+    }
+}
+
+/// Returns the members of an input as lines, each under its name.
+pub fn input_lines(input: &Value) -> Vec<String> {
+    let Some(members) = input.as_object() else {
+        let text = input.as_str().map_or_else(|| input.to_string(), str::to_owned);
+        return outside::text(&text).lines().map(str::to_owned).collect();
+    };
+    let member = |(name, value): (&String, &Value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = outside::text(&text);
+        let mut lines: Vec<String> = text.lines().map(|line| format!("  {line}")).collect();
+        let name = outside::line(name);
+        match lines.as_mut_slice() {
+            [one] => lines = vec![format!("{name}: {}", one.trim_start())],
+            _ => lines.insert(0, format!("{name}:")),
+        }
+        lines
+    };
+    members.iter().flat_map(member).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(name: &str, input: Value) -> ToolCall {
+        ToolCall { call_id: "1".into(), name: name.into(), input, command: None, edits: Vec::new() }
+    }
+
+    fn items(input: Value) -> String {
+        match Act::of(&call("todo", input)) {
+            Act::List(items) => items.iter().map(|item| format!("{} {};", item.state.mark(), item.text)).collect(),
+            other => panic!("no list: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_list_is_known_however_the_agent_writes_it() {
+        let claude = json!({ "todos": [{ "content": "a", "status": "completed", "activeForm": "x" }, "b"] });
+        assert_eq!(items(claude), "[x] a;[ ] b;");
+        let codex = json!({ "explanation": "x", "plan": [{ "step": "a", "status": "in_progress" }] });
+        assert_eq!(items(codex), "[>] a;");
+        let vscode = json!({ "todoList": [{ "id": 1, "title": "a", "status": "not-started" }] });
+        assert_eq!(items(vscode), "[ ] a;");
+        assert_eq!(items(json!({ "todos": "1. [in_progress] a\n2. [cancelled] b\n- [x] c" })), "[>] a;[-] b;[x] c;");
+        assert!(matches!(Act::of(&call("ExitPlanMode", json!({ "plan": "# Plan" }))), Act::Plan("# Plan")));
+    }
+
+    #[test]
+    fn questions_have_options_and_answers() {
+        let input = json!({ "questions": [{ "question": "Which?", "header": "x",
+            "options": [{ "label": "1 s", "description": "fast" }, "5 s"] }] });
+        let asked = call("AskUserQuestion", input);
+        let Act::Questions(questions) = Act::of(&asked) else { panic!("no question") };
+        assert_eq!(questions[0].options, [("1 s", Some("fast")), ("5 s", None)]);
+        let said = "User has answered your questions: \"Which?\"=\"say \"1\" s\", \"And?\"=\"no\". You can go on.";
+        assert_eq!(questions[0].answer(said), Some("say \"1\" s"));
+        assert_eq!(questions[0].answer("{\"answers\":{}}"), None);
+        let simple = call("ask_followup_question", json!({ "question": "Which?" }));
+        assert!(matches!(Act::of(&simple), Act::Questions(_)));
+    }
+
+    #[test]
+    fn a_task_is_made_and_updated() {
+        let task = |name: &str, input: Value| match Act::of(&call(name, input)) {
+            Act::Task(id, item) => Some((id, item.text.into_owned(), item.state)),
+            _ => None,
+        };
+        let made = task("TaskCreate", json!({ "subject": "a", "description": "b" }));
+        assert_eq!(made, Some((None, "a".into(), State::Open)));
+        let updated = task("TaskUpdate", json!({ "taskId": "3", "status": "completed" }));
+        assert_eq!(updated, Some((Some("3".into()), String::new(), State::Done)));
+        assert_eq!(task("TaskOutput", json!({ "task_id": "b1", "block": true })), None);
+    }
+
+    #[test]
+    fn what_a_call_is_about_is_what_tells_most() {
+        let about = |name: &str, input: Value| match Act::of(&call(name, input)) {
+            Act::Other(about, path) => format!("{about}{}", path.map(|path| format!(" in {path}")).unwrap_or_default()),
+            Act::Reading(path) => format!("reads {path}"),
+            Act::Delegation(what, prompt) => format!("{what}: {prompt}"),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(about("Grep", json!({ "pattern": "x", "path": "src", "output_mode": "content" })), "x in src");
+        assert_eq!(about("read_file", json!({ "path": "a.rs" })), "reads a.rs");
+        assert_eq!(
+            about("Task", json!({ "description": "look", "prompt": "Look.", "subagent_type": "E" })),
+            "look: Look."
+        );
+        assert_eq!(about("Barometer", json!({ "unit": "hPa" })), "hPa");
+        assert_eq!(about("Barometer", json!({ "n": 1 })), "{\"n\":1}");
+        assert_eq!(about("Barometer", json!({})), "");
+    }
+
+    #[test]
+    fn only_what_prints_files_is_reading() {
+        for command in ["cat a.rs", "sed -n '1,20p' a.rs", "head -5 a b"] {
+            assert!(Act::Command(command).is_reading(), "{command}");
+        }
+        for command in ["cat a | wc", "cat > a <<E\nE", "sed -i s/a/b/ a", "cargo test", "cat $(x)", ""] {
+            assert!(!Act::Command(command).is_reading(), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_frame_goes_unless_it_tells_of_a_failure() {
+        let frame =
+            "Chunk ID: a6d20f\nWall time: 0.0000 seconds\nProcess exited with code 0\nOriginal token count: 26\n";
+        assert_eq!(without_frame(&format!("{frame}Output:\n[main 1] x\n")), "[main 1] x\n");
+        assert_eq!(without_frame("Exit code: 0\nWall time: 0 seconds\nOutput:\nDone\n"), "Done\n");
+        assert_eq!(without_frame("Script completed\nWall time 0.1 seconds\nOutput:\n\n{}"), "{}");
+        for kept in ["Exit code: 1\nOutput:\nx", "x\nOutput:\ny", "plain"] {
+            assert_eq!(without_frame(kept), kept);
+        }
+    }
+
+    #[test]
+    fn paths_are_shown_from_the_directory() {
+        assert_eq!(below(Some("/home/dev/a"), "/home/dev/a/src/b.rs"), "src/b.rs");
+        assert_eq!(below(Some("/home/dev/a/"), "/home/dev/a"), ".");
+        assert_eq!(below(Some("/home/dev/a"), "/home/dev/ab/c"), "/home/dev/ab/c");
+        assert_eq!(below(Some("C:\\a"), "C:\\a\\b.rs"), "b.rs");
+        assert_eq!(below(None, "/a"), "/a");
+        assert_eq!(below(Some("/"), "/a"), "/a");
+    }
+}

@@ -1,0 +1,40 @@
+//! What a conversation goes on with that begins in the middle of a turn.
+
+use super::{Reader, Record, Summary, short_prompt};
+use crate::agent;
+use crate::git::{ObjectId, Order, Range};
+
+/// How many commits are gone back.
+const MAX_STEPS: usize = 256;
+
+impl Reader<'_> {
+    /// Returns the commit whose conversation goes on in that of a record of `commit_id`, and the prompt that the first
+    /// words of the record answer, cut as in records. `None` if no commit close by has it.
+    pub fn continued(&self, commit_id: ObjectId, summary: &Summary) -> Option<(ObjectId, String)> {
+        let mut since = summary.since.clone()?;
+        let range = Range { tips: vec![commit_id], hidden: Vec::new() };
+        for step in self.repo().walk(&range, Order::NewestFirst).ok()?.take(MAX_STEPS).flatten() {
+            let Ok(Some(note)) = self.note(step.commit_id) else { continue };
+            let is_before = |record: &&Record| record.key() == summary.key && record.through == since;
+            let Some(before) = note.records().find(is_before) else { continue };
+            if let Some(prompt) = self.last_prompt(before) {
+                return Some((step.commit_id, prompt));
+            }
+            since = before.since.clone()?;
+        }
+        None
+    }
+
+    /// Returns the last prompt in the increment of a record.
+    fn last_prompt(&self, record: &Record) -> Option<String> {
+        match record.turns {
+            0 => None,
+            1 => record.prompt.clone(),
+            _ => {
+                let messages = agent::find(&record.agent)?.parse(&self.contents(record, false).into_bytes());
+                let last = messages.iter().rfind(|message| message.is_prompt())?;
+                short_prompt(&last.text())
+            }
+        }
+    }
+}

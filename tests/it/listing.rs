@@ -1,0 +1,106 @@
+//! What `log` looks like to somebody who reads it: at the widths that terminals have, and with words of all kinds.
+
+use crate::reading::{Talk, show};
+use crate::support::Scratch;
+
+/// Runs `log` as on a terminal of this width.
+pub fn log_at(scratch: &mut Scratch, columns: u32, args: &[&str]) -> String {
+    scratch.env.insert("COLUMNS".into(), columns.to_string());
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
+    let listed = scratch.shiftlog("log", [&["--color=never"], args].concat());
+    scratch.env.remove("COLUMNS");
+    scratch.env.remove("GIT_PAGER_IN_USE");
+    listed.ok()
+}
+
+#[test]
+fn a_list_fits_the_terminal_whatever_is_written_in_it() {
+    let mut scratch = Scratch::new();
+    let prompts = [
+        "Make the reconnect loop back off, and let it try again after a minute at most, with jitter, please",
+        "再接続のループが待つようにしてください。最大で一分、ジッター付きでお願いします。ありがとうございます。",
+        "👩\u{200d}👩\u{200d}👦 👩\u{200d}👩\u{200d}👦 👩\u{200d}👩\u{200d}👦 👩\u{200d}👩\u{200d}👦 👩\u{200d}👩\u{200d}👦 👩\u{200d}👩\u{200d}👦 👩\u{200d}👩\u{200d}👦 👩\u{200d}👩\u{200d}👦",
+    ];
+    for (number, prompt) in prompts.iter().enumerate() {
+        scratch.commit("a.txt", &format!("{number}\n"), "next");
+        let mut talk = Talk::new();
+        talk.prompt(*prompt);
+        talk.add(&scratch, &[&format!("--session=s{number}")]);
+    }
+    let id = |revision: &str| scratch.id(revision)[..7].to_owned();
+    let [one, two, three] = [id("HEAD~2"), id("HEAD~1"), id("HEAD")];
+    let plain = scratch.shiftlog("log", [""; 0]).ok();
+    let row = |id: &str, words: &str| format!("{id} 2026-01-02 claude      1 {words}\n");
+    let all = format!("{}{}{}", row(&three, prompts[2]), row(&two, prompts[1]), row(&one, prompts[0]));
+    assert_eq!(plain, all, "where nobody looks, nothing is cut");
+    let family = "👩\u{200d}👩\u{200d}👦";
+    let expected = format!(
+        "commit  date       agent    msgs summary or first prompt\n{}{}{}",
+        row(&three, &format!("{} …", [family; 6].join(" "))),
+        row(&two, "再接続のループが待つようにしてください。最大で…"),
+        row(&one, "Make the reconnect loop back off, and let it t…")
+    );
+    assert_eq!(log_at(&mut scratch, 80, &[]), expected);
+    let narrow = format!(
+        "commit  msgs summary or first prompt\n{three}    1 {} …\n{two}    1 再接続のループが待つように…\n{one}    1 Make the reconnect loop ba…\n",
+        [family; 3].join(" ")
+    );
+    assert_eq!(log_at(&mut scratch, 40, &[]), narrow);
+    let wide = log_at(&mut scratch, 200, &[]);
+    assert_eq!(wide.split_once('\n').unwrap().1, all, "there is room for all");
+    assert_eq!(log_at(&mut scratch, 80, &["--oneline", "-1"]), format!("{three} next\n"), "formats have no header");
+}
+
+#[test]
+fn a_list_asks_the_terminal_for_its_width() {
+    let mut scratch = Scratch::new();
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v script && command -v stty"]).code != 0 {
+        crate::support::skip("no script(1) and stty(1) to make a terminal with");
+        return;
+    }
+    let mut talk = Talk::new();
+    talk.prompt("Make the reconnect loop back off, and let it try again after a minute at most, with jitter, please");
+    talk.add(&scratch, &[]);
+    scratch.env.insert("TERM".into(), "dumb".into());
+    scratch.env.insert("GIT_PAGER".into(), "cat".into());
+    for columns in [40, 80, 120] {
+        let command = format!("stty cols {columns}; git shiftlog log");
+        let shown = scratch.run_in(&scratch.top, "script", ["-qec", &command, "/dev/null"]).ok();
+        let widths: Vec<usize> = shown.lines().map(|line| line.trim_end().chars().count()).collect();
+        assert_eq!((widths.len(), widths[1]), (2, columns), "{shown}");
+    }
+}
+
+#[test]
+fn a_list_says_what_stands_for_a_prompt_and_where_records_came_from() {
+    let mut scratch = Scratch::new();
+    let mut talk = Talk::new();
+    talk.answers("Nobody asked.");
+    talk.add(&scratch, &[]);
+    assert!(scratch.shiftlog("log", [""; 0]).ok().ends_with("   1 (no prompt) start\n"));
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    for name in ["one", "two"] {
+        scratch.commit(&format!("{name}.txt"), "x\n", name);
+        let mut talk = Talk::new();
+        talk.prompt(format!("make {name}"));
+        talk.add(&scratch, &[&format!("--session={name}")]);
+    }
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.commit("b.txt", "b\n", "meanwhile");
+    scratch.env.insert("GIT_COMMITTER_DATE".into(), "2026-01-02T04:00:00Z".into());
+    scratch.git(["cherry-pick", "topic~1"]).ok();
+    scratch.shiftlog("remap", ["-q"]).ok();
+    assert!(scratch.shiftlog("log", ["-1"]).ok().ends_with(" make one (carried)\n"));
+    assert!(show(&scratch, &[]).contains("\ncarried from another commit\n"), "{}", show(&scratch, &[]));
+    scratch.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+    scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+    scratch.git(["commit", "-q", "-m", "both"]).ok();
+    scratch.shiftlog("remap", ["-q"]).ok();
+    assert!(
+        scratch.shiftlog("log", ["-1"]).ok().ends_with(" (joined from 2)\n"),
+        "{}",
+        scratch.shiftlog("log", ["-1"]).ok()
+    );
+    assert!(show(&scratch, &[]).contains("\njoined from the records of 2 commits\n"));
+    assert!(!show(&scratch, &["topic"]).contains("carried"));
+}

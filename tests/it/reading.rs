@@ -1,0 +1,414 @@
+//! What `show` looks like to somebody who reads it: whole outputs.
+
+use serde_json::{Value, json};
+
+use crate::listing::log_at;
+use crate::sharing::Team;
+use crate::support::Scratch;
+
+/// A transcript of Claude Code that was written in `/home/dev/harbour`, one record every ten seconds from 13:44 on.
+pub struct Talk {
+    lines: String,
+    count: u32,
+}
+
+impl Talk {
+    pub fn new() -> Self {
+        Talk { lines: String::new(), count: 0 }
+    }
+
+    fn record(&mut self, kind: &str, message: &Value, more: &[(&str, Value)]) {
+        let (minute, second) = (44 + self.count / 6, self.count % 6 * 10);
+        self.count += 1;
+        let mut record = json!({ "type": kind, "uuid": format!("u{}", self.count), "sessionId": "s", "cwd": "/home/dev/harbour",
+            "timestamp": format!("2026-01-02T13:{minute:02}:{second:02}Z"), "message": message });
+        for (key, value) in more {
+            record[*key] = value.clone();
+        }
+        self.lines += &format!("{record}\n");
+    }
+
+    pub fn prompt(&mut self, content: impl Into<Value>) {
+        self.record("user", &json!({ "role": "user", "content": content.into() }), &[]);
+    }
+
+    fn says(&mut self, block: Value) {
+        self.record("assistant", &json!({ "role": "assistant", "model": "m-1", "content": [block] }), &[]);
+    }
+
+    pub fn answers(&mut self, text: &str) {
+        self.says(json!({ "type": "text", "text": text }));
+    }
+
+    fn calls(&mut self, id: &str, tool: &str, input: Value) {
+        self.says(json!({ "type": "tool_use", "id": id, "name": tool, "input": input }));
+    }
+
+    fn result(&mut self, id: &str, text: &str, more: &[(&str, Value)]) {
+        let result = json!({ "type": "tool_result", "tool_use_id": id, "content": text });
+        self.record("user", &json!({ "role": "user", "content": [result] }), more);
+    }
+
+    fn runs(&mut self, id: &str, tool: &str, input: Value, answer: &str) {
+        self.calls(id, tool, input);
+        self.result(id, answer, &[]);
+    }
+
+    /// Adds what was said so far to HEAD.
+    pub fn add(&self, scratch: &Scratch, options: &[&str]) {
+        let path = scratch.root().join("talk.jsonl");
+        std::fs::write(&path, &self.lines).unwrap();
+        let transcript = format!("--transcript={}", path.display());
+        scratch.shiftlog("add", [&["-q", &transcript], options].concat()).ok();
+    }
+}
+
+/// Returns numbered lines.
+fn lines(range: std::ops::RangeInclusive<u32>) -> String {
+    range.map(|number| format!("line {number}\n")).collect()
+}
+
+pub fn show(scratch: &Scratch, args: &[&str]) -> String {
+    scratch.shiftlog("show", args).ok()
+}
+
+/// Returns what `show` prints below the head of the session.
+fn told(scratch: &Scratch, args: &[&str]) -> String {
+    let shown = show(scratch, args);
+    let at = shown.find("\nsession ").unwrap();
+    shown[at..].splitn(4, '\n').nth(3).unwrap().to_owned()
+}
+
+/// A conversation with one of everything.
+fn rich() -> Talk {
+    let mut talk = Talk::new();
+    talk.prompt(json!([
+        { "type": "text", "text": "Log arrivals.\n\nAsk before you begin." },
+        { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "aGVsbG8gd29ybGQ=" } },
+    ]));
+    talk.says(json!({ "type": "thinking", "thinking": "one\ntwo\n\nthree\nfour\nfive" }));
+    let question = json!({ "questions": [{ "question": "A file or a table?", "header": "Kind",
+        "options": [{ "label": "A file", "description": "lines of text" }, { "label": "A table" }] }] });
+    let given = "User has answered your questions: \"A file or a table?\"=\"A file\". You can now continue.";
+    talk.runs("q", "AskUserQuestion", question, given);
+    talk.runs(
+        "p",
+        "ExitPlanMode",
+        json!({ "plan": "# Plan\n\n1. a file" }),
+        "User has approved your plan.\n\n# Plan\n\n1. a file",
+    );
+    let todos = json!({ "todos": [{ "content": "a file", "status": "completed" },
+        { "content": "a command", "status": "in_progress" }, { "content": "a page", "status": "pending" }] });
+    talk.runs("t", "TodoWrite", todos, "Todos have been modified successfully.");
+    talk.runs(
+        "k",
+        "TaskCreate",
+        json!({ "subject": "Write it", "description": "x" }),
+        "Task #7 created successfully: Write it",
+    );
+    talk.runs("l", "TaskUpdate", json!({ "taskId": "7", "status": "completed" }), "Updated task #7 status");
+    talk.runs("r", "Read", json!({ "file_path": "/home/dev/harbour/src/main.rs" }), &lines(1..=40));
+    talk.runs("c", "Bash", json!({ "command": "cat src/main.rs" }), &lines(1..=30));
+    let edit = json!({ "file_path": "/home/dev/harbour/src/main.rs", "old_string": "mod tide;\n",
+        "new_string": format!("mod tide;\n{}", lines(1..=20)) });
+    talk.runs("e", "Edit", edit, "The file /home/dev/harbour/src/main.rs has been updated successfully.");
+    talk.calls("b", "Bash", json!({ "command": "cat > notes <<'E'\n  two\nE\ncargo test" }));
+    talk.calls("g", "Grep", json!({ "pattern": "arriv", "path": "/home/dev/harbour" }));
+    talk.result("b", &lines(1..=9), &[]);
+    talk.result("g", "src/main.rs:3:// arrivals", &[]);
+    talk.prompt("Good.");
+    talk.answers("Done:\n\n> a quotation\n\n| a | table |");
+    talk
+}
+
+fn recorded() -> Scratch {
+    let mut scratch = Scratch::new();
+    scratch.env.insert("GIT_COMMITTER_DATE".into(), "2026-01-02T13:50:00Z".into());
+    scratch.env.insert("GIT_AUTHOR_DATE".into(), "2026-01-02T13:50:00Z".into());
+    scratch.commit("a.txt", "a\n", "log arrivals");
+    rich().add(&scratch, &[]);
+    scratch
+}
+
+#[test]
+fn a_conversation_is_shown_with_most_of_what_matters_in_few_lines() {
+    let scratch = recorded();
+    let expected = "
+turn 1, 13:44, 4 min
+> Log arrivals.
+|
+| Ask before you begin.
+| [image/png, 11 bytes]
+
+  ~ one
+  ~ two
+  ~ three
+  ~ … 2 more lines (-v)
+
+  AskUserQuestion A file or a table?
+    - A file: lines of text
+    - A table
+    = A file
+
+  ExitPlanMode
+    # Plan
+
+    1. a file
+    User has approved your plan.
+    … 4 more lines (-v)
+
+  TodoWrite
+    [x] a file
+    [>] a command
+    [ ] a page
+
+  TaskCreate [ ] Write it
+
+  TaskUpdate [x] Write it
+
+  Read src/main.rs … 40 lines (-v)
+
+  Bash cat src/main.rs
+    … 30 lines (-v)
+
+  Edit src/main.rs
+     mod tide;
+    +line 1
+    +line 2
+    +line 3
+    +line 4
+    +line 5
+    +line 6
+    +line 7
+    +line 8
+    +line 9
+    +line 10
+    +line 11
+    … 9 more lines (-v)
+
+  Bash cat > notes <<'E'
+         two
+       E
+       cargo test
+    line 1
+    line 2
+    … 5 more lines (-v)
+    line 8
+    line 9
+
+  Grep arriv .
+    src/main.rs:3:// arrivals
+
+turn 2, 13:47, 10 s
+> Good.
+
+Done:
+
+ > a quotation
+
+| a | table |
+
+";
+    assert_eq!(told(&scratch, &[]), expected);
+    let prompts = expected.lines().filter(|line| line.starts_with("> ")).count();
+    assert_eq!(prompts, 2, "a search for '^> ' finds each prompt once");
+}
+
+#[test]
+fn nothing_that_was_said_is_out_of_reach() {
+    let scratch = recorded();
+    let whole = told(&scratch, &["-v"]);
+    assert!(!whole.contains('…'), "{whole}");
+    for part in
+        ["  ~ \n  ~ three\n  ~ four\n  ~ five\n", "    +line 20\n", "    line 40\n", "    line 30\n", "    line 7\n"]
+    {
+        assert!(whole.contains(part), "{part:?}\n{whole}");
+    }
+    assert_eq!(told(&scratch, &["--thinking=full", "--tool-output=full"]), whole, "-v is both");
+    let thinking = told(&scratch, &["--thinking=full"]);
+    assert!(thinking.contains("  ~ five\n") && !thinking.contains("+line 20\n"), "{thinking}");
+    let output = told(&scratch, &["--tool-output=full", "--no-thinking"]);
+    assert!(output.contains("+line 20\n") && !output.contains("  ~ "), "{output}");
+    assert_eq!(told(&scratch, &["--no-thinking", "--thinking=full"]), thinking, "the last one wins");
+    let twice = told(&scratch, &["-vv"]);
+    assert!(twice.contains("  Grep arriv .\n    pattern: arriv\n    path: /home/dev/harbour\n"), "{twice}");
+    assert_eq!(told(&scratch, &["-v", "-v"]), twice);
+    let mut long = Talk::new();
+    long.prompt("Run it.");
+    long.runs("c", "Bash", json!({ "command": format!("echo {}", "x".repeat(300)) }), &"y".repeat(500));
+    let scratch = Scratch::new();
+    long.add(&scratch, &[]);
+    let cut = format!("  Bash echo {} … 105 more characters (-v)\n", "x".repeat(195));
+    let answer = format!("    {} … 300 more characters (-v)\n", "y".repeat(200));
+    assert!(told(&scratch, &[]).ends_with(&format!("\n{cut}{answer}\n")), "{}", told(&scratch, &[]));
+    let whole = format!("  Bash echo {}\n    {}\n\n", "x".repeat(300), "y".repeat(500));
+    assert!(told(&scratch, &["-v"]).ends_with(&whole));
+}
+
+#[test]
+fn turns_are_chosen_by_their_numbers() {
+    let scratch = recorded();
+    let second = "\nturn 2, 13:47, 10 s\n> Good.\n\nDone:\n\n > a quotation\n\n| a | table |\n\n";
+    for choice in ["--turn=2", "--turn=2..2", "--turn=2.."] {
+        assert_eq!(told(&scratch, &[choice]), second, "{choice}");
+    }
+    assert_eq!(told(&scratch, &["--turn=1..2"]), told(&scratch, &[]));
+    assert!(!told(&scratch, &["--turn=..1"]).contains("turn 2"));
+    let document = show(&scratch, &["--turn=2", "--format=markdown"]);
+    assert!(
+        document.ends_with("\n### Turn 2, 13:47, 10 s\n\n> Good.\n\nDone:\n\n> a quotation\n\n| a | table |\n"),
+        "{document}"
+    );
+    let ran = scratch.shiftlog("show", ["--turn=3"]);
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (1, "", "error: the conversation of HEAD has no such turn\n"));
+    for (args, message) in [
+        (["--turn=two", "HEAD"], "error: 'two' is not a value for '--turn'"),
+        (["--turn=1", "--json"], "error: '--turn' and '--json' cannot be used together"),
+    ] {
+        let ran = scratch.shiftlog("show", args);
+        assert_eq!((ran.code, ran.stderr.lines().next().unwrap()), (129, message));
+    }
+}
+
+#[test]
+fn a_document_marks_its_cuts_and_keeps_commands_in_lines() {
+    let scratch = Scratch::new();
+    let mut talk = Talk::new();
+    talk.prompt("Test it.");
+    talk.runs("b", "Bash", json!({ "command": "make &&\n  make test" }), &lines(1..=30));
+    talk.runs("r", "Read", json!({ "file_path": "/home/dev/harbour/a.rs" }), &lines(1..=3));
+    talk.add(&scratch, &[]);
+    let document = show(&scratch, &["--format=markdown"]);
+    let expected = format!(
+        "\n### Turn 1, 13:44, 40 s\n\n> Test it.\n\n- **Bash**\n\n```sh\nmake &&\n  make test\n```\n\n```\n{}```\n\n\
+         *… 10 more lines (-v)*\n\n- **Read** `a.rs`\n\n*… 3 lines (-v)*\n",
+        lines(1..=20)
+    );
+    let (_, turns) = document.split_once("- size: 1 turn, 1 message\n").unwrap();
+    assert_eq!(turns, expected);
+    let whole = show(&scratch, &["--format=markdown", "-v"]);
+    assert!(whole.contains("line 30\n```\n") && !whole.contains('…'), "{whole}");
+}
+
+#[test]
+fn a_conversation_that_begins_within_a_turn_says_which() {
+    let scratch = Scratch::new();
+    let mut talk = Talk::new();
+    talk.prompt("Begin.");
+    talk.answers("Begun.");
+    talk.prompt("Now make\nit work.");
+    talk.calls("c", "Bash", json!({ "command": "git commit" }));
+    scratch.commit("a.txt", "a\n", "one");
+    talk.add(&scratch, &[]);
+    let first = scratch.id("HEAD")[..7].to_owned();
+    talk.result("c", "[main 1] one", &[]);
+    talk.answers("It works.");
+    scratch.commit("a.txt", "b\n", "two");
+    talk.add(&scratch, &[]);
+    talk.answers("Still.");
+    talk.prompt("Again.");
+    scratch.commit("a.txt", "c\n", "three");
+    talk.add(&scratch, &[]);
+    let second = format!("\ncontinues {first}: Now make it work.\n\n    [main 1] one\n\nIt works.\n\n");
+    assert_eq!(told(&scratch, &["HEAD~1"]), second);
+    let third = format!("\ncontinues {first}: Now make it work.\n\nStill.\n\nturn 1, 13:45\n> Again.\n\n");
+    assert_eq!(told(&scratch, &["HEAD"]), third, "the commit that has the prompt is named");
+    assert_eq!(told(&scratch, &["--turn=0"]), format!("\ncontinues {first}: Now make it work.\n\nStill.\n\n"));
+    assert!(!told(&scratch, &["--full"]).contains("continues"));
+    assert!(told(&scratch, &["--full"]).contains("\nturn 3, 13:45\n> Again.\n"));
+    let document = show(&scratch, &["--format=markdown"]);
+    assert!(document.contains(&format!("\n### Continues {first}: Now make it work.\n\nStill.\n")), "{document}");
+}
+
+#[test]
+fn sub_agents_are_folded_into_their_session() {
+    let scratch = Scratch::new();
+    let mut talk = Talk::new();
+    talk.prompt("Find it.");
+    talk.calls("a", "Task", json!({ "description": "look around", "prompt": "Look.", "subagent_type": "Explore" }));
+    talk.result("a", "It is in a.rs.", &[("toolUseResult", json!({ "agentId": "a1b2" }))]);
+    talk.answers("Found.");
+    talk.add(&scratch, &[]);
+    let mut other = Talk::new();
+    let side = [("isSidechain", json!(true)), ("agentId", json!("a1b2"))];
+    other.record("user", &json!({ "role": "user", "content": "Look.\nEverywhere." }), &side);
+    let call = json!({ "type": "tool_use", "id": "x", "name": "Bash", "input": { "command": "ls" } });
+    other.record("assistant", &json!({ "role": "assistant", "model": "m-1", "content": [call] }), &side);
+    let result = json!({ "type": "tool_result", "tool_use_id": "x", "content": "a.rs" });
+    other.record("user", &json!({ "role": "user", "content": [result] }), &side);
+    let words = json!([{ "type": "text", "text": "It is in a.rs." }]);
+    other.record("assistant", &json!({ "role": "assistant", "model": "m-1", "content": words }), &side);
+    other.add(&scratch, &["--session=s.a1b2"]);
+    let begin = "\nturn 1, 13:44, 30 s\n> Find it.\n\n  Task look around\n";
+    let folded = "    It is in a.rs.\n    by sub-agent a1b2: 1 message, 1 tool call, 30 s (-v)\n\nFound.\n\n";
+    assert_eq!(told(&scratch, &[]), format!("{begin}{folded}"));
+    let open = "  |\n  | > Look.\n  | | Everywhere.\n  |\n  |   Bash ls\n  |     a.rs\n  |\n  | It is in a.rs.\n";
+    let shown = told(&scratch, &["-v"]);
+    assert_eq!(shown, format!("{begin}{open}\n    It is in a.rs.\n    by sub-agent a1b2\n\nFound.\n\n"));
+    let alone = show(&scratch, &["--session=s.a1b2"]);
+    assert!(alone.contains("\nsub-agent claude s.a1b2\n") && alone.ends_with(&format!("{open}\n")), "{alone}");
+    assert_eq!(show(&scratch, &["--json"]).lines().count(), 2, "for programs, each stands alone");
+    let document = show(&scratch, &["--format=markdown"]);
+    let passage = "- **Task** look around\n\n```\nIt is in a.rs.\n```\n\n*sub-agent a1b2: 1 message, 1 tool call, 30 s (-v)*\n\nFound.\n";
+    assert!(document.ends_with(passage), "{document}");
+}
+
+#[test]
+fn persian_and_emoji_are_shown_as_they_are_written() {
+    let mut scratch = Scratch::new();
+    let right = "می\u{200c}خواهم 👩\u{200d}💻 क\u{94d}\u{200d}ष";
+    let mut talk = Talk::new();
+    talk.prompt(format!("{right} pass\u{200c}word \u{202e}txet\u{200f}"));
+    talk.add(&scratch, &[]);
+    assert_eq!(told(&scratch, &[]), format!("\nturn 1, 13:44\n> {right} password txet\n\n"));
+    assert!(log_at(&mut scratch, 80, &[]).ends_with(&format!("   1 {right} password txet\n")));
+    let document = show(&scratch, &["--format=markdown"]);
+    assert!(document.ends_with(&format!("\n> {right} password txet\n")), "{document}");
+}
+
+#[test]
+fn a_note_without_words_says_that_its_author_kept_them() {
+    let team = Team::new();
+    let a = team.bare_clone("a", &[]);
+    team.shiftlog(&a, "init", &["--agent=claude", "--share", "-q"]).ok();
+    team.says(&a, "HEAD", "words of a");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let b = team.bare_clone("b", &[]);
+    team.shiftlog(&b, "init", &["--agent=claude", "--share", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    let shown = team.shiftlog(&b, "show", &[]);
+    assert_eq!((shown.code, shown.stderr.as_str()), (0, ""), "nobody has it: {shown:?}");
+    assert!(shown.stdout.ends_with("\n[transcript not shared by its author]\n\n> words of a\n\n"), "{shown:?}");
+    let document = team.shiftlog(&b, "show", &["--format=markdown"]).ok();
+    assert!(document.contains("\n- note: transcript not shared by its author\n"), "{document}");
+    let checked = team.shiftlog(&b, "fsck", &[]);
+    assert_eq!(
+        checked.stdout,
+        "checked 1 note, 1 record, 0 segments: 0 problems\nthe words of 1 record are not here\n"
+    );
+    assert_eq!((checked.code, checked.stderr.as_str()), (0, ""));
+    let raw = team.shiftlog(&b, "show", &["--raw"]);
+    assert_eq!(
+        (raw.code, raw.stdout.as_str(), raw.stderr.as_str()),
+        (1, "", "warning: transcript not shared by its author\n")
+    );
+    // Now the author shares them.
+    team.shiftlog(&a, "init", &["--agent=claude", "--share=all", "-q"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    let shown = team.shiftlog(&b, "show", &[]);
+    assert!(shown.code == 0 && shown.stdout.contains("\n[transcript not fetched]\n"), "{shown:?}");
+    let hint = "hint: 'git shiftlog sync pull --all' fetches transcripts that others share\n";
+    assert_eq!(shown.stderr, hint);
+    assert_eq!(team.shiftlog(&b, "fsck", &[]).stderr, hint);
+    team.shiftlog(&b, "sync", &["pull", "--all", "-q"]).ok();
+    team.assert_said(&b, "HEAD", &["words of a"]);
+    // What was here once and is not any more is damage.
+    team.git(&b, &["update-ref", "-d", "refs/shiftlog/remotes/origin/sessions"]);
+    let entries = team.git(&b, &["ls-tree", "-r", "refs/shiftlog/sessions"]).ok();
+    let segment = entries.split_whitespace().nth(2).unwrap().to_owned();
+    let object = b.join(".git/objects").join(&segment[..2]).join(&segment[2..]);
+    std::fs::remove_file(object).unwrap();
+    let shown = team.shiftlog(&b, "show", &[]);
+    assert!(shown.code == 1 && shown.stdout.contains("' is missing]\n"), "{shown:?}");
+}
