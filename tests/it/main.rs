@@ -7,6 +7,7 @@ mod amended;
 mod answers;
 mod attributing;
 mod belonging;
+mod bounds;
 mod carrying;
 mod clients;
 mod commands;

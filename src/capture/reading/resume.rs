@@ -12,7 +12,7 @@ use super::store::hex_of;
 use super::{Reading, parse_id};
 use crate::archive::{Archive, unhex};
 use crate::capture::state::{Progress, ResumePoint};
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::transcript::complete_lines;
 
 impl<'a> Reading<'a> {
@@ -60,8 +60,13 @@ impl<'a> Reading<'a> {
         }
         let known = parse_id(progress.stored.segment.as_deref());
         let Some(newest) = known.map_or_else(|| archive.newest(&self.key), |id| Ok(Some(id)))? else { return Ok(()) };
+        self.parent_bytes = match archive.header(newest) {
+            Ok(header) => header.total_bytes(),
+            // Anybody who can push can have put it there; the transcript is stored again from the beginning.
+            Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) => return Ok(()),
+            Err(error) => return Err(error),
+        };
         self.parent = Some(newest);
-        self.parent_bytes = archive.header(newest)?.total_bytes();
         // A transcript with a missing segment cannot be compared; it is stored again from the beginning.
         let Ok(mut stored) = archive.open(newest) else { return Ok(()) };
         while self.kept < self.end() {
