@@ -114,6 +114,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             Ok(ControlFlow::Continue(()))
         })?;
         screen.out.finish()?;
+        for problem in reader.problems() {
+            cli::warning(problem);
+            outcome = Outcome::No;
+        }
         if let Some(notice) = newer_notice {
             cli::warning(&format!("some of these were {notice}"));
         }

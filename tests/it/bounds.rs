@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::hostile::{encode, header, record};
+use crate::hostile::{encode, header, record, run};
+use crate::sharing::Team;
 use crate::support::{Scratch, feed};
 
 /// Writes an object and returns its id.
@@ -113,4 +114,94 @@ fn a_newest_segment_that_is_none_stops_no_capture() {
     assert_eq!(scratch.waiting(), 0, "{}", scratch.log());
     let said = scratch.raw("HEAD", &["--full"]);
     assert!(said.contains("first words") && said.contains("second words"), "{said}");
+}
+
+/// Makes a commit whose tree has `count` to the third entries, of four small objects. `name` gives the names at a depth.
+fn bomb(scratch: &Scratch, dir: &Path, count: usize, name: impl Fn(usize, usize) -> String) -> String {
+    let file = blob(scratch, dir, b"{\"shiftlog\":1}\n");
+    let mut last = format!("100644 blob {file}");
+    for depth in (0..3).rev() {
+        let id = tree(scratch, dir, (0..count).map(|number| format!("{last}\t{}", name(depth, number))));
+        last = format!("040000 tree {id}");
+    }
+    commit_of_tree(scratch, dir, last.rsplit(' ').next().unwrap())
+}
+
+#[test]
+fn small_trees_that_name_each_other_many_times_are_left_out_and_told() {
+    let team = Team::new();
+    let (victim, attacker) = (team.clone_of("victim", &[]), team.clone_of("attacker", &[]));
+    team.commit(&victim, "x", "1\n", "honest words");
+    team.shiftlog(&victim, "sync", &["-q"]).ok();
+    // 129 to the third are 2,146,689 paths.
+    let any = bomb(&team.scratch, &attacker, 129, |depth, number| format!("{depth}{number:05}"));
+    let file = blob(&team.scratch, &attacker, b"{\"shiftlog\":1}\n");
+    let sessions = bomb(&team.scratch, &attacker, 129, |depth, number| match depth {
+        0 => format!("{number:02x}"),
+        1 => format!("claude~x{number}"),
+        _ => format!("{number:06}-{}.zst", &file[..12]),
+    });
+    let notes = bomb(&team.scratch, &attacker, 129, |depth, number| match depth {
+        0 | 1 => format!("{number:02x}"),
+        _ => format!("{number:02x}{}", "0".repeat(34)),
+    });
+    for (name, commit) in
+        [("refs/shiftlog/purged", &any), ("refs/shiftlog/sessions", &sessions), ("refs/notes/shiftlog", &notes)]
+    {
+        team.git(&attacker, &["push", "-q", "-f", "--no-verify", "origin", &format!("{commit}:{name}")]).ok();
+    }
+    let before = ["refs/notes/shiftlog", "refs/shiftlog/sessions"].map(|name| team.id(&victim, name));
+    for (theirs, tracking) in
+        [("refs/shiftlog/purged", "purged"), ("refs/shiftlog/sessions", "sessions"), ("refs/notes/shiftlog", "notes")]
+    {
+        let refspec = format!("+{theirs}:refs/shiftlog/remotes/origin/{tracking}");
+        team.git(&victim, &["fetch", "-q", "origin", &refspec]).ok();
+    }
+    let logged = run(&team.scratch, &victim, &["log"]);
+    assert!(logged.stdout.contains("honest words"), "our own notes are listed: {logged:?}");
+    let told = "warning: the notes under 'refs/shiftlog/remotes/origin/notes' are left out: ";
+    assert_eq!(logged.stderr.matches(told).count(), 1, "{logged:?}");
+    for args in [&["show"][..], &["branches"], &["fsck"], &["remap"]] {
+        let ran = run(&team.scratch, &victim, args);
+        assert!(ran.code <= 1, "{args:?}: {ran:?}");
+    }
+    team.assert_said(&victim, "HEAD", &["honest words"]);
+    let synced = run(&team.scratch, &victim, &["sync", "pull", "--all"]);
+    assert_eq!(synced.stderr.matches("with what is here, more than 2000000 paths").count(), 3, "{synced:?}");
+    let after = ["refs/notes/shiftlog", "refs/shiftlog/sessions"].map(|name| team.id(&victim, name));
+    assert_eq!(after, before, "nothing of it is joined");
+    team.assert_said(&victim, "HEAD", &["honest words"]);
+    team.shiftlog(&victim, "fsck", &["-q"]).ok();
+}
+
+#[test]
+fn what_is_joined_is_counted_together_with_what_is_here() {
+    let team = Team::new();
+    let (victim, attacker) = (team.clone_of("victim", &[]), team.clone_of("attacker", &[]));
+    team.commit(&victim, "x", "1\n", "honest words");
+    team.shiftlog(&victim, "sync", &["-q"]).ok();
+    let archive = "refs/shiftlog/sessions";
+    let file = blob(&team.scratch, &attacker, b"{\"shiftlog\":1}\n");
+    // Each has 1,103,439 paths, and none of the other's.
+    let made = |letter: char| {
+        let commit = bomb(&team.scratch, &attacker, 103, |depth, number| match depth {
+            0 => format!("{letter}{number:02x}"),
+            1 => format!("claude~x{number}"),
+            _ => format!("{number:06}-{}.zst", &file[..12]),
+        });
+        team.git(&attacker, &["push", "-q", "-f", "--no-verify", "origin", &format!("{commit}:{archive}")]).ok();
+        commit
+    };
+    // The first is in the victim's archive already.
+    let first = made('a');
+    team.git(&victim, &["fetch", "-q", "origin", &format!("+{archive}:refs/forged")]).ok();
+    let listed = [archive, &first].map(|commit| team.git(&victim, &["ls-tree", commit]).ok()).concat();
+    let both = tree(&team.scratch, &victim, listed.lines().map(str::to_owned));
+    let ours = team.git(&victim, &["commit-tree", "-m", "x", "-p", archive, &both]).ok();
+    team.git(&victim, &["update-ref", archive, ours.trim()]).ok();
+    made('b');
+    let synced = team.shiftlog(&victim, "sync", &["pull", "--all"]);
+    assert!(synced.stderr.contains("with what is here, more than 2000000 paths"), "{synced:?}");
+    assert_eq!(team.id(&victim, archive), ours.trim(), "nothing of it is joined");
+    team.assert_said(&victim, "HEAD", &["honest words"]);
 }
