@@ -34,6 +34,7 @@ mod migrating;
 mod model;
 mod newer;
 mod order;
+mod purged_words;
 mod purging;
 mod pushed;
 mod recording;
