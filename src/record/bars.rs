@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
 use super::Record;
-use super::tombstone::{Mark, Tombstones, mark_of_path};
+use super::tombstone::{Became, MAX_MARK_BYTES, Mark, Tombstones, mark_of_path};
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::git::sign::{Signature, State};
@@ -103,6 +103,21 @@ impl Bars {
             let within = links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since);
             within.map(Mark::Segment).find(|mark| self.marks.contains_key(mark))
         })
+    }
+
+    /// Returns the sessions that a mark names: itself, or by the segment that its maker has in the place of the purged
+    /// one. Nothing but the name is taken from that segment.
+    pub fn sessions_of(&self, repo: &Repository, mark: &Mark) -> Vec<SessionKey> {
+        if let Mark::Session(name) = mark {
+            return SessionKey::of_file_name(name).into_iter().collect();
+        }
+        let replacement = |blob_id: ObjectId| -> Option<SessionKey> {
+            let text = repo.read_blob(blob_id, MAX_MARK_BYTES).ok()?;
+            let became: Became = serde_json::from_slice(&text).ok()?;
+            let header = Archive::new(repo).header(repo.parse_id(&became.became?)?).ok()?;
+            Some(SessionKey::new(&header.agent, &header.session))
+        };
+        self.marks.get(mark).into_iter().flatten().filter_map(|(_, blob_id)| replacement(*blob_id)).collect()
     }
 
     /// Returns the segments that have a mark of their own.
