@@ -121,10 +121,6 @@ impl Archive<'_> {
         contents.links = links.len();
         for link in links {
             let (from, to) = (link.header.keep.max(start), link.header.total_bytes().min(limit));
-            if limit != u64::MAX && link.header.total_bytes() < limit {
-                reversed.push(Chunk::Gap(limit - link.header.total_bytes().max(start)));
-                contents.problems.push(format!("segment {} is shorter than its successor says", link.segment_id));
-            }
             if from < to && self.barred.is_some_and(|barred| barred.contains(&link.segment_id)) {
                 reversed.push(Chunk::Gap(to - from));
             } else if from < to {

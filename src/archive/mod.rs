@@ -59,6 +59,11 @@ impl<'r> Archive<'r> {
         Archive { repo, barred: Some(barred) }
     }
 
+    /// Returns the repository.
+    pub fn repo(&self) -> &'r Repository {
+        self.repo
+    }
+
     /// Reads the header of a segment.
     ///
     /// # Errors
@@ -81,7 +86,8 @@ impl<'r> Archive<'r> {
     /// Returns the chain of segments that ends at `through`, newest first.
     ///
     /// The chain ends at the first segment of the session, at `stop` (which is included), or where a segment is missing
-    /// or damaged; in the last case the error is returned beside the segments that were read. A loop counts as damage.
+    /// or damaged; in the last case the error is returned beside the segments that were read. A loop counts as damage,
+    /// and so does a segment that keeps more than its parent has: the lengths of a chain that is returned fit together.
     /// Costs one read per segment.
     pub fn chain(&self, through: ObjectId, stop: Option<ObjectId>) -> (Vec<Link>, Option<Error>) {
         self.chain_until(through, |link| Some(link.segment_id) == stop)
@@ -107,7 +113,15 @@ impl<'r> Archive<'r> {
                 Ok(header) => header,
                 Err(error) => return (links, Some(error)),
             };
+            if links.last().is_some_and(|successor| successor.header.keep > header.total_bytes()) {
+                let why = format!("segment {segment_id} is shorter than its successor says");
+                return (links, Some(Error::new(Kind::Corrupt, why)));
+            }
             next = header.parent.as_deref().and_then(|hex| self.repo.parse_id(hex));
+            if header.keep > 0 && next.is_none() {
+                let why = format!("segment {segment_id} keeps a part of a transcript that it does not name");
+                return (links, Some(Error::new(Kind::Corrupt, why)));
+            }
             links.push(Link { segment_id, header });
             if links.last().is_some_and(&mut is_last) {
                 break;
@@ -123,8 +137,9 @@ impl<'r> Archive<'r> {
     ///
     /// If a segment of the chain is missing or its header damaged. A damaged body shows only when it is read.
     pub fn open(&self, through: ObjectId) -> Result<Transcript<'r>> {
-        let (links, error) = self.chain(through, None);
-        error.map_or_else(|| Transcript::new(*self, &links), Err)
+        // A segment that keeps nothing of its parent does not need the older segments.
+        let (links, error) = self.chain_until(through, |link| link.header.keep == 0);
+        error.map_or_else(|| Ok(Transcript::new(*self, &links)), Err)
     }
 
     /// Writes one segment as a blob and returns its id; [`Archive::add`] makes it reachable.
@@ -222,6 +237,16 @@ impl<'r> Archive<'r> {
             let joins_theirs = new.len() == theirs_count;
             Ok(Merged { tree_id: self.edited(root, new, &[])?, joins_ours: true, joins_theirs })
         })
+    }
+
+    /// Returns the segments of a session that the archive's ref reaches. Reads trees only.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn segments_of(&self, session: &SessionKey) -> Result<Vec<ObjectId>> {
+        let entries = self.entries(self.repo.tip(REF)?, &session_directory(session))?;
+        Ok(entries.into_iter().map(|(_, segment_id)| segment_id).collect())
     }
 
     /// Returns the newest segment of a session. `None` if the archive has none, and also if the archive is damaged:

@@ -3,7 +3,6 @@
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom};
 
 use super::{Archive, Link};
-use crate::error;
 use crate::git::ObjectId;
 
 /// A transcript in the archive, perhaps followed by further bytes in memory.
@@ -31,18 +30,12 @@ enum PartSource {
 }
 
 impl<'r> Transcript<'r> {
-    /// Returns the transcript of a chain of segments, newest first. Reads nothing.
-    pub(super) fn new(archive: Archive<'r>, links: &[Link]) -> error::Result<Self> {
+    /// Returns the transcript of a whole chain of segments, newest first. Reads nothing.
+    pub(super) fn new(archive: Archive<'r>, links: &[Link]) -> Self {
         let mut parts = Vec::new();
         let mut limit = links.first().map_or(0, |link| link.header.total_bytes());
         for link in links {
-            let (keep, end) = (link.header.keep, link.header.total_bytes());
-            if end < limit {
-                return Err(error::Error::new(
-                    error::Kind::Corrupt,
-                    format!("segment {} is shorter than its successor says", link.segment_id),
-                ));
-            }
+            let keep = link.header.keep;
             if keep < limit {
                 let source = PartSource::Segment { segment_id: link.segment_id, keep };
                 parts.push(Part { start: keep, end: limit, source });
@@ -50,7 +43,7 @@ impl<'r> Transcript<'r> {
             }
         }
         parts.reverse();
-        Ok(Transcript { archive, parts, position: 0, loaded: None })
+        Transcript { archive, parts, position: 0, loaded: None }
     }
 
     /// Returns the length of the transcript in bytes.
@@ -65,25 +58,33 @@ impl<'r> Transcript<'r> {
             last.end = last.end.min(length);
         }
         let start = self.length();
-        self.parts.push(Part { start, end: start + bytes.len() as u64, source: PartSource::Bytes(bytes) });
+        self.parts.push(Part {
+            start,
+            end: start.saturating_add(bytes.len() as u64),
+            source: PartSource::Bytes(bytes),
+        });
         self
     }
 
     /// Returns all bytes of a part.
     fn load(&mut self, index: usize) -> Result<&[u8]> {
+        let too_short = || Error::new(ErrorKind::InvalidData, "a segment is shorter than its header says");
         let part = &self.parts[index];
-        let length = (part.end - part.start) as usize;
+        let length = part.end.checked_sub(part.start).and_then(|length| usize::try_from(length).ok());
+        let length = length.ok_or_else(too_short)?;
         let (segment_id, skipped) = match &part.source {
-            PartSource::Bytes(bytes) => return Ok(&bytes[..length]),
-            PartSource::Segment { segment_id, keep } => (*segment_id, (part.start - keep) as usize),
+            PartSource::Bytes(bytes) => return bytes.get(..length).ok_or_else(too_short),
+            PartSource::Segment { segment_id, keep } => (*segment_id, part.start.checked_sub(*keep)),
         };
+        let skipped = skipped.and_then(|skipped| usize::try_from(skipped).ok()).ok_or_else(too_short)?;
+        let end = skipped.checked_add(length).ok_or_else(too_short)?;
         if self.loaded.as_ref().is_none_or(|(loaded, _)| *loaded != index) {
             self.loaded = None;
             let (_, body) = self.archive.read(segment_id).map_err(|error| Error::other(error.to_string()))?;
             self.loaded = Some((index, body));
         }
-        let bytes = self.loaded.as_ref().and_then(|(_, body)| body.get(skipped..skipped + length));
-        bytes.ok_or_else(|| Error::new(ErrorKind::InvalidData, "a segment is shorter than its header says"))
+        let bytes = self.loaded.as_ref().and_then(|(_, body)| body.get(skipped..end));
+        bytes.ok_or_else(too_short)
     }
 }
 
@@ -92,8 +93,10 @@ impl Read for Transcript<'_> {
         let position = self.position;
         let index = self.parts.partition_point(|part| part.end <= position);
         let Some(part) = self.parts.get(index) else { return Ok(0) };
-        let offset = (position - part.start) as usize;
-        let bytes = &self.load(index)?[offset..];
+        let gap = || Error::new(ErrorKind::InvalidData, "a part of the transcript is missing");
+        let offset =
+            position.checked_sub(part.start).and_then(|offset| usize::try_from(offset).ok()).ok_or_else(gap)?;
+        let bytes = self.load(index)?.get(offset..).ok_or_else(gap)?;
         let length = bytes.len().min(buffer.len());
         buffer[..length].copy_from_slice(&bytes[..length]);
         self.position += length as u64;

@@ -1,13 +1,13 @@
 //! The archive's tree: `<two hex digits>/<agent>~<session>/<number>-<beginning of the blob id>.zst`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bstr::ByteSlice as _;
 use sha2::{Digest as _, Sha256};
 
 use super::{Archive, REF, hex};
 use crate::error::Result;
-use crate::git::{ObjectId, Tip};
+use crate::git::{EntryBudget, ObjectId, Tip};
 use crate::transcript::SessionKey;
 
 impl Archive<'_> {
@@ -19,24 +19,26 @@ impl Archive<'_> {
     /// If a tree cannot be read.
     pub fn added(&self, before: ObjectId, after: ObjectId) -> Result<Vec<(String, ObjectId)>> {
         let mut found = Vec::new();
+        let mut budget = EntryBudget::new();
         // Each tree is read once; looking up single entries would unpack it each time.
-        let by_name = |tree_id: Option<ObjectId>| -> Result<HashMap<String, ObjectId>> {
-            Ok(tree_id.map_or_else(|| Ok(Vec::new()), |tree_id| self.subtrees(tree_id))?.into_iter().collect())
+        let by_name = |tree_id: Option<ObjectId>, budget: &mut EntryBudget| -> Result<HashMap<String, ObjectId>> {
+            Ok(tree_id.map_or_else(|| Ok(Vec::new()), |tree_id| self.subtrees(tree_id, budget))?.into_iter().collect())
         };
-        let directories_before = by_name(Some(before))?;
-        for (directory, after) in self.subtrees(after)? {
+        let directories_before = by_name(Some(before), &mut budget)?;
+        for (directory, after) in self.subtrees(after, &mut budget)? {
             let before = directories_before.get(&directory).copied();
             if before == Some(after) {
                 continue;
             }
-            let sessions_before = by_name(before)?;
-            for (session, after) in self.subtrees(after)? {
+            let sessions_before = by_name(before, &mut budget)?;
+            for (session, after) in self.subtrees(after, &mut budget)? {
                 let before = sessions_before.get(&session).copied();
                 if before == Some(after) {
                     continue;
                 }
-                let known = before.map_or_else(|| Ok(Vec::new()), |before| self.files(before))?;
-                let new = self.files(after)?.into_iter().filter(|file| !known.contains(file));
+                let known = before.map_or_else(|| Ok(Vec::new()), |before| self.files(before, &mut budget))?;
+                let known: HashSet<(String, ObjectId)> = known.into_iter().collect();
+                let new = self.files(after, &mut budget)?.into_iter().filter(|file| !known.contains(file));
                 found.extend(new.map(|(name, id)| (format!("{directory}/{session}/{name}"), id)));
             }
         }
@@ -64,16 +66,16 @@ impl Archive<'_> {
     }
 
     /// Returns the names and ids of the subtrees of a tree. Skips names that we would not give.
-    fn subtrees(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
+    fn subtrees(&self, tree_id: ObjectId, budget: &mut EntryBudget) -> Result<Vec<(String, ObjectId)>> {
         let is_wanted = |mode: gix::objs::tree::EntryMode, name: &str| {
             mode.is_tree() && name.len() <= 200 && !name.starts_with('.') && name.bytes().all(is_name_byte)
         };
-        self.entries_of(tree_id, is_wanted)
+        self.entries_of(tree_id, budget, is_wanted)
     }
 
     /// Returns the names and ids of the segments in a session's tree. Skips names that we would not give.
-    fn files(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
-        let files = self.entries_of(tree_id, |mode, name| mode.is_blob() && sequence(name).is_some())?;
+    fn files(&self, tree_id: ObjectId, budget: &mut EntryBudget) -> Result<Vec<(String, ObjectId)>> {
+        let files = self.entries_of(tree_id, budget, |mode, name| mode.is_blob() && sequence(name).is_some())?;
         let is_its_name = |(name, id): &(String, ObjectId)| name.contains(&id.to_hex_with_len(12).to_string());
         Ok(files.into_iter().filter(is_its_name).collect())
     }
@@ -81,6 +83,7 @@ impl Archive<'_> {
     fn entries_of(
         &self,
         tree_id: ObjectId,
+        budget: &mut EntryBudget,
         is_wanted: impl Fn(gix::objs::tree::EntryMode, &str) -> bool,
     ) -> Result<Vec<(String, ObjectId)>> {
         let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
@@ -88,6 +91,7 @@ impl Archive<'_> {
         let mut entries = Vec::new();
         for entry in tree.iter() {
             let entry = entry.map_err(fail)?;
+            budget.take()?;
             if let Ok(name) = entry.filename().to_str()
                 && is_wanted(entry.mode(), name)
             {
@@ -109,10 +113,12 @@ impl Archive<'_> {
         let Some(tip) = self.repo.tip(REF)? else { return Ok(Vec::new()) };
         let mut segment_ids = Vec::new();
         let mut trees = vec![(tip.tree_id, 0)];
+        let mut budget = EntryBudget::new();
         while let Some((tree_id, depth)) = trees.pop() {
             let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
             for entry in tree.iter() {
                 let entry = entry.map_err(fail)?;
+                budget.take()?;
                 match (entry.mode().is_tree(), depth) {
                     (true, 0 | 1) => trees.push((entry.object_id(), depth + 1)),
                     (false, 2) => segment_ids.push(entry.object_id()),
@@ -137,25 +143,48 @@ impl Archive<'_> {
     ///
     /// # Errors
     ///
-    /// If a tree cannot be read.
+    /// As [`Archive::each_path`].
     pub fn listing_of(&self, tree_id: ObjectId) -> Result<Vec<(String, ObjectId)>> {
         let mut listing = Vec::new();
-        self.list(tree_id, "", 0, &mut listing)?;
+        self.each_path(tree_id, |path, id| listing.push((path.to_owned(), id)))?;
         Ok(listing)
     }
 
-    fn list(&self, tree_id: ObjectId, prefix: &str, depth: u32, listing: &mut Vec<(String, ObjectId)>) -> Result<()> {
+    /// Visits all paths and ids in a tree, unchecked, in the order of paths.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read. [`Kind::Corrupt`](crate::error::Kind::Corrupt) if there are more than
+    /// [`MAX_ENTRIES`](crate::git::MAX_ENTRIES) entries.
+    pub fn each_path(&self, tree_id: ObjectId, mut visit: impl FnMut(&str, ObjectId)) -> Result<()> {
+        self.walk(tree_id, &mut String::new(), 0, &mut EntryBudget::new(), &mut visit)
+    }
+
+    fn walk(
+        &self,
+        tree_id: ObjectId,
+        path: &mut String,
+        depth: u32,
+        budget: &mut EntryBudget,
+        visit: &mut dyn FnMut(&str, ObjectId),
+    ) -> Result<()> {
         let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
         let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
         for entry in tree.iter() {
             let entry = entry.map_err(fail)?;
-            let path = format!("{prefix}{}", entry.filename().to_str_lossy());
+            budget.take()?;
+            let length = path.len();
+            path.push_str(&entry.filename().to_str_lossy());
             match (entry.mode().is_tree(), depth) {
-                (true, 0 | 1) => self.list(entry.object_id(), &format!("{path}/"), depth + 1, listing)?,
+                (true, 0 | 1) => {
+                    path.push('/');
+                    self.walk(entry.object_id(), path, depth + 1, budget, visit)?;
+                }
                 // A submodule entry names a commit that is not in this repository.
-                (false, _) if entry.mode().is_blob() => listing.push((path, entry.object_id())),
+                (false, _) if entry.mode().is_blob() => visit(path, entry.object_id()),
                 _ => {}
             }
+            path.truncate(length);
         }
         Ok(())
     }

@@ -164,6 +164,14 @@ impl<'r> Recorder<'r> {
     ) -> Result<Option<Increment<'r>>> {
         self.recover_progress(&key, progress);
         let reading = self.reading(agent, &key, progress, path, extent)?;
+        if reading.is_skipped() {
+            // Saved, so that only these words are left out.
+            reading.update(progress);
+            progress.recorded.raw = progress.stored.raw;
+            let why = "words of it were purged, and what its file has so far may repeat them";
+            self.state.log(&format!("warning: {key}: {why}; only what comes after is stored"));
+            return Ok(None);
+        }
         let increment = self.increment(key, reading, progress.recorded.clone())?;
         Ok(increment.map(|increment| Increment { transcript: Some(path.to_owned()), ..increment }))
     }
@@ -183,7 +191,8 @@ impl<'r> Recorder<'r> {
 
     /// Returns what is needed to read a session's transcript, without a deadline.
     pub(super) fn context<'s>(&'s self, agent: &'static dyn Agent, key: &'s SessionKey) -> SessionContext<'s, 'r> {
-        SessionContext { archive: &self.archive, agent, key, redaction: &self.redaction, deadline: None }
+        let (archive, redaction, purged) = (&self.archive, &self.redaction, Some(&self.purged));
+        SessionContext { archive, agent, key, redaction, purged, deadline: None }
     }
 
     /// Returns the increment from `since` to the end of a transcript; `None` if it is empty.

@@ -66,6 +66,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let branches = repo.branches(!options.remotes || options.all, options.remotes || options.all)?;
         let contains = options.contains.as_deref().map(|revision| repo.resolve(revision)).transpose()?;
         let mut summaries = reader.branches(branches, contains)?;
+        reader.problems().iter().for_each(|problem| cli::warning(problem));
         sort(&mut summaries, options.sort);
         let dates = options.printing.dates(&repo, date::Format::SHORT)?;
         let mut screen = options.printing.screen(&repo, dates);

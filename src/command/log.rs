@@ -156,6 +156,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         if options.graph { list.draw(&query, &batch) } else { list.print(&batch) }?;
         list.screen.out.finish()?;
+        for problem in reader.problems() {
+            cli::warning(problem);
+            outcome = Outcome::No;
+        }
         if let Some(notice) = newer_notice {
             cli::warning(&format!("some of these were {notice}"));
         }

@@ -10,7 +10,13 @@ use bstr::{BString, ByteSlice as _};
 use gix::objs::tree::{Entry, EntryKind};
 
 use super::{ObjectId, Order, Range, Repository, gix_error};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
+
+/// How many entries are listed of the trees of one ref. Three small trees that name each other many times have more
+/// paths than any memory can hold; a repository with a million noted commits stays below.
+pub const MAX_ENTRIES: usize = 2_000_000;
+/// With fewer new paths than this, the paths that are known already are not counted.
+const FEW_PATHS: usize = 1_000;
 
 /// How deep trees may be nested: a fanout of two digits needs 31.
 const MAX_DEPTH: usize = 40;
@@ -35,8 +41,38 @@ pub struct Checked {
 pub struct Allowed {
     /// How large a file may be.
     pub max_bytes: u64,
+    /// How many paths a tree may have, together with those of the commits that are known; `usize::MAX` for no limit.
+    pub max_paths: usize,
     /// Whether objects may be missing, or damaged: another check tells of those, and they can come back.
     pub missing: bool,
+}
+
+/// Counts the entries of the trees that one listing reads, up to [`MAX_ENTRIES`].
+#[derive(Debug)]
+pub struct EntryBudget(usize);
+
+impl EntryBudget {
+    /// Returns a budget of which nothing is used.
+    pub fn new() -> Self {
+        EntryBudget(MAX_ENTRIES)
+    }
+
+    /// Counts one entry.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Corrupt`] if the budget is used up.
+    pub fn take(&mut self) -> Result<()> {
+        let too_many = || Error::new(Kind::Corrupt, format!("the tree has more than {MAX_ENTRIES} entries"));
+        self.0 = self.0.checked_sub(1).ok_or_else(too_many)?;
+        Ok(())
+    }
+}
+
+impl Default for EntryBudget {
+    fn default() -> Self {
+        EntryBudget::new()
+    }
 }
 
 struct Checker<'r> {
@@ -44,9 +80,21 @@ struct Checker<'r> {
     allowed: Allowed,
     checked: Checked,
     /// The checked form of each tree, by its id and depth; `None` if nothing of it is left.
-    known: HashMap<(ObjectId, usize), Option<ObjectId>>,
+    known: HashMap<(ObjectId, usize), CheckedTree>,
+    /// The commits that are known to be sound.
+    sound_trees: Vec<ObjectId>,
+    /// How many paths their trees have, once that is counted.
+    sound_paths: Option<usize>,
     /// What is wrong with each file: many entries can name the same one.
     files: HashMap<ObjectId, Option<String>>,
+}
+
+/// A tree without its misfits; `None` if nothing is left of it.
+#[derive(Clone, Copy)]
+struct CheckedTree {
+    tree_id: Option<ObjectId>,
+    /// How many paths are new in it, directories among them, however often its subtrees are named.
+    paths: usize,
 }
 
 impl Repository {
@@ -58,19 +106,24 @@ impl Repository {
     ///
     /// If the commit itself, or its history, cannot be read.
     pub fn check_trees(&self, commit_id: ObjectId, known: &[ObjectId], allowed: Allowed) -> Result<Checked> {
-        let (known_trees, files) = (HashMap::new(), HashMap::new());
-        let mut checker = Checker { repo: self, allowed, checked: Checked::default(), known: known_trees, files };
-        let mut sound = None;
-        for known in known {
-            sound = Some(self.commit(*known)?.tree_id);
-        }
+        let sound_trees = known.iter().map(|known| Ok(self.commit(*known)?.tree_id)).collect::<Result<Vec<_>>>()?;
+        let sound = sound_trees.last().copied();
+        let mut checker = Checker {
+            repo: self,
+            allowed,
+            checked: Checked::default(),
+            known: HashMap::new(),
+            sound_trees,
+            sound_paths: None,
+            files: HashMap::new(),
+        };
         let root = self.commit(commit_id)?.tree_id;
-        let tree_id = checker.tree(root, sound, &mut BString::default(), 0)?;
+        let tree_id = checker.root(root, sound)?;
         checker.checked.tree_id = Some(tree_id.unwrap_or_else(|| self.empty_tree_id()));
         let range = Range { tips: vec![commit_id], hidden: known.to_vec() };
         for step in self.walk(&range, Order::AsFound)? {
             let root = self.commit(step?.commit_id)?.tree_id;
-            checker.tree(root, sound, &mut BString::default(), 0)?;
+            checker.root(root, sound)?;
         }
         Ok(checker.checked)
     }
@@ -101,27 +154,64 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns a tree without its misfits; `None` if nothing can be left of it. `sound` is the tree that is known to be
-    /// sound at this path.
+    /// Returns the tree of a commit without its misfits; `None` if it has too many paths, or nothing can be left of it.
+    fn root(&mut self, tree_id: ObjectId, sound: Option<ObjectId>) -> Result<Option<ObjectId>> {
+        let checked = self.tree(tree_id, sound, &mut BString::default(), 0)?;
+        let mut paths = checked.paths;
+        if paths > FEW_PATHS {
+            let sound_paths = self.sound_paths.unwrap_or_else(|| {
+                let mut counted = HashMap::new();
+                self.sound_trees
+                    .iter()
+                    .map(|tree_id| self.count(*tree_id, 0, &mut counted))
+                    .fold(0, usize::saturating_add)
+            });
+            self.sound_paths = Some(sound_paths);
+            paths = paths.saturating_add(sound_paths);
+        }
+        if paths > self.allowed.max_paths {
+            let misfit = format!("with what is here, more than {} paths", self.allowed.max_paths);
+            self.checked.misfits.push(misfit);
+            return Ok(None);
+        }
+        Ok(checked.tree_id)
+    }
+
+    /// Returns how many paths a tree has, directories among them.
+    fn count(&self, tree_id: ObjectId, depth: usize, counted: &mut HashMap<ObjectId, usize>) -> usize {
+        if let Some(paths) = counted.get(&tree_id) {
+            return *paths;
+        }
+        let mut paths = 0_usize;
+        for entry in self.entries(tree_id).unwrap_or_default() {
+            let is_below = entry.mode.is_tree() && depth < MAX_DEPTH;
+            let below = if is_below { self.count(entry.oid, depth + 1, counted) } else { 0 };
+            paths = paths.saturating_add(1).saturating_add(below);
+        }
+        counted.insert(tree_id, paths);
+        paths
+    }
+
+    /// Returns a tree without its misfits. `sound` is the tree that is known to be sound at this path.
     fn tree(
         &mut self,
         tree_id: ObjectId,
         sound: Option<ObjectId>,
         path: &mut BString,
         depth: usize,
-    ) -> Result<Option<ObjectId>> {
+    ) -> Result<CheckedTree> {
         if Some(tree_id) == sound {
-            return Ok(Some(tree_id));
+            return Ok(CheckedTree { tree_id: Some(tree_id), paths: 0 });
         }
         if let Some(known) = self.known.get(&(tree_id, depth)) {
             return Ok(*known);
         }
         if depth > MAX_DEPTH || self.known.len() > MAX_TREES {
             self.misfit("too many trees", path);
-            return Ok(None);
+            return Ok(CheckedTree { tree_id: None, paths: 0 });
         }
         // A tree that is met within itself cannot be; this ends the search all the same.
-        self.known.insert((tree_id, depth), None);
+        self.known.insert((tree_id, depth), CheckedTree { tree_id: None, paths: 0 });
         let clean = self.clean(tree_id, sound, path, depth)?;
         self.known.insert((tree_id, depth), clean);
         Ok(clean)
@@ -133,14 +223,15 @@ impl Checker<'_> {
         sound: Option<ObjectId>,
         path: &mut BString,
         depth: usize,
-    ) -> Result<Option<ObjectId>> {
+    ) -> Result<CheckedTree> {
         let Some(before) = self.entries(tree_id) else {
             if self.allowed.missing {
-                return Ok(Some(tree_id));
+                return Ok(CheckedTree { tree_id: Some(tree_id), paths: 0 });
             }
             self.misfit("a tree that cannot be read", path);
-            return Ok(None);
+            return Ok(CheckedTree { tree_id: None, paths: 0 });
         };
+        let mut paths = 0_usize;
         let sound = sound.and_then(|sound| self.entries(sound)).unwrap_or_default();
         let sound: HashMap<&BString, &Entry> = sound.iter().map(|entry| (&entry.filename, entry)).collect();
         let mut after: Vec<Entry> = Vec::new();
@@ -152,6 +243,7 @@ impl Checker<'_> {
             }
             path.extend_from_slice(&entry.filename);
             let same = sound.get(&entry.filename).copied();
+            paths = paths.saturating_add(usize::from(same != Some(entry)));
             if !names.insert(&entry.filename) {
                 self.misfit("a name twice", path);
             } else if same == Some(entry) {
@@ -161,7 +253,8 @@ impl Checker<'_> {
             } else if entry.mode.is_tree() {
                 let same = same.filter(|same| same.mode.is_tree()).map(|same| same.oid);
                 let subtree = self.tree(entry.oid, same, path, depth + 1)?;
-                after.extend(subtree.map(|oid| Entry { oid, ..entry.clone() }));
+                paths = paths.saturating_add(subtree.paths);
+                after.extend(subtree.tree_id.map(|oid| Entry { oid, ..entry.clone() }));
             } else if let Some(what) = self.misfit_of(entry) {
                 self.misfit(&what, path);
             } else {
@@ -175,11 +268,11 @@ impl Checker<'_> {
             self.misfit("entries out of order", path);
         }
         if after == before {
-            return Ok(Some(tree_id));
+            return Ok(CheckedTree { tree_id: Some(tree_id), paths });
         }
         let tree = gix::objs::Tree { entries: after };
-        let written = self.repo.gix().write_object(&tree);
-        Ok(Some(written.map_err(|error| gix_error("cannot write a tree", &error))?.detach()))
+        let written = self.repo.gix().write_object(&tree).map_err(|error| gix_error("cannot write a tree", &error))?;
+        Ok(CheckedTree { tree_id: Some(written.detach()), paths })
     }
 
     /// Returns what is wrong with an entry that should be a file.

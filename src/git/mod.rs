@@ -38,7 +38,7 @@ use gix::bstr::ByteSlice as _;
 pub use gix::{ObjectId, hash::Kind as HashKind};
 
 pub use self::change::{PathChange, Version};
-pub use self::check::Allowed;
+pub use self::check::{Allowed, EntryBudget, MAX_ENTRIES};
 pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
 pub use self::graph::{Drawing, Node};

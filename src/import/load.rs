@@ -154,7 +154,7 @@ impl<'a, 'r> Loader<'a, 'r> {
 
     fn compare(&self, agent: &'static dyn Agent, source: &mut Source, bytes: Vec<u8>) -> Result<()> {
         let (archive, redaction) = (&self.archive, &self.redaction);
-        let context = SessionContext { archive, agent, key: &source.key, redaction, deadline: None };
+        let context = SessionContext { archive, agent, key: &source.key, redaction, purged: None, deadline: None };
         let mut reading = Reading::of_bytes(context, &source.progress, bytes)?;
         source.recorded = reading.position(&source.progress.recorded)?;
         let (kept, end) = (reading.kept(), reading.end());

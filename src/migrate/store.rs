@@ -119,7 +119,7 @@ fn read<'a>(
     if transcript.last() != Some(&b'\n') {
         transcript.push(b'\n');
     }
-    let context = SessionContext { archive, agent, key: &session.key, redaction, deadline: None };
+    let context = SessionContext { archive, agent, key: &session.key, redaction, purged: None, deadline: None };
     let reading = Reading::of_bytes(context, progress, transcript)?;
     Ok(reading.captured_at(document.time))
 }

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use bstr::BString;
 
-use super::{Editor, MAX_TREES, collect, each_entry, get_at};
-use crate::error::{Error, Kind, Result};
+use super::{Budget, Editor, collect, each_entry, get_at};
+use crate::error::Result;
 use crate::git::{Merged, ObjectId, Repository};
 
 /// The note of one object on both sides and in their merge base. `None` where there is no note.
@@ -147,7 +147,8 @@ fn changed_where(
     wanted: Option<&BTreeSet<ObjectId>>,
 ) -> Result<Vec<ObjectId>> {
     let hex = wanted.map(|ids| ids.iter().map(ToString::to_string).collect());
-    let mut comparison = Comparison { repo, wanted: hex, prefix: String::new(), found: BTreeMap::new(), trees: 0 };
+    let (prefix, found, budget) = (String::new(), BTreeMap::new(), Budget::default());
+    let mut comparison = Comparison { repo, wanted: hex, prefix, found, budget };
     comparison.add([Some(before), Some(after)])?;
     let differing = comparison.found.into_iter().filter(|(_, (before, after))| before != after);
     Ok(differing.map(|(id, _)| id).filter(|id| wanted.is_none_or(|wanted| wanted.contains(id))).collect())
@@ -162,7 +163,7 @@ struct Comparison<'a> {
     prefix: String,
     /// The notes of both trees outside subtrees that are equal. If the fanouts differ, a note is found at two places.
     found: BTreeMap<ObjectId, Blobs>,
-    trees: usize,
+    budget: Budget,
 }
 
 impl Comparison<'_> {
@@ -175,22 +176,22 @@ impl Comparison<'_> {
     }
 
     /// Returns the entries of a tree that may be, or contain, a wanted note.
-    fn entries(&self, tree_id: Option<ObjectId>) -> Result<Entries> {
+    fn entries(&mut self, tree_id: Option<ObjectId>) -> Result<Entries> {
         let mut entries = Entries::new();
         let Some(tree_id) = tree_id else { return Ok(entries) };
+        let mut count = 0;
         each_entry(self.repo, tree_id, |name, is_tree, id| {
+            count += 1;
             if self.may_have_wanted(name) {
                 entries.insert(name.to_owned(), (is_tree, id));
             }
         })?;
+        (0..count).try_for_each(|_| self.budget.entries.take())?;
         Ok(entries)
     }
 
     fn add(&mut self, sides: [Option<ObjectId>; 2]) -> Result<()> {
-        self.trees += 1;
-        if self.trees > MAX_TREES {
-            return Err(Error::new(Kind::Corrupt, "the notes tree has more subtrees than any fanout needs"));
-        }
+        self.budget.take_tree()?;
         let (before, after) = (self.entries(sides[0])?, self.entries(sides[1])?);
         let names: BTreeSet<&BString> = before.keys().chain(after.keys()).collect();
         for name in names {
@@ -223,7 +224,7 @@ impl Comparison<'_> {
             [one, other] => {
                 let mut all = Vec::new();
                 if let Some(tree_id) = one.or(other) {
-                    collect(self.repo, tree_id, &mut self.prefix, &mut all, &mut self.trees)?;
+                    collect(self.repo, tree_id, &mut self.prefix, &mut all, &mut self.budget)?;
                 }
                 for entry in all {
                     let blobs = self.found.entry(entry.annotated_id).or_default();

@@ -10,7 +10,7 @@ use bstr::ByteSlice as _;
 
 pub use self::merge::{Resolved, Versions, changed, changed_among, merge, rejoin};
 use crate::error::{Error, Kind, Result};
-use crate::git::{ObjectId, Pieces, Replaced, Repository, Tip};
+use crate::git::{EntryBudget, ObjectId, Pieces, Replaced, Repository, Tip};
 
 /// The ref that holds our notes unless the user says otherwise.
 pub const DEFAULT_REF: &str = "refs/notes/shiftlog";
@@ -23,6 +23,25 @@ const MANY_BYTES: usize = 8 * 1024 * 1024;
 
 /// How many trees are read to list notes: enough for a fanout of two levels.
 const MAX_TREES: usize = 100_000;
+
+/// What one walk through notes trees may still read. Trees that name one subtree many times could make a small
+/// repository take forever to list.
+#[derive(Default)]
+struct Budget {
+    trees: usize,
+    entries: EntryBudget,
+}
+
+impl Budget {
+    /// Counts one tree.
+    fn take_tree(&mut self) -> Result<()> {
+        self.trees += 1;
+        if self.trees > MAX_TREES {
+            return Err(Error::new(Kind::Corrupt, "the notes tree has more subtrees than any fanout needs"));
+        }
+        Ok(())
+    }
+}
 
 /// One entry of a notes tree.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -113,8 +132,7 @@ pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Pieces {
 pub fn list(repo: &Repository, ref_name: &str) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     if let Some(tip) = repo.tip(ref_name)? {
-        let mut trees = 0;
-        collect(repo, tip.tree_id, &mut String::new(), &mut entries, &mut trees)?;
+        collect(repo, tip.tree_id, &mut String::new(), &mut entries, &mut Budget::default())?;
     }
     Ok(entries)
 }
@@ -246,7 +264,7 @@ pub fn rewrite(
         let mut carried = Editor { repo, base: Some(tip.tree_id), state: state()? };
         let mut editor = Editor { repo, base: Some(tip.tree_id), state: state()? };
         let mut entries = Vec::new();
-        collect(repo, tip.tree_id, &mut String::new(), &mut entries, &mut 0)?;
+        collect(repo, tip.tree_id, &mut String::new(), &mut entries, &mut Budget::default())?;
         let mut has_changed = false;
         for entry in entries {
             let Some(changed) = change(entry, &read(repo, entry.note_blob_id)?) else { continue };
@@ -313,15 +331,15 @@ fn collect(
     tree_id: ObjectId,
     prefix: &mut String,
     entries: &mut Vec<Entry>,
-    trees: &mut usize,
+    budget: &mut Budget,
 ) -> Result<()> {
-    // Trees that name one subtree many times could make a small repository take forever to list.
-    *trees += 1;
-    if *trees > MAX_TREES {
-        return Err(Error::new(Kind::Corrupt, "the notes tree has more subtrees than any fanout needs"));
-    }
+    budget.take_tree()?;
     let mut subtrees = Vec::new();
+    let mut is_within = Ok(());
     each_entry(repo, tree_id, |name, is_tree, id| {
+        if is_within.is_ok() {
+            is_within = budget.entries.take();
+        }
         let Ok(name) = name.to_str() else { return };
         if !name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
             return;
@@ -330,16 +348,17 @@ fn collect(
             if name.len() == 2 {
                 subtrees.push((name.to_owned(), id));
             }
-        } else {
+        } else if is_within.is_ok() {
             prefix.push_str(name);
             entries.extend(repo.parse_id(prefix).map(|annotated_id| Entry { annotated_id, note_blob_id: id }));
             prefix.truncate(prefix.len() - name.len());
         }
     })?;
+    is_within?;
     for (name, id) in subtrees {
         if prefix.len() < 64 {
             prefix.push_str(&name);
-            collect(repo, id, prefix, entries, trees)?;
+            collect(repo, id, prefix, entries, budget)?;
             prefix.truncate(prefix.len() - 2);
         }
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
 use super::Record;
-use super::tombstone::{Mark, Tombstones, mark_of_path};
+use super::tombstone::{Became, MAX_MARK_BYTES, Mark, Tombstones, mark_of_path};
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::git::sign::{Signature, State};
@@ -24,8 +24,8 @@ const MAX_READ: usize = 1_000_000;
 /// The purge marks of other people.
 #[derive(Clone, Debug, Default)]
 pub struct Bars {
-    /// Each mark with the refs that have it.
-    marks: HashMap<Mark, Vec<String>>,
+    /// Each mark with the refs that have it, and its blob there.
+    marks: HashMap<Mark, Vec<(String, ObjectId)>>,
     /// The text shown in place of what each mark names; computed when first needed.
     texts: OnceLock<BTreeMap<Mark, String>>,
 }
@@ -44,9 +44,14 @@ impl Bars {
     pub fn read(repo: &Repository, ours: &Tombstones) -> Self {
         let mut bars = Bars::default();
         for name in repo.ref_names(REMOTES_PREFIX).into_iter().filter(|name| name.ends_with("/purged")) {
-            for (path, _) in Archive::new(repo).listing(&name).unwrap_or_default() {
-                let Some(mark) = mark_of_path(repo, &path).filter(|mark| !ours.has(mark)) else { continue };
-                bars.marks.entry(mark).or_default().push(name.clone());
+            let Ok(Some(tip)) = repo.tip(&name) else { continue };
+            let mut found = Vec::new();
+            let listed = Archive::new(repo).each_path(tip.tree_id, |path, blob_id| {
+                let mark = mark_of_path(repo, path).filter(|mark| !ours.has(mark));
+                found.extend(mark.map(|mark| (mark, blob_id)));
+            });
+            for (mark, blob_id) in found.into_iter().filter(|_| listed.is_ok()) {
+                bars.marks.entry(mark).or_default().push((name.clone(), blob_id));
             }
         }
         bars
@@ -100,6 +105,21 @@ impl Bars {
         })
     }
 
+    /// Returns the sessions that a mark names: itself, or by the segment that its maker has in the place of the purged
+    /// one. Nothing but the name is taken from that segment.
+    pub fn sessions_of(&self, repo: &Repository, mark: &Mark) -> Vec<SessionKey> {
+        if let Mark::Session(name) = mark {
+            return SessionKey::of_file_name(name).into_iter().collect();
+        }
+        let replacement = |blob_id: ObjectId| -> Option<SessionKey> {
+            let text = repo.read_blob(blob_id, MAX_MARK_BYTES).ok()?;
+            let became: Became = serde_json::from_slice(&text).ok()?;
+            let header = Archive::new(repo).header(repo.parse_id(&became.became?)?).ok()?;
+            Some(SessionKey::new(&header.agent, &header.session))
+        };
+        self.marks.get(mark).into_iter().flatten().filter_map(|(_, blob_id)| replacement(*blob_id)).collect()
+    }
+
     /// Returns the segments that have a mark of their own.
     pub fn segments(&self) -> HashSet<ObjectId> {
         let segment = |mark: &Mark| if let Mark::Segment(id) = mark { Some(*id) } else { None };
@@ -115,7 +135,8 @@ impl Bars {
     /// If the history of a ref cannot be read.
     pub fn makers(&self, repo: &Repository, wanted: &[Mark]) -> Result<BTreeMap<Mark, Maker>> {
         let mut brought: HashMap<Mark, Vec<ObjectId>> = HashMap::new();
-        let refs: HashSet<&String> = wanted.iter().filter_map(|mark| self.marks.get(mark)).flatten().collect();
+        let found = wanted.iter().filter_map(|mark| self.marks.get(mark)).flatten();
+        let refs: HashSet<&String> = found.map(|(name, _)| name).collect();
         for name in refs {
             for (mark, commit_id) in introduced(repo, name, wanted)? {
                 brought.entry(mark).or_default().push(commit_id);
@@ -179,10 +200,15 @@ fn introduced(repo: &Repository, ref_name: &str, wanted: &[Mark]) -> Result<Vec<
     let Some(tip) = repo.tip(ref_name)? else { return Ok(Vec::new()) };
     let mut read = 0;
     let mut marks_of = |tree_id: ObjectId| -> Result<HashSet<Mark>> {
-        let listing = if read < MAX_READ { Archive::new(repo).listing_of(tree_id)? } else { Vec::new() };
-        read += listing.len() + 1;
-        let marks = listing.iter().filter_map(|(path, _)| mark_of_path(repo, path));
-        Ok(marks.filter(|mark| wanted.contains(mark)).collect())
+        let mut marks = HashSet::new();
+        read += 1;
+        if read < MAX_READ {
+            Archive::new(repo).each_path(tree_id, |path, _| {
+                read += 1;
+                marks.extend(mark_of_path(repo, path).filter(|mark| wanted.contains(mark)));
+            })?;
+        }
+        Ok(marks)
     };
     let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
     let mut found = Vec::new();

@@ -4,11 +4,12 @@
 //! tool are merged.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use super::bars::Bars;
 use super::tombstone::{Mark, Tombstones};
 use super::{Hidden, Note, Unit};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
 use crate::transcript::SessionKey;
@@ -31,6 +32,8 @@ pub struct Reader<'r> {
     pub(super) bars: Bars,
     /// The segments in `bars`.
     pub(super) barred: HashSet<ObjectId>,
+    /// What was wrong with fetched refs when [`Reader::noted`] listed them.
+    unlisted: OnceLock<Vec<String>>,
 }
 
 impl<'r> Reader<'r> {
@@ -56,7 +59,7 @@ impl<'r> Reader<'r> {
         let purged = Tombstones::read(repo).unwrap_or_default();
         let bars = Bars::read(repo, &purged);
         let barred = bars.segments();
-        Reader { repo, refs, purged, bars, barred }
+        Reader { repo, refs, purged, bars, barred, unlisted: OnceLock::new() }
     }
 
     /// Returns the refs that are read.
@@ -83,7 +86,7 @@ impl<'r> Reader<'r> {
                 Ok(None) => continue,
                 Ok(Some(bytes)) => self.parsed(&bytes),
                 // A damaged ref of a remote must not hide the notes of the other refs.
-                Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) && self.refs.len() > 1 => {
+                Err(error) if is_damage(&error) && self.refs.len() > 1 => {
                     Note::unreadable(format!("the note under '{name}' cannot be read: {error}"))
                 }
                 Err(error) => return Err(error),
@@ -105,20 +108,37 @@ impl<'r> Reader<'r> {
 
     /// Returns the commits that have a note, each with its note blobs. Reads trees only.
     ///
+    /// A ref of a remote that cannot be listed is left out, and [`Reader::problems`] says so.
+    ///
     /// # Errors
     ///
-    /// If a notes tree cannot be read.
+    /// If a notes tree of our own cannot be read.
     pub fn noted(&self) -> Result<HashMap<ObjectId, Vec<ObjectId>>> {
         let mut noted: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+        let mut problems = Vec::new();
         for name in &self.refs {
-            for entry in notes::list(self.repo, name)? {
+            let entries = match notes::list(self.repo, name) {
+                // A damaged ref of a remote must not hide the notes of the other refs.
+                Err(error) if name.starts_with(REMOTES_PREFIX) && is_damage(&error) => {
+                    problems.push(format!("the notes under '{name}' are left out: {error}"));
+                    continue;
+                }
+                entries => entries?,
+            };
+            for entry in entries {
                 let blobs = noted.entry(entry.annotated_id).or_default();
                 if !blobs.contains(&entry.note_blob_id) {
                     blobs.push(entry.note_blob_id);
                 }
             }
         }
+        let _ = self.unlisted.set(problems);
         Ok(noted)
+    }
+
+    /// Returns what was wrong with fetched refs when [`Reader::noted`] listed them.
+    pub fn problems(&self) -> &[String] {
+        self.unlisted.get().map_or(&[], Vec::as_slice)
     }
 
     /// Returns the note merged from these blobs. For listing: damaged notes are not repaired.
@@ -195,6 +215,11 @@ impl<'r> Reader<'r> {
         }
         if repaired.has_conversation() { repaired } else { note }
     }
+}
+
+/// Says whether an error is about what the repository holds.
+pub(super) fn is_damage(error: &Error) -> bool {
+    matches!(error.kind(), Kind::Corrupt | Kind::Missing)
 }
 
 /// Says whether our notes descend from those fetched to `name`: then all of them are joined to ours, and records that

@@ -94,6 +94,26 @@ impl Tombstones {
             || parent.is_some_and(|parent| self.sessions.contains(&parent.file_name()))
     }
 
+    /// Says whether words of a session were purged: it, or a segment of it, is marked, or the archive has a segment that
+    /// replaced a marked one. The agent's own file may still have those words.
+    ///
+    /// Reads trees only, so that a lost segment does not hide it. `named` are further segments of the session.
+    ///
+    /// # Errors
+    ///
+    /// If the archive's tree cannot be read.
+    pub fn concern(&self, repo: &Repository, session: &SessionKey, named: &[ObjectId]) -> Result<bool> {
+        if self.is_empty() {
+            return Ok(false);
+        }
+        let replaced = self.segments.values().filter_map(|became| repo.parse_id(became.became.as_deref()?));
+        let replaced: HashSet<ObjectId> = replaced.collect();
+        let is_marked = |id: &ObjectId| self.segments.contains_key(id) || replaced.contains(id);
+        Ok(self.bars(session)
+            || named.iter().any(is_marked)
+            || Archive::new(repo).segments_of(session)?.iter().any(is_marked))
+    }
+
     /// Adds these marks to the ref.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use std::sync::mpsc;
 
 use bstr::ByteSlice as _;
 
+use super::read::is_damage;
 use super::{Note, Reader, Summary};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, Met, ObjectId, Paths, Pieces, Range, Repository};
@@ -103,7 +104,12 @@ impl Reader<'_> {
             };
             let mut blob_ids = Vec::new();
             for tree_id in &tree_ids {
-                blob_ids.extend(notes::blobs_at(self.repo(), *tree_id, met.commit_id)?);
+                match notes::blobs_at(self.repo(), *tree_id, met.commit_id) {
+                    Ok(found) => blob_ids.extend(found),
+                    // The whole set leaves such a ref out, and says so.
+                    Err(error) if is_damage(&error) => return Ok(None),
+                    Err(error) => return Err(error),
+                }
                 blob_ids.dedup();
             }
             if !blob_ids.is_empty() {

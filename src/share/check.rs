@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::error::Result;
-use crate::git::{Allowed, ObjectId, Replaced, Repository};
+use crate::git::{Allowed, MAX_ENTRIES, ObjectId, Replaced, Repository};
 use crate::record::tombstone::{self, MAX_MARK_BYTES};
 use crate::{archive, notes};
 
@@ -37,8 +37,9 @@ impl Kind {
     }
 
     /// Returns what our own refs may hold. Words that are missing may come back from somebody; a mark is only a name.
+    /// They may have any number of paths: no check takes our own words away because there are many.
     fn own(self) -> Allowed {
-        Allowed { max_bytes: u64::MAX, missing: self != Kind::Marks }
+        Allowed { max_bytes: u64::MAX, max_paths: usize::MAX, missing: self != Kind::Marks }
     }
 }
 
@@ -53,7 +54,7 @@ pub fn fetched(repo: &Repository, kind: Kind, theirs: ObjectId, known: &[ObjectI
             return Ok(Fetched::default());
         }
     }
-    let allowed = Allowed { max_bytes: kind.max_bytes(), missing: false };
+    let allowed = Allowed { max_bytes: kind.max_bytes(), max_paths: MAX_ENTRIES, missing: false };
     let checked = repo.check_trees(theirs, known, allowed)?;
     let clean = match checked.tree_id.filter(|_| !checked.misfits.is_empty()) {
         Some(tree_id) => Some(repo.stand_in(theirs, tree_id)?),

@@ -9,6 +9,7 @@ use super::damage;
 use super::fsck::{Checked, Flaw, check};
 use super::lost::lost_records;
 use crate::archive::{Archive, Header, hex};
+use crate::capture::State;
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Asking, ObjectId, Repository};
@@ -85,7 +86,7 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
         done.extend(ask_remotes(repo, notes_ref));
         // A missing object may have come back as it was; else the whole session is stored anew.
         for session in &sessions {
-            if lacks_words(repo, notes_ref, session)? && rebuild(repo, notes_ref, session)? {
+            if lacks_words(repo, notes_ref, session)? && rebuild(repo, notes_ref, session, &purged)? {
                 done.push(format!("stored session {session} anew from the agent's own file"));
             }
         }
@@ -151,34 +152,41 @@ fn lacks_words(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Resu
 
 /// Stores a session again from the agent's own transcript, where that still is what the records tell of, and points the
 /// records to the new segments. Returns whether it did.
-fn rebuild(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Result<bool> {
+///
+/// Does nothing if words of the session were purged: the agent's file still has them.
+fn rebuild(repo: &Repository, notes_ref: &str, session: &SessionKey, purged: &Tombstones) -> Result<bool> {
+    let records = records_of(repo, notes_ref, session)?;
+    let ids = records.iter().flat_map(|(_, record)| [Some(&*record.through), record.since.as_deref()]).flatten();
+    let named: Vec<ObjectId> = ids.filter_map(|hex| repo.parse_id(hex)).collect();
+    if State::new(&repo.common_dir()).is_purged(session) || purged.concern(repo, session, &named)? {
+        return Ok(false);
+    }
     let Some(agent) = agent::find(&session.agent) else { return Ok(false) };
     let here = repo.worktree().unwrap_or(repo.git_dir());
     let Some(path) = agent.transcript(&session.id, here) else { return Ok(false) };
     let bytes = agent.read(&path)?;
     let redactor = redaction::redactor(repo)?;
     let (stored, _) = redactor.redact(&bytes[..complete_lines(&bytes)]);
-    let records = records_of(repo, notes_ref, session)?;
-    let is_proven = |record: &Record| {
-        let length = usize::try_from(record.bytes).unwrap_or(usize::MAX);
-        stored.get(..length).is_some_and(|text| hex(&Sha256::digest(text)) == record.sha256)
+    let has = |bytes: u64, sha256: &str| {
+        let length = usize::try_from(bytes).unwrap_or(usize::MAX);
+        stored.get(..length).is_some_and(|text| hex(&Sha256::digest(text)) == sha256)
     };
+    let is_proven = |record: &Record| has(record.bytes, &record.sha256);
     // Where the segments were that records name, as lengths of the transcript.
     let mut lengths: BTreeMap<String, u64> = BTreeMap::new();
     let archive = Archive::new(repo);
-    for (_, record) in &records {
-        if is_proven(record) {
-            lengths.insert(record.through.clone(), record.bytes);
-        }
-        let since = record.since.as_deref().and_then(|hex| Some((hex, archive.header(repo.parse_id(hex)?).ok()?)));
-        if let Some((hex, header)) = since {
+    for (_, record) in records.iter().filter(|(_, record)| is_proven(record)) {
+        lengths.insert(record.through.clone(), record.bytes);
+    }
+    let Some(longest) = lengths.values().copied().max() else { return Ok(false) };
+    for hex in records.iter().filter_map(|(_, record)| record.since.as_deref()) {
+        let Some(header) = repo.parse_id(hex).and_then(|id| archive.header(id).ok()) else { continue };
+        // A length in another transcript says nothing about this one.
+        if header.total_bytes() <= longest && has(header.total_bytes(), &header.sha256) {
             lengths.insert(hex.to_owned(), header.total_bytes());
         }
     }
-    if !records.iter().any(|(_, record)| is_proven(record)) {
-        return Ok(false);
-    }
-    let ends: BTreeSet<u64> = lengths.values().copied().filter(|end| *end <= stored.len() as u64).collect();
+    let ends: BTreeSet<u64> = lengths.values().copied().collect();
     let mut segments: BTreeMap<u64, ObjectId> = BTreeMap::new();
     let (mut parent, mut from) = (None, 0);
     for end in ends.into_iter().filter(|end| *end > 0) {

@@ -24,6 +24,7 @@ fn words_that_cannot_be_read_at_the_moment_wait_for_their_commit() {
         }
         session.prompt("FIRST");
         session.edits("a.txt", "1\n");
+        session.calls("call", "Bash", &serde_json::json!({ "command": "git commit -m first" }));
         let aside = session.transcript.with_extension("aside");
         fs::rename(&session.transcript, &aside).unwrap();
         fs::create_dir(&session.transcript).unwrap();
@@ -34,6 +35,7 @@ fn words_that_cannot_be_read_at_the_moment_wait_for_their_commit() {
         assert_eq!(scratch.waiting(), 1, "stored before: {is_stored}: {}", scratch.log());
         fs::remove_dir(&session.transcript).unwrap();
         fs::rename(&aside, &session.transcript).unwrap();
+        session.answers("call", "[main 1234567] first");
         session.hook("Stop");
         session.prompt("SECOND");
         session.edits("a.txt", "2\n");

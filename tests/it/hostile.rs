@@ -16,7 +16,7 @@ use crate::support::{Ran, Scratch, feed};
 const POISON: &str = "\u{1b}]0;title\u{7}\u{1b}]8;;http://evil\u{1b}\\link\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{1b}P$q\u{1b}\\\u{9b}31m\r\u{8}\u{202e}\u{2066}\u{200b}\u{feff}\u{61c}\u{2028}\u{e0041}<script>alert(1)</script>";
 
 /// A segment, with whatever header somebody wants to give it.
-fn encode(header: &serde_json::Value, body: &[u8]) -> Vec<u8> {
+pub fn encode(header: &serde_json::Value, body: &[u8]) -> Vec<u8> {
     with_frame(header, &zstd::bulk::compress(body, 3).unwrap())
 }
 
@@ -29,12 +29,12 @@ fn with_frame(header: &serde_json::Value, frame: &[u8]) -> Vec<u8> {
     file
 }
 
-fn header(session: &str, parent: Option<&str>, keep: i64, bytes: i64) -> serde_json::Value {
+pub fn header(session: &str, parent: Option<&str>, keep: i64, bytes: i64) -> serde_json::Value {
     json!({ "shiftlog": 1, "agent": "claude", "session": session, "parent": parent, "keep": keep, "bytes": bytes,
         "sha256": "00".repeat(32), "time": POISON })
 }
 
-fn record(session: &str, since: Option<&str>, through: &str, bytes: i128) -> String {
+pub fn record(session: &str, since: Option<&str>, through: &str, bytes: i128) -> String {
     let number = if bytes > i128::from(u64::MAX) || bytes < 0 { bytes.to_string() } else { format!("{bytes}") };
     let line = json!({ "shiftlog": 1, "agent": format!("claude{POISON}"), "session": session, "model": POISON,
         "time": POISON, "prompt": format!("prompt {POISON}"), "turns": 3, "messages": u64::MAX,
@@ -202,7 +202,7 @@ fn assert_harmless(what: &str, ran: &Ran) {
 }
 
 /// Runs a command, and says how much memory it used at most.
-fn run(scratch: &Scratch, dir: &std::path::Path, args: &[&str]) -> Ran {
+pub fn run(scratch: &Scratch, dir: &std::path::Path, args: &[&str]) -> Ran {
     let (name, args) = args.split_first().unwrap();
     let program = crate::support::bin_dir().join(format!("git-shiftlog-{name}"));
     let mut command = scratch.command(program, dir);

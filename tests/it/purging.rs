@@ -8,10 +8,10 @@ use bstr::ByteSlice as _;
 use crate::sharing::{Team, line};
 use crate::support::{Ran, Scratch};
 
-const SECRET: &str = "the-horse-is-called-Ferdinand";
+pub const SECRET: &str = "the-horse-is-called-Ferdinand";
 
 /// Returns where a word stands: in any object, packed or loose, also within segments, and in our own files.
-fn places(scratch: &Scratch, clone: &Path, word: &str) -> Vec<String> {
+pub fn places(scratch: &Scratch, clone: &Path, word: &str) -> Vec<String> {
     let mut places = Vec::new();
     let listed = scratch.git_in(clone, ["cat-file", "--batch-all-objects", "--batch-check", "--unordered"]).ok();
     for object in listed.lines() {
@@ -38,18 +38,18 @@ fn places(scratch: &Scratch, clone: &Path, word: &str) -> Vec<String> {
 }
 
 /// Attaches a transcript of some lines to HEAD.
-fn says(scratch: &Scratch, dir: &Path, session: &str, lines: &[&str]) {
+pub fn says(scratch: &Scratch, dir: &Path, session: &str, lines: &[&str]) {
     let text: String = lines.iter().map(|words| line(words)).collect();
     let file = scratch.root().join("said");
     fs::write(&file, text).unwrap();
     scratch.shiftlog_in(dir, "add", ["--transcript", file.to_str().unwrap(), "--session", session, "-q"]).ok();
 }
 
-fn purge(scratch: &Scratch, args: &[&str]) -> Ran {
+pub fn purge(scratch: &Scratch, args: &[&str]) -> Ran {
     scratch.shiftlog("purge", [&["--yes"], args].concat())
 }
 
-fn text(lines: &[&str]) -> String {
+pub fn text(lines: &[&str]) -> String {
     lines.iter().map(|words| line(words)).collect()
 }
 

@@ -30,6 +30,7 @@ use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::git::date::Time;
+use crate::record::tombstone::Tombstones;
 use crate::redact::Redactor;
 use crate::transcript::{Part, SessionKey, Tally, complete_lines};
 
@@ -54,6 +55,9 @@ pub struct SessionContext<'s, 'a> {
     pub key: &'s SessionKey,
     /// The redactor.
     pub redaction: &'s Redaction,
+    /// The purge marks: words of a session that they concern are not stored again from an agent's file. `None` for a
+    /// transcript that the user names.
+    pub purged: Option<&'s Tombstones>,
     /// Redaction fails when this has passed.
     pub deadline: Option<Instant>,
 }
@@ -136,6 +140,8 @@ pub struct Reading<'a> {
     xxh3: XxHash3_64,
     /// See [`Progress::resume_points`].
     resume_points: Vec<ResumePoint>,
+    /// Whether the agent's file counts as stored although it is not, because purged words may be in it.
+    is_skipped: bool,
     /// When the transcript was captured; `None` for now.
     time: Option<Time>,
 }
@@ -148,6 +154,9 @@ impl<'a> Reading<'a> {
     /// prefix that ends at a line end counts as stored. If the agent's file is gone, the stored transcript is read in
     /// its place.
     ///
+    /// If words of the session were purged and `progress` is lost, nothing tells the purged words from those that were
+    /// never stored: then all of the file counts as stored, and [`Reading::is_skipped`] says so.
+    ///
     /// # Errors
     ///
     /// If neither the file nor the archive has anything, or reading fails; [`Kind::Busy`] if the deadline passes first.
@@ -157,7 +166,7 @@ impl<'a> Reading<'a> {
         transcript: &Path,
         extent: Extent,
     ) -> Result<Self> {
-        let SessionContext { archive, agent, .. } = context;
+        let SessionContext { archive, agent, purged, .. } = context;
         let is_rendered = agent.is_rendered(transcript);
         let opened = match is_rendered {
             true => open_rendered(agent, transcript, extent),
@@ -169,11 +178,19 @@ impl<'a> Reading<'a> {
             Err(error) if error.kind() != Kind::Missing => return Err(error),
             Err(error) => {
                 let stored = parse_id(progress.stored.segment.as_deref()).ok_or(error)?;
-                Box::new(archive.open(stored)?)
+                let reading = Self::of_source(context, progress, Box::new(archive.open(stored)?))?;
+                return Ok(Reading { is_rendered, ..reading });
             }
         };
-        let reading = Self::of_source(context, progress, source)?;
-        Ok(Reading { is_rendered, ..reading })
+        let mut reading = Reading { is_rendered, ..Self::unresumed(context, source)? };
+        if !reading.resume(progress)? {
+            let may_be_purged = |purged| reading.may_have_purged_words(archive, purged, progress);
+            match purged.map_or(Ok(false), may_be_purged)? {
+                true => reading.skip_to_end(archive)?,
+                false => reading.compare(archive, progress)?,
+            }
+        }
+        Ok(reading)
     }
 
     /// Opens a transcript that is not in a file of the agent; otherwise as [`Reading::open`].
@@ -186,8 +203,18 @@ impl<'a> Reading<'a> {
         progress: &Progress,
         source: Box<dyn Source + 'a>,
     ) -> Result<Self> {
-        let SessionContext { archive, agent, key, redaction, deadline } = context;
-        let mut reading = Reading {
+        let archive = context.archive;
+        let mut reading = Self::unresumed(context, source)?;
+        if !reading.resume(progress)? {
+            reading.compare(archive, progress)?;
+        }
+        Ok(reading)
+    }
+
+    /// Opens a transcript as if nothing of it was stored.
+    fn unresumed(context: SessionContext<'_, 'a>, source: Box<dyn Source + 'a>) -> Result<Self> {
+        let SessionContext { agent, key, redaction, deadline, .. } = context;
+        Ok(Reading {
             agent,
             key: key.clone(),
             lines: Lines::new(source, redaction, deadline)?,
@@ -200,12 +227,9 @@ impl<'a> Reading<'a> {
             sha256: Sha256::new(),
             xxh3: XxHash3_64::new(),
             resume_points: Vec::new(),
+            is_skipped: false,
             time: None,
-        };
-        if !reading.resume(progress)? {
-            reading.compare(archive, progress)?;
-        }
-        Ok(reading)
+        })
     }
 
     /// Opens a transcript in memory; otherwise as [`Reading::open`].
@@ -225,7 +249,7 @@ impl<'a> Reading<'a> {
     ///
     /// If reading fails.
     pub fn position(&mut self, mark: &SegmentEnd) -> Result<u64> {
-        if mark.bytes >= self.kept_bytes {
+        if mark.bytes >= self.kept_bytes || self.is_skipped {
             return Ok(self.kept);
         }
         if let Some(raw) = mark.raw.filter(|raw| self.is_same && *raw <= self.kept) {
@@ -252,6 +276,11 @@ impl<'a> Reading<'a> {
     /// Returns the newest segment of the session, which becomes the parent of the next one.
     pub fn parent(&self) -> Option<ObjectId> {
         self.parent
+    }
+
+    /// Says whether the agent's file counts as stored although it is not, because purged words may be in it.
+    pub fn is_skipped(&self) -> bool {
+        self.is_skipped
     }
 
     /// Returns the position up to which the transcript is stored and unchanged.

@@ -10,10 +10,11 @@ use twox_hash::XxHash3_64;
 use super::lines::CHUNK_BYTES;
 use super::store::hex_of;
 use super::{Reading, parse_id};
-use crate::archive::{Archive, unhex};
-use crate::capture::state::{Progress, ResumePoint};
+use crate::archive::{Archive, hex, unhex};
+use crate::capture::state::{Progress, ResumePoint, State};
 use crate::error::{Kind, Result};
-use crate::transcript::complete_lines;
+use crate::record::tombstone::Tombstones;
+use crate::transcript::{complete_lines, line_ends};
 
 impl<'a> Reading<'a> {
     /// Resumes at the end of the stored part that `progress` names, if that part of the agent's file is unchanged. The
@@ -52,6 +53,62 @@ impl<'a> Reading<'a> {
         Ok(true)
     }
 
+    /// Says whether the agent's file may have purged words in a part of which our state does not say how far it is stored:
+    /// comparing it with the archive would store them again. A rendered transcript that changed far from its end counts
+    /// as such.
+    ///
+    /// # Errors
+    ///
+    /// If the archive's tree cannot be read.
+    pub(super) fn may_have_purged_words(
+        &self,
+        archive: &Archive<'_>,
+        purged: &Tombstones,
+        progress: &Progress,
+    ) -> Result<bool> {
+        if self.is_same || progress.xxh3.is_some() && !self.is_rendered {
+            return Ok(false);
+        }
+        let repo = archive.repo();
+        Ok(State::new(&repo.common_dir()).is_purged(&self.key) || purged.concern(repo, &self.key, &[])?)
+    }
+
+    /// Takes the file as it is now for stored, without storing it: only lines that are added from now on are new. The
+    /// stored transcript ends with the newest segment, if its transcript can be read.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub(super) fn skip_to_end(&mut self, archive: &Archive<'a>) -> Result<()> {
+        if let Some(newest) = archive.newest(&self.key)? {
+            let stored = archive.transcript(newest);
+            if stored.problems.is_empty() {
+                let text = stored.into_bytes();
+                self.sha256 = Sha256::new().chain_update(&text);
+                (self.parent, self.parent_bytes, self.kept_bytes) =
+                    (Some(newest), text.len() as u64, text.len() as u64);
+            }
+        }
+        let (mut last_line, mut end, mut position) = (0, 0, 0);
+        self.lines.each_step(0, self.end(), |bytes| {
+            for line_end in line_ends(bytes).filter(|line_end| bytes[..*line_end].ends_with(b"\n")) {
+                (last_line, end) = (end, position + line_end as u64);
+            }
+            position += bytes.len() as u64;
+        })?;
+        let mut xxh3 = XxHash3_64::new();
+        self.lines.each_step(0, last_line, |bytes| xxh3.write(bytes))?;
+        // The last line is about the whole document, and changes with each message.
+        if self.is_rendered && last_line > 0 {
+            let sha256_state = hex(&self.sha256.serialize());
+            let point = ResumePoint { bytes: self.kept_bytes, raw: last_line, sha256_state, xxh3: hex_of(&xxh3) };
+            self.resume_points.push(point);
+        }
+        self.lines.each_step(last_line, self.end(), |bytes| xxh3.write(bytes))?;
+        (self.kept, self.xxh3, self.is_same, self.is_skipped) = (self.end(), xxh3, true, true);
+        Ok(())
+    }
+
     /// Finds the longest common prefix of the transcript and the archive, with one chunk and one segment in memory.
     /// Does nothing without a redactor: the comparison needs redacted lines, and nothing will be stored.
     pub(super) fn compare(&mut self, archive: &Archive<'a>, progress: &Progress) -> Result<()> {
@@ -60,12 +117,14 @@ impl<'a> Reading<'a> {
         }
         let known = parse_id(progress.stored.segment.as_deref());
         let Some(newest) = known.map_or_else(|| archive.newest(&self.key), |id| Ok(Some(id)))? else { return Ok(()) };
-        let header = match archive.header(newest) {
-            // A partial clone may lack this segment; then the whole transcript is stored in a chain of its own.
-            Err(error) if error.kind() == Kind::Missing => return Ok(()),
-            header => header?,
+        self.parent_bytes = match archive.header(newest) {
+            Ok(header) => header.total_bytes(),
+            // A partial clone may lack this segment, and anyone who can push can have stored one that is damaged. Then the
+            // whole transcript is stored in a chain of its own.
+            Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) => return Ok(()),
+            Err(error) => return Err(error),
         };
-        (self.parent, self.parent_bytes) = (Some(newest), header.total_bytes());
+        self.parent = Some(newest);
         // A transcript with a missing segment cannot be compared; it is stored again from the beginning.
         let Ok(mut stored) = archive.open(newest) else { return Ok(()) };
         while self.kept < self.end() {

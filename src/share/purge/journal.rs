@@ -13,7 +13,7 @@ use crate::archive::{self, Archive};
 use crate::capture::State;
 use crate::capture::pending::{self, Pending};
 use crate::capture::state::write_private;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, Range, Replaced, Repository, fault_point};
 use crate::notes::{self, Changed};
 use crate::record::tombstone::{self, Became, Tombstones};
@@ -59,11 +59,43 @@ impl Journal {
         State::new(&repo.common_dir()).root().join("purging")
     }
 
-    fn read(repo: &Repository) -> Option<Self> {
-        let text = std::fs::read_to_string(Self::file(repo)).ok()?;
-        // An earlier version wrote down ids alone, a line each.
-        let lines = || Journal { tips: text.lines().map(str::to_owned).collect(), ..Journal::default() };
-        Some(serde_json::from_str(&text).unwrap_or_else(|_| lines()))
+    /// Reads the journal; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Corrupt`] if it is there and does not say what is to be done: words that were to go may still be there.
+    fn read(repo: &Repository) -> Result<Option<Self>> {
+        let file = Self::file(repo);
+        let bytes = match std::fs::read(&file) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("read", &file, error)),
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let journal = match serde_json::from_str::<Journal>(&text) {
+            // Every journal of this form names the notes ref.
+            Ok(journal) => Some(journal).filter(|journal| !journal.notes_ref.is_empty()),
+            // An earlier version wrote down ids alone, a line each.
+            Err(_) => Some(Journal { tips: text.lines().map(str::to_owned).collect(), ..Journal::default() })
+                .filter(|journal| !journal.tips.is_empty()),
+        };
+        let journal = journal.filter(|journal| journal.has_only_ids(repo)).ok_or_else(|| {
+            let why = format!("a purge was interrupted, and its journal '{}' cannot be read", file.display());
+            let hint = format!("remove '{}' and purge again what was to go", file.display());
+            Error::new(Kind::Corrupt, why).hint(hint)
+        })?;
+        Ok(Some(journal))
+    }
+
+    /// Says whether everything that should be an object id is one: what is not would be skipped.
+    fn has_only_ids(&self, repo: &Repository) -> bool {
+        let became = self.segments.values().filter_map(|became| became.became.as_ref());
+        let of_notes = |change: &NoteChange| {
+            let ids = [Some(&change.commit), Some(&change.before), change.after.as_ref()];
+            ids.into_iter().flatten().all(|hex| repo.parse_id(hex).is_some())
+        };
+        let mut ids = self.tips.iter().chain(self.segments.keys()).chain(became);
+        ids.all(|hex| repo.parse_id(hex).is_some()) && self.notes.iter().all(of_notes)
     }
 
     fn write(&self, repo: &Repository) -> Result<()> {
@@ -85,18 +117,18 @@ impl Journal {
     }
 }
 
-/// Says whether a purge was interrupted before it was done.
+/// Says whether a purge was interrupted before it was done. If its journal cannot be read, it was.
 pub fn is_unfinished(repo: &Repository) -> bool {
-    Journal::read(repo).is_some_and(|journal| !journal.is_told)
+    Journal::read(repo).map_or(true, |journal| journal.is_some_and(|journal| !journal.is_told))
 }
 
 /// Finishes a purge that was interrupted, or whose objects something else kept; `None` if there is none.
 ///
 /// # Errors
 ///
-/// As [`carry_out`].
+/// As [`carry_out`]. [`Kind::Corrupt`] if the journal cannot be read; it stays.
 pub fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
-    Journal::read(repo).map(|journal| finish(repo, journal)).transpose()
+    Journal::read(repo)?.map(|journal| finish(repo, journal)).transpose()
 }
 
 /// Carries a plan out: marks, archive, notes, our own state, and then everything that reached what is gone.
@@ -108,7 +140,7 @@ pub fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
 /// If a ref cannot be written, or Git cannot pack again.
 pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<Purged> {
     let hex = |id: ObjectId| id.to_string();
-    let left_over = Journal::read(repo).unwrap_or_default();
+    let left_over = Journal::read(repo)?.unwrap_or_default();
     let mut journal = Journal {
         notes_ref: notes_ref.to_owned(),
         segments: plan.marks.segments.iter().map(|(id, became)| (hex(*id), became.clone())).collect(),

@@ -99,6 +99,9 @@ impl Plan {
     }
 }
 
+/// Marks of others by who made them, those that are accepted, and the sessions that those name.
+type AcceptedMarks = (BTreeMap<String, Received>, Vec<Mark>, BTreeSet<SessionKey>);
+
 pub(super) fn deadline() -> Instant {
     Instant::now() + TIMEOUT
 }
@@ -116,8 +119,9 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target) -> Result<Plan> 
     let mut wanted: HashSet<ObjectId> = HashSet::new();
     match &target {
         Target::Received { only_signed } => {
-            let (received, taken) = received(repo, *only_signed)?;
+            let (received, taken, sessions) = received(repo, *only_signed)?;
             plan.received = received;
+            plan.sessions = sessions;
             for mark in taken {
                 match mark {
                     Mark::Segment(id) => drop(wanted.insert(id)),
@@ -191,8 +195,8 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target) -> Result<Plan> 
     Ok(plan)
 }
 
-/// Returns what others have removed, by who did, and the marks that are accepted.
-fn received(repo: &Repository, only_signed: bool) -> Result<(BTreeMap<String, Received>, Vec<Mark>)> {
+/// Returns what others have removed, by who did, the marks that are accepted, and the sessions that those name.
+fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedMarks> {
     let bars = Bars::read(repo, &Tombstones::read(repo)?);
     let listing = Archive::new(repo).listing(archive::REF)?;
     let segments: HashSet<ObjectId> = listing.iter().map(|(_, id)| *id).collect();
@@ -200,7 +204,7 @@ fn received(repo: &Repository, only_signed: bool) -> Result<(BTreeMap<String, Re
         listing.iter().filter_map(|(path, _)| Some(archive::session_of_path(path)?.file_name())).collect();
     let all: Vec<Mark> = bars.marks().cloned().collect();
     let mut received: BTreeMap<String, Received> = BTreeMap::new();
-    let mut taken = Vec::new();
+    let (mut taken, mut named) = (Vec::new(), BTreeSet::new());
     for (mark, maker) in bars.makers(repo, &all)? {
         let from = received.entry(maker.to_string()).or_default();
         match &mark {
@@ -210,10 +214,12 @@ fn received(repo: &Repository, only_signed: bool) -> Result<(BTreeMap<String, Re
         }
         from.is_taken = !only_signed || maker.is_trusted();
         if from.is_taken {
+            // Their words can be in an agent's file here although no segment of ours has them.
+            named.extend(bars.sessions_of(repo, &mark));
             taken.push(mark);
         }
     }
-    Ok((received, taken))
+    Ok((received, taken, named))
 }
 
 /// Returns the sessions that records name.

@@ -53,10 +53,11 @@ fn moved(stretches: &[MovedRange], position: u64) -> u64 {
     };
     let offset = position - stretch.from;
     match stretch.lines.as_deref() {
-        None => stretch.new_from + offset,
+        None => stretch.new_from.saturating_add(offset),
         Some((before, after)) => {
             let count = before.partition_point(|end| *end <= offset);
-            stretch.new_from + if count == 0 { 0 } else { after.get(count - 1).copied().unwrap_or(0) }
+            let moved = if count == 0 { 0 } else { after.get(count - 1).copied().unwrap_or(0) };
+            stretch.new_from.saturating_add(moved)
         }
     }
 }
@@ -166,7 +167,7 @@ pub fn rewrite(
             continue;
         }
         digest.update(&new_body);
-        let bytes = keep + new_body.len() as u64;
+        let bytes = keep.saturating_add(new_body.len() as u64);
         if is_same_body && is_same_parent {
             let place = RewrittenSegment { segment_id: Some(segment_id), bytes, digest, is_same: true, stretches };
             places.insert(segment_id, place);
