@@ -410,7 +410,7 @@ _git__shiftlog__show() {
 
     case "${cmd}" in
         git__shiftlog__show)
-            opts="-p -z -h --full --session --raw --json --format --show-signature --no-thinking --no-tools --tool-output --stat --patch --date --ref --color"
+            opts="-v -p -z -h --full --session --raw --json --format --show-signature --turn --verbose --thinking --no-thinking --no-tools --tool-output --stat --patch --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

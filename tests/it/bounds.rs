@@ -40,9 +40,12 @@ fn put_behind(scratch: &Scratch, id: &str) {
     scratch.git(["update-ref", archive, &commit]).ok();
 }
 
+/// A forged segment: what is wrong, its parent from the record of the session, and what it keeps.
+type Forged<'f> = (&'f str, Option<&'f dyn Fn(&Value) -> String>, i64);
+
 #[test]
 fn a_segment_that_keeps_what_is_not_before_it_stops_no_capture() {
-    let parents: [(&str, Option<&dyn Fn(&Value) -> String>, i64); 4] = [
+    let parents: [Forged<'_>; 4] = [
         ("it keeps a part of nothing", None, 100),
         ("its parent is named in another hash", Some(&|_| "ab".repeat(32)), 100),
         ("its parent is a word", Some(&|_| "a-word".into()), 100),
