@@ -86,7 +86,7 @@ fn a_session_without_times_that_was_written_after_its_commit_is_imported() {
     scratch.shiftlog("import", ["-q"]).ok();
     let record = scratch.record("HEAD");
     assert_eq!([&record["session"], &record["model"], &record["prompt"]], [ID, "scripted-1", "add a"]);
-    assert_eq!(record["tokens"], json!({ "input": 110, "output": 20 }));
+    assert_eq!([&record["tokens"]["input"], &record["tokens"]["output"]], [110, 20]);
 }
 
 #[test]
