@@ -150,8 +150,8 @@ impl Agent for Codex {
         children.filter_map(named).collect()
     }
 
-    fn parent_session(&self, transcript: &Path) -> Option<String> {
-        json::find_in_file(transcript, |record| Some(string(meta(record)?, "parent_thread_id")))?
+    fn parent_session(&self, rollout: &Path) -> Option<String> {
+        json::find_in_file(rollout, |record| Some(string(meta(record)?, "parent_thread_id")))?
     }
 
     fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
@@ -433,9 +433,7 @@ impl Rollout {
             "custom_tool_call" if called::is_program(item) => {
                 self.programs.insert(call_id());
             }
-            "custom_tool_call" => {
-                self.call(message, call_id(), text(item, "name"), field(item, "input"));
-            }
+            "custom_tool_call" => self.call(message, call_id(), text(item, "name"), field(item, "input")),
             "local_shell_call" => {
                 self.call(message, call_id(), Some("local_shell"), field(item, "action"));
             }

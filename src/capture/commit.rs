@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::aside::{Increment, with_pending_hint};
-use super::awaited::Patience;
 use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind};
 use super::pending::{self, Pending, PendingCommit};
@@ -12,7 +11,7 @@ use super::recorder::Recorder;
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
 };
-use super::state::{AwaitedResult, LiveSession, State};
+use super::state::{AwaitedResult, LiveSession, Patience, State};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;

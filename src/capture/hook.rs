@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::awaited::Patience;
 use super::choose::CommitKind;
 use super::commit::{NewCommit, kind_of_move, record_commit};
 use super::pending::{self, PendingCommit};
 use super::process;
 use super::recorder::Recorder;
 use super::sessions::{KEEP_SECS, close_abandoned, new_live, save_changed};
-use super::state::{AwaitedResult, LiveSession};
+use super::state::{AwaitedResult, LiveSession, Patience};
 use crate::agent::{Agent, Event, Payload};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
@@ -67,6 +66,11 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
     };
     if live.awaited_result.is_some()
         && let Err(error) = recorder.extend_awaited_record(live, patience, false, None)
+    {
+        recorder.warn(error);
+    }
+    if live.awaited_result.is_some()
+        && let Err(error) = recorder.extend_record_of_sub_agent(live)
     {
         recorder.warn(error);
     }

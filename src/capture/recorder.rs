@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::State;
 use super::aside::{Increment, keep_unread, put_aside, with_pending_hint};
-use super::awaited::Patience;
 use super::pending::{self, Capture, Pending};
 use super::reading::{Extent, MAX_LINE_BYTES, Reading, Redaction, SessionContext};
-use super::state::{LiveSession, Lock, Progress, SegmentEnd, size_and_mtime};
+use super::state::{LiveSession, Lock, Patience, Progress, SegmentEnd, size_and_mtime};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -461,15 +460,13 @@ impl<'r> Recorder<'r> {
     ) -> Result<Option<Increment<'r>>> {
         let increment = self.unrecorded(live, limit)?;
         let Some(awaited) = live.awaited_result.clone() else { return Ok(increment) };
-        let first = || increment.as_ref()?.survey.results.first().filter(|_| patience != Patience::Turn);
-        let wanted = increment.as_ref().and_then(|increment| awaited.find_in(&increment.survey.results));
+        // Once there is a further prompt, the result is written or never will be, and the first one is another call's.
+        let is_next_turn = increment.as_ref().is_some_and(|increment| increment.survey.tally.turns > 0);
+        let may_guess = patience != Patience::Turn && !is_next_turn;
+        let first = || increment.as_ref()?.survey.results.first().filter(|_| may_guess);
+        let wanted = increment.as_ref().and_then(|increment| increment.survey.result_of(&awaited));
         let until = wanted.or_else(first).map(|result| result.end);
-        // Two prompts later the result is not written any more, whatever the agent's hooks tell.
-        let is_long_ago = increment.as_ref().is_some_and(|increment| increment.survey.tally.turns > 1);
-        if until.is_some() || is_long_ago || patience == Patience::Over {
-            live.awaited_result = None;
-        }
-        if until.is_none() && self.extend_record_of_sub_agent(live, &awaited)? {
+        if until.is_some() || is_next_turn || patience == Patience::Over {
             live.awaited_result = None;
         }
         let (Some(until), Some(commit_id)) = (until, self.repo.parse_id(&awaited.commit)) else { return Ok(increment) };

@@ -91,6 +91,18 @@ pub struct AwaitedResult {
     pub call: Option<String>,
 }
 
+/// Whether an awaited result can still be written. An agent may write it after the hooks for its tool and its turn have run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Patience {
+    /// The result can still be written.
+    Turn,
+    /// The session has ended: if its transcript has results, the awaited one is among them; otherwise the agent has not
+    /// written them yet.
+    Session,
+    /// The result is written by now, or never will be.
+    Over,
+}
+
 /// What we know of one session: its files, its process, how far it is stored. Sessions of the past that were imported
 /// have one too.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -88,9 +88,14 @@ def inexact(world, commit_id, subject, own):
     wrong = []
     for session in {record["session"] for record in own}:
         raw = world.git("shiftlog", "show", "--raw", "--full", f"--session={session}", commit_id)
-        # The path has the id, or its beginning.
-        paths = [path for path in world.store() if session.split(".")[-1] in str(path)]
-        paths = paths or [path for path in world.store() if session[:8] in path.name]
+        # Its name has the id or its beginning, or its folder is the id.
+        name = session.split(".")[-1]
+        places = [
+            [path for path in world.store() if name in path.name],
+            [path for path in world.store() if name[:8] in path.name],
+            [path for path in world.store() if path.parent.name == name],
+        ]
+        paths = next(filter(None, places), [])
         if not raw or not any(path.read_bytes().startswith(raw) for path in paths):
             wrong.append(f"'{subject}': {len(raw)} bytes of {session} are no beginning of a transcript")
     return wrong

@@ -24,7 +24,7 @@ use twox_hash::XxHash3_64;
 
 use self::lines::{Bounded, CHUNK_BYTES, LineChunk, Lines};
 pub use self::lines::{MAX_LINE_BYTES, Source};
-use super::state::{Progress, ResumePoint, SegmentEnd};
+use super::state::{AwaitedResult, Progress, ResumePoint, SegmentEnd};
 use crate::agent::{Agent, Parser};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -97,6 +97,15 @@ pub struct Survey {
 }
 
 impl Survey {
+    /// Returns the awaited result: the one of the call, or else one that names the commit. Some agents give a call one id in
+    /// hooks and another in the transcript.
+    pub fn result_of(&self, awaited: &AwaitedResult) -> Option<&ResultLine> {
+        let short_id = awaited.commit.get(..7).unwrap_or(&awaited.commit);
+        let is_of_call = |result: &&ResultLine| awaited.call.as_deref() == Some(&*result.call_id);
+        let names_commit = |result: &&ResultLine| result.text.contains(short_id);
+        self.results.iter().find(is_of_call).or_else(|| self.results.iter().find(names_commit))
+    }
+
     /// Counts the next chunk.
     fn add(&mut self, chunk: &LineChunk, parser: &mut dyn Parser) {
         for part in in_parts(chunk.redacted()) {
