@@ -60,6 +60,8 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
     let has_call = live.awaited_result.as_ref().is_some_and(|awaited| awaited.call.is_some());
     let patience = match event {
         Event::SessionStart => Patience::Over,
+        // A document or a database is written whole, or while the session runs; a file of lines may be written late.
+        Event::SessionEnd if live.transcript.exists() && agent.is_rendered(&live.transcript) => Patience::Over,
         Event::SessionEnd => Patience::Session,
         Event::Alive if !has_call => Patience::Session,
         Event::AfterTool | Event::Alive => Patience::Turn,

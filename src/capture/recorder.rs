@@ -163,12 +163,8 @@ impl<'r> Recorder<'r> {
     ) -> Result<Option<Increment<'r>>> {
         self.recover_progress(&key, progress);
         let reading = self.reading(agent, &key, progress, path, extent)?;
-        if reading.is_skipped() {
-            // Saved, so that only these words are left out.
-            reading.update(progress);
-            progress.recorded.raw = progress.stored.raw;
-            let why = "words of it were purged, and what its file has so far may repeat them";
-            self.state.log(&format!("warning: {key}: {why}; only what comes after is stored"));
+        if let Some(warning) = reading.skipped(progress) {
+            self.state.log(&warning);
             return Ok(None);
         }
         let increment = self.increment(key, reading, progress.recorded.clone())?;

@@ -82,8 +82,14 @@ fn news(repo: &Repository, live: &LiveSession, deadline: Instant) -> Result<(Tal
     let (archive, key) = (Archive::new(repo), live.key());
     let redaction = Rc::new(redaction::redactor(repo));
     let agent = agent::named(&live.agent)?;
-    let (archive, key, redaction) = (&archive, &key, &redaction);
-    let context = SessionContext { archive, agent, key, redaction, purged: None, deadline: Some(deadline) };
+    let context = SessionContext {
+        archive: &archive,
+        agent,
+        key: &key,
+        redaction: &redaction,
+        purged: None,
+        deadline: Some(deadline),
+    };
     let extent = if live.is_over { Extent::Over } else { Extent::Complete };
     let mut reading = Reading::open(context, &live.progress, &live.transcript, extent)?;
     let (from, end) = (reading.position(&live.progress.recorded)?, reading.end());

@@ -164,7 +164,7 @@ impl<'a> Reading<'a> {
     /// its place.
     ///
     /// If words of the session were purged and `progress` is lost, nothing tells the purged words from those that were
-    /// never stored: then all of the file counts as stored, and [`Reading::is_skipped`] says so.
+    /// never stored: then all of the file counts as stored, and [`Reading::skipped`] says so.
     ///
     /// # Errors
     ///
@@ -285,11 +285,6 @@ impl<'a> Reading<'a> {
     /// Returns the newest segment of the session, which becomes the parent of the next one.
     pub fn parent(&self) -> Option<ObjectId> {
         self.parent
-    }
-
-    /// Says whether the agent's file counts as stored although it is not, because purged words may be in it.
-    pub fn is_skipped(&self) -> bool {
-        self.is_skipped
     }
 
     /// Returns the position up to which the transcript is stored and unchanged.

@@ -109,6 +109,17 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
+    /// Returns a warning if the agent's file counts as stored although it is not, because purged words may be in it. Then
+    /// updates `progress`, so that only these words are left out.
+    pub fn skipped(&self, progress: &mut Progress) -> Option<String> {
+        self.is_skipped.then(|| {
+            self.update(progress);
+            progress.recorded.raw = progress.stored.raw;
+            let why = "words of it were purged, and what its file has so far may repeat them";
+            format!("warning: {}: {why}; only what comes after is stored", self.key)
+        })
+    }
+
     /// Finds the longest common prefix of the transcript and the archive, with one chunk and one segment in memory.
     /// Does nothing without a redactor: the comparison needs redacted lines, and nothing will be stored.
     pub(super) fn compare(&mut self, archive: &Archive<'a>, progress: &Progress) -> Result<()> {
