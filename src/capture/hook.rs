@@ -61,7 +61,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
     let patience = match event {
         Event::SessionStart => Patience::Over,
         // A document or a database is written whole, or while the session runs; a file of lines may be written late.
-        Event::SessionEnd if live.transcript.exists() && agent.is_rendered(&live.transcript) => Patience::Over,
+        Event::SessionEnd if agent.is_rendered(&live.transcript) => Patience::Over,
         Event::SessionEnd => Patience::Session,
         Event::Alive if !has_call => Patience::Session,
         Event::AfterTool | Event::Alive => Patience::Turn,

@@ -124,6 +124,11 @@ fn take_back(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
             kept.extend(rest);
             break;
         }
+        // Git's option says never, whatever the config says.
+        if arg == "--no-color" && find("color").is_some() {
+            kept.push("--color=never".into());
+            continue;
+        }
         let opposite = arg.to_str().and_then(|text| text.strip_prefix("--")).and_then(|name| {
             let opposite = name.strip_prefix("no-").map_or_else(|| format!("no-{name}"), str::to_owned);
             (find(name).is_none() && find(&opposite).is_some()).then_some(opposite)

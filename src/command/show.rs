@@ -43,7 +43,7 @@ pub struct Options {
     #[arg(long)]
     show_signature: bool,
     /// Show only these turns
-    #[arg(long, value_name = "n>[..<m>]", value_parser = turn_range, conflicts_with_all = ["raw", "json"])]
+    #[arg(long, value_name = "n..m", value_parser = turn_range, conflicts_with_all = ["raw", "json"])]
     turn: Option<TurnRange>,
     /// Show whole what is cut by default; given twice, also the whole inputs of tools
     #[arg(short = 'v', long, action = clap::ArgAction::Count)]

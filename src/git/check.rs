@@ -171,7 +171,9 @@ impl Checker<'_> {
         }
         if paths > self.allowed.max_paths {
             let misfit = format!("with what is here, more than {} paths", self.allowed.max_paths);
-            self.checked.misfits.push(misfit);
+            if !self.checked.misfits.contains(&misfit) {
+                self.checked.misfits.push(misfit);
+            }
             return Ok(None);
         }
         Ok(checked.tree_id)

@@ -395,6 +395,7 @@ fn colours_come_when_asked_for_and_obey_the_config() {
     let first = |args: &[&str]| scratch.git([&["-c", "color.ui=always", "shiftlog", "log", "-n1"], args].concat()).ok();
     assert!(first(&[]).starts_with("\u{1b}[33m"), "color.ui is honoured");
     assert!(!first(&["--color=never"]).contains('\u{1b}'));
+    assert!(!first(&["--color", "--no-color"]).contains('\u{1b}'), "it is not the config that counts then");
     assert!(!first(&["--color", "--no-color", "--color=auto"]).contains('\u{1b}'), "no terminal");
     let red = scratch.git(["-c", "color.shiftlog.commit=red bold", "shiftlog", "log", "-n1", "--color"]).ok();
     assert!(red.starts_with("\u{1b}[1m\u{1b}[31m"), "{red:?}");

@@ -48,7 +48,11 @@ fn a_list_fits_the_terminal_whatever_is_written_in_it() {
     assert_eq!(log_at(&mut scratch, 40, &[]), narrow);
     let wide = log_at(&mut scratch, 200, &[]);
     assert_eq!(wide.split_once('\n').unwrap().1, all, "there is room for all");
-    assert_eq!(log_at(&mut scratch, 80, &["--oneline", "-1"]), format!("{three} next\n"), "formats have no header");
+    assert_eq!(
+        log_at(&mut scratch, 80, &["--format=%h %s", "-1"]),
+        format!("{three} next\n"),
+        "formats have no header"
+    );
 }
 
 #[test]
