@@ -10,7 +10,6 @@ mod ask;
 mod claude;
 mod cline;
 mod codex;
-mod codex_called;
 mod continue_cli;
 mod copilot;
 mod cursor;

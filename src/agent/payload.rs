@@ -30,7 +30,7 @@ pub struct Keys {
     pub input: &'static [&'static str],
     /// In such an input: the directory that the tool runs in.
     pub directory: &'static [&'static str],
-    /// What a tool answered.
+    /// The result of a tool call.
     pub response: &'static [&'static str],
     /// Lists of directories that are open; the first one counts.
     pub roots: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! What holds for all agents: whose names stand where, and that no transcript is too strange.
+//! Properties of all agents: only listed files name an agent, and no transcript makes a parser fail.
 
 use proptest::prelude::*;
 

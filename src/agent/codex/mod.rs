@@ -3,13 +3,13 @@
 //! A rollout tells everything twice: what the person saw (`event_msg`) and what the model got and gave
 //! (`response_item`). Prompts and answers are taken from the first where it is there, tools from the second.
 
-use std::borrow::Cow;
+mod calls;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json_borrow::Value;
 
-use super::codex_called as called;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
@@ -370,7 +370,7 @@ impl Rollout {
                     "FileChange" => self.change(item, text(item, "id"), message),
                     "CommandExecution" if text(item, "id").is_some_and(|id| !self.calls.contains(id)) => {
                         message.role = Role::Assistant;
-                        message.parts.extend(called::execution(item));
+                        message.parts.extend(calls::execution(item));
                     }
                     _ => {}
                 }
@@ -393,7 +393,7 @@ impl Rollout {
         let call_id = call_id.unwrap_or_default();
         if !self.patches.contains(call_id) {
             message.role = Role::Assistant;
-            message.parts.push(Part::ToolCall(called::change(told, call_id)));
+            message.parts.push(Part::ToolCall(calls::change(told, call_id)));
         }
     }
 
@@ -430,7 +430,7 @@ impl Rollout {
             "function_call" => {
                 self.call(message, call_id(), text(item, "name"), field(item, "arguments"));
             }
-            "custom_tool_call" if called::is_program(item) => {
+            "custom_tool_call" if calls::is_program(item) => {
                 self.programs.insert(call_id());
             }
             "custom_tool_call" => self.call(message, call_id(), text(item, "name"), field(item, "input")),
@@ -439,7 +439,7 @@ impl Rollout {
             }
             "custom_tool_call_output" if self.programs.contains(&call_id()) => {}
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
-                let (text, is_error) = output(field(item, "output").unwrap_or(&Value::Null));
+                let (text, is_error) = calls::output(field(item, "output").unwrap_or(&Value::Null));
                 message.role = Role::User;
                 message.parts.push(Part::ToolResult(ToolResult {
                     call_id: call_id(),
@@ -463,33 +463,6 @@ fn typed(prompt: &str) -> Option<String> {
     let words = prompt.split_once(REQUEST).map_or(prompt, |(_, request)| request).trim();
     let is_noise = NOISE.iter().any(|tag| words.starts_with(tag));
     (!is_noise && !words.is_empty()).then(|| words.to_owned())
-}
-
-/// Returns what a tool answered, and whether it failed: text, JSON in a string, or parts.
-fn output(output: &Value<'_>) -> (String, bool) {
-    let text: Cow<'_, str> = match output {
-        Value::Str(text) => Cow::Borrowed(text),
-        Value::Array(parts) => {
-            Cow::Owned(parts.iter().filter_map(|part| json::text(part, "text")).collect::<Vec<_>>().join("\n"))
-        }
-        Value::Object(_) => return inner_output(output),
-        _ => Cow::Borrowed(""),
-    };
-    let inner = text.starts_with('{').then(|| json::read_line(text.as_bytes(), |value| Some(inner_output(value))));
-    if let Some(Some(inner)) = inner.filter(|inner| inner.as_ref().is_some_and(|(text, _)| !text.is_empty())) {
-        return inner;
-    }
-    let is_error = text
-        .lines()
-        .take(4)
-        .any(|line| line.strip_prefix("Process exited with code ").is_some_and(|code| code.trim() != "0"));
-    (text.into_owned(), is_error)
-}
-
-fn inner_output(value: &Value<'_>) -> (String, bool) {
-    let code = at(value, &["metadata", "exit_code"]).and_then(Value::as_i64).unwrap_or(0);
-    let text = string(value, "output").or_else(|| string(value, "content")).unwrap_or_default();
-    (text, code != 0)
 }
 
 fn usage(usage: &Value<'_>) -> Tokens {

@@ -1,11 +1,13 @@
-//! What tool calls of Codex did, as its events tell it.
+//! Tool calls of Codex and their results, from the rollout's items and events.
 //!
 //! Newer models have one tool, which runs a program that calls the others. Only events tell what those did.
 
+use std::borrow::Cow;
+
 use serde_json_borrow::Value;
 
-use super::json::{at, field, list, string, text};
-use super::tool;
+use super::super::json::{self, at, field, list, string, text};
+use super::super::tool;
 use crate::transcript::{Edit, Part, ToolCall, ToolResult};
 
 /// Returns a call that changed files, from an event that tells which.
@@ -41,4 +43,31 @@ pub fn is_program(call: &Value<'_>) -> bool {
     const TOLD: &[&str] = &["tools.exec_command(", "tools.apply_patch("];
     text(call, "name") == Some("exec")
         && text(call, "input").is_some_and(|program| TOLD.iter().any(|tool| program.contains(tool)))
+}
+
+/// Returns the text of a tool's result, and whether the tool failed: text, JSON in a string, or parts.
+pub fn output(output: &Value<'_>) -> (String, bool) {
+    let text: Cow<'_, str> = match output {
+        Value::Str(text) => Cow::Borrowed(text),
+        Value::Array(parts) => {
+            Cow::Owned(parts.iter().filter_map(|part| json::text(part, "text")).collect::<Vec<_>>().join("\n"))
+        }
+        Value::Object(_) => return inner_output(output),
+        _ => Cow::Borrowed(""),
+    };
+    let inner = text.starts_with('{').then(|| json::read_line(text.as_bytes(), |value| Some(inner_output(value))));
+    if let Some(Some(inner)) = inner.filter(|inner| inner.as_ref().is_some_and(|(text, _)| !text.is_empty())) {
+        return inner;
+    }
+    let is_error = text
+        .lines()
+        .take(4)
+        .any(|line| line.strip_prefix("Process exited with code ").is_some_and(|code| code.trim() != "0"));
+    (text.into_owned(), is_error)
+}
+
+fn inner_output(value: &Value<'_>) -> (String, bool) {
+    let code = at(value, &["metadata", "exit_code"]).and_then(Value::as_i64).unwrap_or(0);
+    let text = string(value, "output").or_else(|| string(value, "content")).unwrap_or_default();
+    (text, code != 0)
 }
