@@ -98,7 +98,7 @@ fn transcript_bytes(sessions: &[LiveSession]) -> BTreeMap<String, u64> {
 
 /// Writes a pending file for a commit and the sessions to examine, and returns its path. `unreported` are those of the
 /// sessions that our state does not know.
-fn keep_commit(
+pub(super) fn keep_commit(
     state: &State,
     new_commit: &NewCommit,
     sessions: &[LiveSession],

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use super::choose::CommitKind;
-use super::commit::{NewCommit, kind_of_move, record_commit};
+use super::commit::{NewCommit, keep_commit, kind_of_move, record_commit};
 use super::pending::{self, PendingCommit};
 use super::process;
 use super::recorder::Recorder;
 use super::sessions::{KEEP_SECS, close_abandoned, new_live, save_changed};
 use super::state::{AwaitedResult, LiveSession, Patience};
 use crate::agent::{Agent, Event, Payload};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, ReflogEntry, Repository};
 use crate::notes;
@@ -272,7 +272,13 @@ fn record_commit_of_call(
     }
     new_commit.commit_ids.extend(undone);
     new_commit.call_id = call.call_id().filter(|_| pending.is_none() || is_last);
-    record_commit(recorder, &new_commit, sessions)?;
+    let outcome = record_commit(recorder, &new_commit, sessions);
+    if pending.is_none() && outcome.as_ref().is_err_and(|error| error.kind() == Kind::Busy) {
+        // Where Git's hooks do not run, nobody else has written the commit down.
+        let path = keep_commit(&recorder.state, &new_commit, sessions, &[])?;
+        pending::keep_sessions(&path, &recorder.waiting)?;
+    }
+    outcome?;
     if pending.is_some() && !is_last {
         sessions[position].awaited_result = None;
     }

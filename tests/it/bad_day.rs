@@ -192,3 +192,25 @@ fn what_remap_remembers_is_for_its_owner_alone() {
         assert_eq!(mode(&file.path()), 0o600, "{}", file.path().display());
     }
 }
+
+#[test]
+fn where_gits_hooks_do_not_run_words_wait_for_their_commit_too() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "core.hooksPath", "/dev/null"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("FIRST");
+    session.edits("a.txt", "1\n");
+    session.hook("UserPromptSubmit");
+    session.calls("call", "Bash", &serde_json::json!({ "command": "git commit -m first" }));
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "first"]).ok();
+    let aside = session.transcript.with_extension("aside");
+    fs::rename(&session.transcript, &aside).unwrap();
+    fs::create_dir(&session.transcript).unwrap();
+    session.hook_for("PostToolUse", "call");
+    assert_eq!(scratch.waiting(), 1, "{}", scratch.log());
+    fs::remove_dir(&session.transcript).unwrap();
+    fs::rename(&aside, &session.transcript).unwrap();
+    assert!(scratch.raw("HEAD", &[]).contains("FIRST"));
+    assert_eq!(scratch.waiting(), 0);
+}
