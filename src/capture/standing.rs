@@ -65,7 +65,7 @@ pub fn standing(repo: &Repository) -> Vec<Standing> {
             Err(error) => (Tally::default(), 0, Some(error.to_string())),
         };
         let is_going_on = is_going_on(&live, now);
-        if is_going_on || bytes > 0 {
+        if is_going_on || bytes > 0 || problem.is_some() {
             let (key, worktree, seen) = (live.key(), live.worktree, live.seen);
             found.push(Standing { key, worktree, is_going_on, seen, tally, bytes, problem });
         }

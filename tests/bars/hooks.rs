@@ -60,6 +60,9 @@ pub fn busy_hook() -> bool {
         stage.commit(&format!("before {round}"));
         stage.run(stage.hook(round));
         // The tool call that made the commit ends, and the turn goes on.
+        let id = stage.output(stage.git(&["rev-parse", "--short=7", "HEAD"]));
+        let content = json!([{ "type": "tool_result", "tool_use_id": "call", "content": format!("[main {}] before", id.trim()) }]);
+        append(&path, &format!("{}\n", json!({ "type": "user", "message": { "role": "user", "content": content } })));
         stage.event("Stop", &path, round);
         append(&path, &transcript(100 << 10, &mut seed));
         stage.commit(&format!("round {round}"));
