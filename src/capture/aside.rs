@@ -10,7 +10,7 @@ use crate::error::{Error, Kind};
 use crate::git::ObjectId;
 use crate::transcript::SessionKey;
 
-/// What a session said since it was last recorded.
+/// The part of a session's transcript that is not recorded yet.
 pub(super) struct Increment<'a> {
     pub key: SessionKey,
     pub reading: Reading<'a>,
@@ -30,7 +30,14 @@ pub(super) struct Increment<'a> {
     pub commit_ids: Vec<ObjectId>,
 }
 
-impl Increment<'_> {
+impl<'a> Increment<'a> {
+    /// Returns the part of a transcript that `survey` counted, for no commit yet.
+    pub(super) fn new(key: SessionKey, reading: Reading<'a>, survey: Survey, since: SegmentEnd) -> Self {
+        let until = survey.until;
+        let (transcript, size_and_mtime, model, commit_ids) = Default::default();
+        Increment { key, reading, transcript, size_and_mtime, model, survey, since, until, commit_ids }
+    }
+
     /// Returns the first line of a pending file whose bytes follow `from`.
     pub(super) fn capture(&self, from: SegmentEnd) -> Capture {
         Capture {

@@ -32,7 +32,7 @@ pub enum CommitKind {
     Merge,
 }
 
-/// What is known of the commit.
+/// The properties of a commit that decide which sessions belong to it.
 #[derive(Debug)]
 pub struct CommitFacts {
     /// How the commit was made.

@@ -1,4 +1,4 @@
-//! What hooks do: keep track of running sessions, choose those that led to a commit, store their words, record them.
+//! The work of hooks: keep track of running sessions, choose those that led to a commit, store their words, record them.
 //!
 //! The payload of an agent's hook enters at [`hook`], which parses it with `agent` and updates [`State`]. A commit
 //! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them.

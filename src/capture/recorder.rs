@@ -203,17 +203,7 @@ impl<'r> Recorder<'r> {
         if end.saturating_sub(until) >= MAX_LINE_BYTES {
             self.state.log(&format!("warning: {key}: a line is too long; nothing is recorded from it on"));
         }
-        let increment = Increment {
-            key,
-            reading,
-            transcript: None,
-            size_and_mtime: None,
-            model: None,
-            survey,
-            since,
-            until,
-            commit_ids: Vec::new(),
-        };
+        let increment = Increment::new(key, reading, survey, since);
         Ok((until > from).then_some(increment))
     }
 
@@ -393,20 +383,8 @@ impl<'r> Recorder<'r> {
             let since = progress.recorded.clone();
             let from = if commit_ids.is_empty() { reading.kept() } else { reading.position(&since)? };
             let survey = reading.survey(from, until)?;
-            let until = survey.until;
-            let key = key.clone();
-            let mut increment = Increment {
-                key,
-                reading,
-                transcript: None,
-                size_and_mtime: None,
-                model: None,
-                survey,
-                since,
-                until,
-                commit_ids,
-            };
-            if until > from {
+            let mut increment = Increment { commit_ids, ..Increment::new(key.clone(), reading, survey, since) };
+            if increment.until > from {
                 self.try_record(&mut increment, progress)?;
             }
             reading = increment.reading;

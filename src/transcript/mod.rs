@@ -93,7 +93,7 @@ pub enum Part {
     Thinking(String),
     /// A tool that the agent called.
     ToolCall(ToolCall),
-    /// What a tool answered.
+    /// The result of a tool call.
     ToolResult(ToolResult),
     /// Something that is no text, such as an image.
     Attachment(Attachment),
@@ -150,7 +150,7 @@ pub struct Edit {
     pub new: Option<String>,
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
     /// The id of the call.
