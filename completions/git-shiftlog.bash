@@ -4,7 +4,7 @@
 
 __git_shiftlog_agents ()
 {
-	echo "claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue"
+	echo "claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue qwen"
 }
 
 # The sessions of the last commits that have one.

@@ -7,6 +7,7 @@
 mod amp;
 mod antigravity;
 mod ask;
+mod branches;
 mod claude;
 mod cline;
 mod codex;
@@ -25,6 +26,7 @@ mod payload;
 mod pi;
 mod place;
 mod prompt;
+mod qwen;
 mod settings;
 mod sqlite;
 mod tool;
@@ -60,6 +62,7 @@ pub const ALL: &[&dyn Agent] = &[
     &pi::Pi,
     &cline::Cline,
     &continue_cli::Continue,
+    &qwen::Qwen,
 ];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.

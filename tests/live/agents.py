@@ -199,9 +199,11 @@ ALL = [
     Agent(
         name="qwen", package="@qwen-code/qwen-code", version="0.15.10", program="qwen",
         new=("qwen", "--yolo", "-p", "{prompt}"), again=("qwen", "--yolo", "-c", "-p", "{prompt}"),
+        resume=("qwen", "--yolo", "--resume", "{id}", "-p", "{prompt}"),
         env={"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": "{url}/v1", "OPENAI_MODEL": "scripted-1", "QWEN_CODE_NO_RELAUNCH": "1"},
         files={".qwen/settings.json": as_json(QWEN)},
-        store=(".qwen/projects/*/chats/*.jsonl",), is_known=False,
+        store=(".qwen/projects/*/chats/*.jsonl",), sub_agent="general-purpose",
+        mcp=(("qwen", "mcp", "add", "-s", "user", "shiftlog", *SERVER),),
     ),
     Agent(
         name="kilo", package="@kilocode/cli", version="7.7.2", program="kilo",

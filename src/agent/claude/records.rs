@@ -1,11 +1,11 @@
 //! The records of a Claude Code transcript: one JSON object a line, in the order they were written.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use bstr::ByteSlice as _;
 use serde_json_borrow::Value;
 
+use crate::agent::branches::{self, Node};
 use crate::agent::json::{self, field, flag, string};
 use crate::agent::{prompt, tool};
 use crate::transcript::{Message, Part, Role, Tokens, ToolCall, ToolResult};
@@ -24,13 +24,6 @@ pub const NOISE: &[&str] = &[
     "task-notification",
 ];
 
-/// A message with its place in the tree of records.
-struct Node {
-    message: Message,
-    record_id: Option<String>,
-    parent_id: Option<String>,
-}
-
 /// Reads the records that say something; see [`Agent::parse`](crate::agent::Agent::parse).
 pub fn parse(transcript: &[u8]) -> Vec<Message> {
     if let Some(messages) = parse_web_export(transcript) {
@@ -40,8 +33,7 @@ pub fn parse(transcript: &[u8]) -> Vec<Message> {
     for (span, line) in json::lines(transcript) {
         nodes.extend(json::read_line(line, |record| node(record, span)));
     }
-    mark_abandoned(&mut nodes);
-    nodes.into_iter().map(|node| node.message).collect()
+    branches::messages(nodes)
 }
 
 /// Reads what Claude Code on the web exports: one object whose `loglines` are the records.
@@ -89,7 +81,7 @@ fn node(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Node> {
         "system" | "attachment" | "progress" => {}
         _ => return None,
     }
-    Some(Node { message, record_id: string(record, "uuid"), parent_id: string(record, "parentUuid") })
+    Some(Node { message, record_id: string(record, "uuid"), parent_id: string(record, "parentUuid"), is_rewind: false })
 }
 
 fn read_user(record: &Value<'_>, inner: &Value<'_>, message: &mut Message) {
@@ -173,34 +165,6 @@ fn tool_call(block: &Value<'_>) -> ToolCall {
     tool::call(string(block, "id").unwrap_or_default(), json::text(block, "name").unwrap_or_default(), input.into())
 }
 
-/// Marks what was taken back: when a prompt continues from an earlier point, what first came after that point.
-///
-/// Parallel tool calls also make siblings, so only a prompt starts a new branch.
-fn mark_abandoned(nodes: &mut [Node]) {
-    let mut children: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (index, node) in nodes.iter().enumerate() {
-        if let Some(parent) = node.parent_id.as_deref().filter(|_| !node.message.is_sidechain) {
-            children.entry(parent).or_default().push(index);
-        }
-    }
-    let mut abandoned = Vec::new();
-    for siblings in children.values() {
-        let Some(last_prompt) = siblings.iter().rposition(|index| nodes[*index].message.is_prompt()) else { continue };
-        abandoned.extend(siblings[..last_prompt].iter().copied());
-    }
-    let mut is_abandoned = vec![false; nodes.len()];
-    while let Some(index) = abandoned.pop() {
-        if std::mem::replace(&mut is_abandoned[index], true) {
-            continue;
-        }
-        let below = nodes[index].record_id.as_deref().and_then(|id| children.get(id));
-        abandoned.extend(below.into_iter().flatten().copied());
-    }
-    drop(children);
-    for (node, is_abandoned) in nodes.iter_mut().zip(is_abandoned) {
-        node.message.is_abandoned = is_abandoned;
-    }
-}
 /// Returns a transcript as if it had been made in `directory`: the `cwd` of its records begins with it where it began
 /// with that of the first record. Every other byte stays.
 pub fn moved(transcript: &[u8], directory: &Path) -> Vec<u8> {

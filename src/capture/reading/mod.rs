@@ -34,8 +34,10 @@ use crate::record::tombstone::Tombstones;
 use crate::redact::Redactor;
 use crate::transcript::{Part, SessionKey, Tally, complete_lines};
 
-/// How many characters of a tool's result are kept, to find the commit id in them.
-const RESULT_CHARS: usize = 256;
+/// How many hexadecimal digits Git prints of a commit id at least, unless it is told otherwise.
+const SHORT_ID_DIGITS: usize = 7;
+/// How many commit ids are kept of one result.
+const MAX_RESULT_IDS: usize = 256;
 /// How many bytes are parsed at once: parsed messages take as much memory as their text.
 const PARSED_BYTES: usize = 64 << 10;
 /// The largest document or database that is converted to lines.
@@ -80,8 +82,8 @@ pub struct ResultLine {
     pub call_id: String,
     /// The position after its line.
     pub end: u64,
-    /// The first characters of the result.
-    pub text: String,
+    /// The words of the result that may be commit ids, by the number that their first digits are.
+    short_ids: Vec<u32>,
 }
 
 /// Counts and tool results of an increment.
@@ -100,9 +102,9 @@ impl Survey {
     /// Returns the awaited result: the one of the call, or else one that names the commit. Some agents give a call one id in
     /// hooks and another in the transcript.
     pub fn result_of(&self, awaited: &AwaitedResult) -> Option<&ResultLine> {
-        let short_id = awaited.commit.get(..7).unwrap_or(&awaited.commit);
+        let short_id = short_id(&awaited.commit);
         let is_of_call = |result: &&ResultLine| awaited.call.as_deref() == Some(&*result.call_id);
-        let names_commit = |result: &&ResultLine| result.text.contains(short_id);
+        let names_commit = |result: &&ResultLine| short_id.is_some_and(|id| result.short_ids.contains(&id));
         self.results.iter().find(is_of_call).or_else(|| self.results.iter().find(names_commit))
     }
 
@@ -116,7 +118,7 @@ impl Survey {
                     Part::ToolResult(result) => Some(ResultLine {
                         call_id: result.call_id.clone(),
                         end: chunk.position(part.start + message.span.end),
-                        text: beginning(&result.text).to_owned(),
+                        short_ids: short_ids(&result.text),
                     }),
                     _ => None,
                 }));
@@ -357,9 +359,15 @@ fn cannot_redact(error: &Error) -> Error {
     Error::new(error.kind(), "cannot redact secrets").because(error.to_string())
 }
 
-/// Returns the first characters of a text.
-fn beginning(text: &str) -> &str {
-    text.char_indices().nth(RESULT_CHARS).map_or(text, |(end, _)| &text[..end])
+/// Returns the number that the first digits of a commit id are; `None` if the word is none.
+fn short_id(word: &str) -> Option<u32> {
+    let is_id = word.len() <= 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u32::from_str_radix(word.get(..SHORT_ID_DIGITS).filter(|_| is_id)?, 16).ok()
+}
+
+/// Returns the last commit ids that a text may name: before them stands whatever else the command printed.
+fn short_ids(text: &str) -> Vec<u32> {
+    text.split(|c: char| !c.is_alphanumeric()).rev().filter_map(short_id).take(MAX_RESULT_IDS).collect()
 }
 
 /// Renders a document, or a session in a database, as lines.

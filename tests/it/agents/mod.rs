@@ -13,6 +13,7 @@ mod droid;
 mod gemini;
 mod opencode;
 mod pi;
+mod qwen;
 mod together;
 mod vscode;
 mod windsurf;
