@@ -66,6 +66,8 @@ impl Layout {
 
 /// The command lines of our hook program for one agent.
 pub struct Commands<'a> {
+    /// The agent's name.
+    pub agent: &'a str,
     /// The program: its path, or its bare name for a file that a team commits.
     pub program: &'a str,
     /// Returns the command line for an event, for a shell. It is silent where the program is not installed.

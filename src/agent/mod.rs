@@ -53,7 +53,7 @@ pub const ALL: &[&dyn Agent] = &[
     &gemini::Gemini,
     &copilot::Copilot,
     &vscode::VsCode,
-    &opencode::OpenCode,
+    &opencode::OpenCode::ITSELF,
     &cursor::Cursor,
     &amp::Amp,
     &droid::Droid,
@@ -63,6 +63,7 @@ pub const ALL: &[&dyn Agent] = &[
     &cline::Cline,
     &continue_cli::Continue,
     &qwen::Qwen,
+    &opencode::OpenCode::KILO,
 ];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.

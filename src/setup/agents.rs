@@ -99,7 +99,8 @@ fn plan_hook_file(
         }
         Shape::Own(text, _) => {
             let program = program.to_string_lossy();
-            text(&Commands { program: if is_committed { HOOK_PROGRAM } else { &program }, shell: &shell })
+            let program = if is_committed { HOOK_PROGRAM } else { &program };
+            text(&Commands { agent: agent.name(), program, shell: &shell })
         }
     };
     if let Some(remark) = file.remark.filter(|_| there.as_deref() != Some(after.as_bytes())) {

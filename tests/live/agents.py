@@ -205,10 +205,4 @@ ALL = [
         store=(".qwen/projects/*/chats/*.jsonl",), sub_agent="general-purpose",
         mcp=(("qwen", "mcp", "add", "-s", "user", "shiftlog", *SERVER),),
     ),
-    Agent(
-        name="kilo", package="@kilocode/cli", version="7.7.2", program="kilo",
-        new=("kilo", "run", "--auto", "{prompt}"), again=("kilo", "run", "--auto", "-c", "{prompt}"),
-        files={".config/kilo/kilo.json": as_json(OPENCODE)},
-        store=(".local/share/kilo/*.db",), is_lines=False, is_known=False,
-    ),
 ]

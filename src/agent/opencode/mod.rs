@@ -1,4 +1,4 @@
-//! OpenCode: sessions in a database (or, in older releases, in small files), and a plugin in place of hooks.
+//! OpenCode and Kilo, which is made from it: sessions in a database (or, in older releases, in small files), and a plugin in place of hooks.
 //!
 //! A session has no file of its own. Its path here is the store's with the session's id behind it, and what is recorded
 //! is what `opencode export` prints, a line for each message; see `store` and `database`. How a message reads is in
@@ -24,8 +24,57 @@ use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, docu
 use crate::error::{Error, Result};
 use crate::outside;
 
-/// OpenCode.
-pub struct OpenCode;
+/// A release of OpenCode, by whoever made it.
+pub struct OpenCode {
+    name: &'static str,
+    title: &'static str,
+    programs: &'static [&'static str],
+    /// The folder with its data, below that of all programs, and the beginning of its databases' names; also the folder
+    /// with its configuration.
+    folder: &'static str,
+    /// The variable that names another database.
+    database: &'static str,
+    variables: &'static [&'static str],
+    plugin: &'static str,
+    remark: &'static str,
+    ask: Option<&'static Ask>,
+}
+
+impl OpenCode {
+    /// OpenCode itself.
+    pub const ITSELF: OpenCode = OpenCode {
+        name: "opencode",
+        title: "OpenCode",
+        programs: &["opencode", "opencode2"],
+        folder: "opencode",
+        database: "OPENCODE_DB",
+        variables: &["OPENCODE"],
+        plugin: ".opencode/plugins/shiftlog.js",
+        remark: "OpenCode loads its plugin when it starts: start it again if it is running",
+        ask: Some(&ASK),
+    };
+    /// Kilo.
+    pub const KILO: OpenCode = OpenCode {
+        name: "kilo",
+        title: "Kilo",
+        programs: &["kilo"],
+        folder: "kilo",
+        database: "KILO_DB",
+        variables: &["KILO"],
+        plugin: ".kilo/plugins/shiftlog.js",
+        remark: "Kilo loads its plugin when it starts: start it again if it is running",
+        ask: None,
+    };
+
+    /// Returns the directory for its data.
+    fn data(&self) -> Option<PathBuf> {
+        Some(place::data()?.join(self.folder))
+    }
+
+    fn stores(&self) -> Vec<Store> {
+        self.data().map(|data| Store::all(&data, self.folder, self.database)).unwrap_or_default()
+    }
+}
 
 const PLUGIN: &str = include_str!("plugin.js");
 
@@ -40,18 +89,18 @@ const ASK: Ask = Ask {
 
 impl Agent for OpenCode {
     fn name(&self) -> &'static str {
-        "opencode"
+        self.name
     }
 
     fn title(&self) -> &'static str {
-        "OpenCode"
+        self.title
     }
 
     fn is_installed(&self) -> bool {
-        let has_config = || place::config().is_some_and(|config| config.join("opencode").is_dir());
+        let has_config = || place::config().is_some_and(|config| config.join(self.folder).is_dir());
         has_config()
-            || store::data().is_some_and(|data| data.is_dir())
-            || ["opencode", "opencode2"].into_iter().any(place::has_program)
+            || self.data().is_some_and(|data| data.is_dir())
+            || self.programs.iter().any(|program| place::has_program(program))
     }
 
     fn parser(&self) -> Box<dyn Parser> {
@@ -92,13 +141,13 @@ impl Agent for OpenCode {
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let stores = if outside::is_plain_id(session_id) { Store::all() } else { Vec::new() };
+        let stores = if outside::is_plain_id(session_id) { self.stores() } else { Vec::new() };
         Some(stores.into_iter().find(|store| store.has(session_id))?.transcript(session_id))
     }
 
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
-        for store in Store::all() {
+        for store in self.stores() {
             for session_id in store.recent(directory, seconds) {
                 // A newer release has taken over what an older one left in files.
                 if !found.iter().any(|found| found.session_id == session_id) {
@@ -125,34 +174,30 @@ impl Agent for OpenCode {
         // It takes a session from any file, and keeps it in its database from then on.
         let file = data.join("git-shiftlog").join(format!("{id}.json"));
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let commands = vec![words(&["opencode", "import", &file.to_string_lossy()]), words(&["opencode", "-s", id])];
+        let commands = vec![words(&[self.name, "import", &file.to_string_lossy()]), words(&[self.name, "-s", id])];
         let export = self.native(session.transcript).into_owned();
         Ok(Some(Restoration { files: vec![(file, Content::Index(export))], commands }))
     }
 
     fn ask(&self) -> Option<&'static Ask> {
-        Some(&ASK)
+        self.ask
     }
 
     fn opening(&self, prompt: &str) -> Option<Vec<String>> {
-        Some(["opencode", "--prompt", prompt].map(str::to_owned).to_vec())
+        Some([self.name, "--prompt", prompt].map(str::to_owned).to_vec())
     }
 
     fn variables(&self) -> &'static [&'static str] {
-        &["OPENCODE"]
+        self.variables
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
-        vec![HookFile {
-            path: ".opencode/plugins/shiftlog.js",
-            shape: Shape::Own(plugin, false),
-            handlers: &[],
-            remark: Some("OpenCode loads its plugin when it starts: start it again if it is running"),
-        }]
+        vec![HookFile { path: self.plugin, shape: Shape::Own(plugin, false), handlers: &[], remark: Some(self.remark) }]
     }
 }
 
 fn plugin(commands: &Commands<'_>) -> String {
     // JSON is JavaScript.
-    PLUGIN.replace("\"@PROGRAM@\"", &serde_json::Value::from(commands.program).to_string())
+    let program = serde_json::Value::from(commands.program).to_string();
+    PLUGIN.replace("\"@PROGRAM@\"", &program).replace("@AGENT@", commands.agent)
 }

@@ -30,7 +30,7 @@ export const Shiftlog = async (input) => {
     if (!session) return
     const payload = { hook_event_name: event, session_id: top(session), cwd, ...more }
     const options = { cwd: here, detached: true, stdio: ["pipe", "ignore", "ignore"], timeout: TIMEOUT_MS }
-    const child = spawn(PROGRAM, ["opencode", event], options)
+    const child = spawn(PROGRAM, ["@AGENT@", event], options)
     child.on("error", () => {})
     child.stdin?.on("error", () => {})
     child.stdin?.end(JSON.stringify(payload))

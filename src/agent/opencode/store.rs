@@ -22,21 +22,16 @@ pub enum Store {
     Files(PathBuf),
 }
 
-/// Returns the directory for OpenCode's data.
-pub fn data() -> Option<PathBuf> {
-    Some(place::data()?.join("opencode"))
-}
-
 impl Store {
-    /// Returns the stores that this user has; newer ones come first.
-    pub fn all() -> Vec<Store> {
-        let Some(data) = data() else { return Vec::new() };
+    /// Returns the stores in a directory with data; newer ones come first. The names of databases begin with `beginning`;
+    /// the environment variable may name another one.
+    pub fn all(data: &Path, beginning: &str, variable: &str) -> Vec<Store> {
         let is_database = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            name.starts_with("opencode") && name.ends_with(".db")
+            name.starts_with(beginning) && name.ends_with(".db")
         };
-        let entries = place::entries(&data);
-        let moved = place::variable("OPENCODE_DB").map(|path| data.join(path)).filter(|path| path.is_file());
+        let entries = place::entries(data);
+        let moved = place::variable(variable).map(|path| data.join(path)).filter(|path| path.is_file());
         let known = entries.iter().filter(|path| is_database(path) && Some(*path) != moved.as_ref()).cloned();
         let mut stores: Vec<Store> = moved.iter().cloned().chain(known).map(Store::Database).collect();
         stores.extend(entries.into_iter().find(|path| path.ends_with("storage")).map(Store::Files));
@@ -145,7 +140,7 @@ impl Store {
             Store::Files(root) => from_files(root, session_id),
         };
         if session.info.is_null() && session.lines.is_empty() {
-            return Err(Error::new(Kind::Missing, format!("OpenCode has no session '{session_id}'")));
+            return Err(Error::new(Kind::Missing, format!("there is no session '{session_id}'")));
         }
         let info = if session.info.is_null() { json!({ "id": session_id }) } else { session.info };
         let mut around = json!({ "info": info, "messages": [] });

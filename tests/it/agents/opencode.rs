@@ -1,4 +1,4 @@
-//! OpenCode: sessions in a database or in small files, a plugin that forwards what happens, and resume by import.
+//! OpenCode and Kilo: sessions in a database or in small files, a plugin that forwards what happens, and resume by import.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use crate::support::{Scratch, feed};
 
 const ID: &str = "ses_1bf8a86b1ffeNAd6lVyuCurdUt";
 const PLUGIN: &str = ".opencode/plugins/shiftlog.js";
+const PLUGIN_OF_KILO: &str = ".kilo/plugins/shiftlog.js";
 
 const TABLES: &str = "CREATE TABLE session(id text primary key, project_id text, parent_id text, slug text,
         directory text, title text, version text, time_created integer, time_updated integer);
@@ -103,7 +104,11 @@ struct Running<'s> {
 
 impl<'s> Running<'s> {
     fn new(scratch: &'s Scratch) -> Self {
-        let path = Self::path(scratch);
+        Self::of("opencode", scratch)
+    }
+
+    fn of(agent: &str, scratch: &'s Scratch) -> Self {
+        let path = scratch.home().join(format!(".local/share/{agent}/{agent}.db"));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let database = Connection::open(path).unwrap();
         // What is written stays in the log beside it as long as OpenCode runs.
@@ -186,7 +191,8 @@ impl<'s> Running<'s> {
 fn run_plugin(scratch: &Scratch, calls: &Value) -> Vec<Value> {
     let folder = scratch.root().join("plugin");
     fs::create_dir_all(&folder).unwrap();
-    fs::copy(scratch.top.join(PLUGIN), folder.join("shiftlog.mjs")).unwrap();
+    let plugins = [PLUGIN, PLUGIN_OF_KILO].map(|plugin| scratch.top.join(plugin));
+    fs::copy(plugins.iter().find(|path| path.is_file()).unwrap(), folder.join("shiftlog.mjs")).unwrap();
     let driver = r#"
         import child_process from "node:child_process"
         import { syncBuiltinESMExports } from "node:module"
@@ -273,6 +279,32 @@ fn a_day_with_opencode_is_recorded_and_its_session_is_imported_again() {
     scratch.shiftlog("resume", Vec::<&str>::new()).ok();
     assert_eq!(fs::read_to_string(scratch.home().join("imported")).unwrap(), stored);
     assert_eq!(fs::read_to_string(scratch.home().join("found")).unwrap(), format!("{ID}\n"));
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_day_with_kilo_is_recorded_as_one_with_opencode_and_under_its_own_name() {
+    if !has_node() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=kilo", "-q"]).ok();
+    assert!(!scratch.top.join(".opencode").exists());
+    assert_eq!(scratch.git(["status", "--porcelain"]).ok(), "");
+    let running = Running::of("kilo", &scratch);
+    running.prompt("msg_01", "add a");
+    running.commits("msg_02", "a.txt");
+    running.idle();
+    let record = scratch.record("HEAD");
+    assert_eq!([&record["agent"], &record["prompt"], &record["session"]], ["kilo", "add a", ID], "{}", scratch.log());
+    assert!(scratch.raw("HEAD", &[]).contains("failed behind it"), "the result of the call is with its commit");
+    drop(running);
+    fs::remove_dir_all(scratch.home().join(".local")).unwrap();
+    fake_program(&scratch, "kilo", "case \"$1\" in -s) echo \"$2\" >\"$HOME/found\" ;; esac\n");
+    scratch.shiftlog("resume", Vec::<&str>::new()).ok();
+    assert_eq!(fs::read_to_string(scratch.home().join("found")).unwrap(), format!("{ID}\n"));
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert!(!scratch.top.join(".kilo").exists());
     scratch.assert_sound();
 }
 
