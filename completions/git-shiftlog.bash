@@ -4,7 +4,7 @@
 
 __git_shiftlog_agents ()
 {
-	echo "claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue qwen kilo"
+	echo "claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue qwen kilo aider"
 }
 
 # The sessions of the last commits that have one.

@@ -24,7 +24,7 @@ function __fish_git_shiftlog_as_program
 end
 
 function __fish_git_shiftlog_agents
-    printf '%s\n' claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue qwen kilo
+    printf '%s\n' claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue qwen kilo aider
 end
 
 # The sessions of the last commits that have one.

@@ -4,6 +4,7 @@
 //! that is the agent's own, also how its events, tools and the members of its payloads are called. An agent knows its own files and the
 //! `transcript` room; it knows nothing of commits and notes.
 
+mod aider;
 mod amp;
 mod antigravity;
 mod ask;
@@ -64,6 +65,7 @@ pub const ALL: &[&dyn Agent] = &[
     &continue_cli::Continue,
     &qwen::Qwen,
     &opencode::OpenCode::KILO,
+    &aider::Aider,
 ];
 
 /// Returns Claude Code with its own files in `root` instead of where this user has them.

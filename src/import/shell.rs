@@ -134,16 +134,21 @@ fn subject(message: &str) -> String {
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ").trim().to_owned()
 }
 
-/// Returns the commits that an answer names as `git commit` does: `[main 4e1c2aa] subject`, also `(root-commit)`.
+/// Returns the commits that an answer names as `git commit` does: `[main 4e1c2aa] subject`, also `(root-commit)`. aider says
+/// `Commit 4e1c2aa subject`.
 pub fn named_in(answer: &str) -> Vec<Named> {
+    let is_id = |id: &str| (4..=64).contains(&id.len()) && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let mut found = Vec::new();
     for line in answer.lines() {
+        let told = line.strip_prefix("Commit ").and_then(|told| told.split_once(' '));
+        if let Some((id, subject)) = told.filter(|(id, _)| is_id(id)) {
+            found.push(Named { id: id.to_owned(), subject: subject.trim_end().to_owned() });
+        }
         let Some(inside) = line.trim_start().strip_prefix('[') else { continue };
         // A branch can have a ']' in its name.
         for (at, _) in inside.match_indices("] ") {
             let id = inside[..at].rsplit(' ').next().unwrap_or_default();
-            let is_id = (4..=64).contains(&id.len()) && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-            if is_id && id.len() < at {
+            if is_id(id) && id.len() < at {
                 found.push(Named { id: id.to_owned(), subject: inside[at + 2..].trim_end().to_owned() });
                 break;
             }
@@ -379,6 +384,7 @@ mod tests {
         assert_eq!(named("[main (root-commit) 4e1c2aa] a [b] c"), one("4e1c2aa", "a [b] c"));
         assert_eq!(named("[detached HEAD 4e1c2aa] x"), one("4e1c2aa", "x"));
         assert_eq!(named("[a]b 4e1c2aa] x"), one("4e1c2aa", "x"));
+        assert_eq!(named("Commit 4e1c2aa feat: x"), one("4e1c2aa", "feat: x"));
         for none in ["[main 4E1C2AA] x", "[4e1c2aa] x", "[main 4e1] x", "see [main 4e1c2aa] x", "[main nothing] x"] {
             assert_eq!(named(none), [], "{none}");
         }

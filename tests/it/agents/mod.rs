@@ -1,5 +1,6 @@
 //! What each agent's file in the `agent` room promises: its transcripts read, its hooks record, its sessions go on.
 
+mod aider;
 mod amp;
 mod anew;
 mod antigravity;

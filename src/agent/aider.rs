@@ -1,0 +1,240 @@
+//! aider: chats in Markdown, one after the other in a file of the repository, and commits that aider makes itself.
+//!
+//! A chat has no file of its own. Its path here is that of the file with the chat's id behind it, and its id is the time at
+//! which it began. aider has no hooks; it tells of its commits in the file, which is how `import` finds them.
+//!
+//! Seen in files of the released program: prompts, answers, applied edits, commits, chats that restore the one before.
+//! What it prints of tokens is rounded, so a record has none.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice as _;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use serde_json::json;
+
+use super::{Agent, Found, Parser, place, tool};
+use crate::error::{Error, Kind, Result};
+use crate::outside;
+use crate::transcript::{Message, Part, Role, ToolResult};
+
+/// aider.
+pub struct Aider;
+
+/// The file with the chats, at the top of a working tree.
+const FILE: &str = ".aider.chat.history.md";
+/// What stands before the time at which a chat began.
+const HEAD: &str = "# aider chat started at ";
+
+impl Agent for Aider {
+    fn name(&self) -> &'static str {
+        "aider"
+    }
+
+    fn title(&self) -> &'static str {
+        "aider"
+    }
+
+    fn is_installed(&self) -> bool {
+        place::has_program("aider")
+    }
+
+    fn parser(&self) -> Box<dyn Parser> {
+        Box::new(Reader::default())
+    }
+
+    fn session_id(&self, transcript: &[u8]) -> Option<String> {
+        Some(id_of(&began(transcript.lines().find(|line| began(line).is_some())?)?))
+    }
+
+    fn is_rendered(&self, transcript: &Path) -> bool {
+        transcript.parent().is_some_and(|file| file.ends_with(FILE))
+    }
+
+    fn lines_that_stay(&self, lines: &[u8]) -> usize {
+        lines.len()
+    }
+
+    fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
+        let read = |path: &Path| std::fs::read(path).map_err(|error| Error::io("read", path, error));
+        let (Some(file), Some(id)) = (transcript.parent(), transcript.file_name()) else { return read(transcript) };
+        if !self.is_rendered(transcript) {
+            return read(transcript);
+        }
+        let text = read(file)?;
+        let chat = chats(&text).into_iter().find(|chat| id == id_of(&chat.began).as_str());
+        let chat = chat.ok_or_else(|| Error::new(Kind::Missing, format!("there is no chat '{}'", id.display())))?;
+        let chat = &text[chat.span];
+        // A line that is being written is left for later.
+        Ok(chat[..chat.rfind_byte(b'\n').map_or(0, |end| end + 1)].to_vec())
+    }
+
+    fn is_written_since(&self, transcript: &Path, seconds: i64) -> bool {
+        transcript.parent().is_some_and(|file| place::is_written_since(file, seconds))
+    }
+
+    fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
+        let file = directory.join(FILE);
+        let text = std::fs::read(&file).ok().filter(|_| outside::is_plain_id(session_id))?;
+        chats(&text).iter().any(|chat| id_of(&chat.began) == session_id).then(|| file.join(session_id))
+    }
+
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+        let file = directory.join(FILE);
+        let Some(text) = Some(&file)
+            .filter(|file| file.is_file() && place::is_written_since(file, seconds))
+            .and_then(|file| std::fs::read(file).ok())
+        else {
+            return Vec::new();
+        };
+        let chats = chats(&text);
+        // A chat was over when the next one began.
+        let ends = chats.iter().skip(1).map(|next| seconds_of(next.began)).chain([None]);
+        let recent = chats.iter().zip(ends).filter(|(_, end)| end.is_none_or(|end| end >= seconds));
+        let found = recent.map(|(chat, _)| id_of(&chat.began));
+        found.map(|session_id| Found { transcript: file.join(&session_id), session_id }).collect()
+    }
+}
+
+/// A chat in the file.
+struct Chat {
+    /// When it began, in local time, as the file has it.
+    began: DateTime,
+    span: Range<usize>,
+}
+
+/// Returns the chats in a file, oldest first. What stands before the first one is none.
+fn chats(text: &[u8]) -> Vec<Chat> {
+    let mut chats: Vec<Chat> = Vec::new();
+    let mut at = 0;
+    for line in text.lines_with_terminator() {
+        if let Some(began) = began(line) {
+            if let Some(last) = chats.last_mut() {
+                last.span.end = at;
+            }
+            // Two that began in the same second have one id, and are one chat.
+            if chats.last().is_none_or(|last| last.began != began) {
+                chats.push(Chat { began, span: at..text.len() });
+            }
+        }
+        at += line.len();
+    }
+    if let Some(last) = chats.last_mut() {
+        last.span.end = text.len();
+    }
+    chats
+}
+
+/// Returns the time in the first line of a chat; `None` for any other line.
+fn began(line: &[u8]) -> Option<DateTime> {
+    line.strip_prefix(HEAD.as_bytes())?.to_str().ok()?.trim().parse().ok()
+}
+
+fn id_of(began: &DateTime) -> String {
+    began.strftime("%Y-%m-%dT%H-%M-%S").to_string()
+}
+
+fn seconds_of(began: DateTime) -> Option<i64> {
+    Some(began.to_zoned(TimeZone::system()).ok()?.timestamp().as_second())
+}
+
+/// Reads chats line by line.
+#[derive(Default)]
+struct Reader {
+    model: Option<String>,
+    time: Option<i64>,
+}
+
+/// What a line belongs to.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Block {
+    Prompt,
+    Answer,
+}
+
+impl Parser for Reader {
+    fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
+        let mut messages: Vec<Message> = Vec::new();
+        let mut open: Option<(Block, String)> = None;
+        let (mut at, mut is_code) = (0, false);
+        let close = |open: &mut Option<(Block, String)>, messages: &mut Vec<Message>| {
+            let text = open.take().map(|(_, text)| text.trim().to_owned()).unwrap_or_default();
+            match messages.last_mut() {
+                Some(message) if !text.is_empty() => message.parts.push(Part::Text(text)),
+                // It was opened for these words.
+                Some(message) if message.parts.is_empty() => drop(messages.pop()),
+                _ => {}
+            }
+        };
+        for line in lines.lines_with_terminator() {
+            let span = at..at + line.len();
+            at = span.end;
+            let text = line.to_str_lossy();
+            let text = text.trim_end();
+            is_code ^= text.starts_with("```");
+            let printed = text.strip_prefix("> ").filter(|_| !is_code);
+            if let Some(began) = began(line) {
+                close(&mut open, &mut messages);
+                (self.time, is_code) = (seconds_of(began), false);
+            } else if let Some(printed) = printed {
+                close(&mut open, &mut messages);
+                messages.extend(self.printed(printed, span));
+            } else {
+                let typed = text.strip_prefix("#### ").filter(|_| !is_code);
+                let block = if typed.is_some() { Block::Prompt } else { Block::Answer };
+                if open.as_ref().is_none_or(|(before, _)| *before != block) {
+                    if block == Block::Answer && text.is_empty() {
+                        continue;
+                    }
+                    close(&mut open, &mut messages);
+                    messages.push(self.message(block, span.clone()));
+                    open = Some((block, String::new()));
+                }
+                if let (Some((_, said)), Some(message)) = (open.as_mut(), messages.last_mut()) {
+                    said.push_str(typed.unwrap_or(text));
+                    said.push('\n');
+                    message.span.end = span.end;
+                }
+            }
+        }
+        close(&mut open, &mut messages);
+        messages
+    }
+}
+
+impl Reader {
+    fn message(&self, block: Block, span: Range<usize>) -> Message {
+        let role = if block == Block::Prompt { Role::User } else { Role::Assistant };
+        let mut message = Message::new(role, span);
+        message.time = self.time;
+        message.model = self.model.clone().filter(|_| block == Block::Answer);
+        message
+    }
+
+    /// Reads a line that aider printed: what it did, and which model answers.
+    fn printed(&mut self, text: &str, span: Range<usize>) -> Option<Message> {
+        const MODELS: &[&str] = &["Model: ", "Main model: "];
+        if let Some(model) = MODELS.iter().find_map(|words| text.strip_prefix(words)) {
+            self.model = model.split_whitespace().next().map(str::to_owned);
+            return None;
+        }
+        let mut message = self.message(Block::Answer, span);
+        if let Some(path) = text.strip_prefix("Applied edit to ") {
+            message.parts.push(Part::ToolCall(tool::call(path, "edit", json!({ "path": path }))));
+            return Some(message);
+        }
+        let (id, subject) = text.strip_prefix("Commit ")?.split_once(' ')?;
+        let is_id = id.len() >= 7 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let command = is_id.then(|| format!("git commit -m {}", outside::shell(subject)))?;
+        message.parts.push(Part::ToolCall(tool::call(id, "shell", json!({ "command": command }))));
+        let text = text.to_owned();
+        message.parts.push(Part::ToolResult(ToolResult {
+            call_id: id.to_owned(),
+            text,
+            is_error: false,
+            sub_agent: None,
+        }));
+        Some(message)
+    }
+}
