@@ -254,16 +254,6 @@ pub fn without_frame(text: &str) -> &str {
     if frame.lines().all(is_frame) { rest.trim_start_matches('\n') } else { text }
 }
 
-/// Returns a path from a directory, if it is below it.
-pub fn below<'p>(directory: Option<&str>, path: &'p str) -> &'p str {
-    let Some(directory) = directory.map(|directory| directory.trim_end_matches(['/', '\\'])) else { return path };
-    match path.strip_prefix(directory).filter(|_| !directory.is_empty()) {
-        Some("" | "/" | "\\") => ".",
-        Some(rest) => rest.strip_prefix(['/', '\\']).unwrap_or(path),
-        None => path,
-    }
-}
-
 /// Returns the members of an input as lines, each under its name.
 pub fn input_lines(input: &Value) -> Vec<String> {
     let Some(members) = input.as_object() else {
@@ -379,15 +369,5 @@ mod tests {
         for kept in ["Exit code: 1\nOutput:\nx", "x\nOutput:\ny", "plain"] {
             assert_eq!(without_frame(kept), kept);
         }
-    }
-
-    #[test]
-    fn paths_are_shown_from_the_directory() {
-        assert_eq!(below(Some("/home/dev/a"), "/home/dev/a/src/b.rs"), "src/b.rs");
-        assert_eq!(below(Some("/home/dev/a/"), "/home/dev/a"), ".");
-        assert_eq!(below(Some("/home/dev/a"), "/home/dev/ab/c"), "/home/dev/ab/c");
-        assert_eq!(below(Some("C:\\a"), "C:\\a\\b.rs"), "b.rs");
-        assert_eq!(below(None, "/a"), "/a");
-        assert_eq!(below(Some("/"), "/a"), "/a");
     }
 }

@@ -1,6 +1,7 @@
 //! How much of a conversation is shown, and how a cut is marked.
 
 use super::count;
+use super::place::Place;
 
 /// How much of one kind of thing is shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,6 +37,11 @@ impl Depth {
     /// Says whether tool calls and their answers are shown whole.
     pub fn is_whole(&self) -> bool {
         self.tool_output == Amount::Full
+    }
+
+    /// Returns what a tool answered with paths as they are shown, unless inputs are shown as they were given.
+    pub fn placed(&self, text: String, place: &Place) -> String {
+        if self.has_inputs { text } else { place.text(&text).into_owned() }
     }
 
     /// Returns the mark of a cut: how much is left out, and the option that shows it.

@@ -10,6 +10,7 @@ use super::count;
 use super::depth::{Amount, Depth};
 use super::human::View;
 use super::markdown::inert;
+use super::place::Place;
 use super::printer::attachment;
 use super::sub_agent::SubAgent;
 use crate::git::{Commit, date};
@@ -50,7 +51,7 @@ pub fn document_head(commit: &Commit, conversation: &Conversation) -> String {
 /// Returns one message as [`write_document`] has it.
 pub fn document_message(message: &Message, depth: Depth) -> String {
     let mut text = Vec::new();
-    let mut document = Document { depth, directory: None, sub_agents: &[], calls: HashMap::new() };
+    let mut document = Document { depth, place: Place::default(), sub_agents: &[], calls: HashMap::new() };
     let _ = document.write_message(&mut text, message);
     String::from_utf8_lossy(&text).into_owned()
 }
@@ -79,8 +80,8 @@ fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation)
 /// A document that is being written.
 struct Document<'a> {
     depth: Depth,
-    /// Where the session ran; paths are shown from there.
-    directory: Option<String>,
+    /// Where paths are shown from.
+    place: Place,
     sub_agents: &'a [SubAgent],
     /// The calls that have been written, by their ids.
     calls: HashMap<&'a str, &'a ToolCall>,
@@ -88,7 +89,8 @@ struct Document<'a> {
 
 impl<'a> Document<'a> {
     fn new(depth: Depth, of: &Conversation, sub_agents: &'a [SubAgent]) -> Self {
-        Document { depth, directory: agent::directory(&of.bytes), sub_agents, calls: HashMap::new() }
+        let place = Place::new(agent::directory(&of.bytes).as_deref(), None);
+        Document { depth, place, sub_agents, calls: HashMap::new() }
     }
 
     /// Writes a sub-agent as a passage that the reader opens, or as a line that says how much it said.
@@ -150,12 +152,12 @@ impl<'a> Document<'a> {
             Act::Command(command) => titled(out, &code(command.trim()))?,
             Act::Edits(edits) => {
                 for file in edits.chunk_by(|one, next| one.path == next.path) {
-                    titled(out, &code(self.path(&file[0].path)))?;
+                    titled(out, &code(self.place.path(&file[0].path)))?;
                     let lines: Vec<String> = file.iter().flat_map(super::diff::lines).collect();
                     write_fenced(out, "diff", &lines.join("\n"))?;
                 }
             }
-            Act::Reading(path) => titled(out, &code(self.path(path)))?,
+            Act::Reading(path) => titled(out, &code(self.place.path(path)))?,
             Act::Plan(plan) => {
                 titled(out, "")?;
                 writeln!(out, "\n{}", inert(&outside::text(plan.trim_end())))?;
@@ -176,7 +178,8 @@ impl<'a> Document<'a> {
             }
             Act::Delegation(what, _) => titled(out, &prose(what))?,
             Act::Other(about, path) => {
-                let about = [about.as_ref(), path.map(|path| self.path(path)).unwrap_or_default()];
+                let about = self.place.text(&about);
+                let about = [about.as_ref(), path.map(|path| self.place.path(path)).unwrap_or_default()];
                 let words: Vec<String> = about.iter().filter(|word| !word.is_empty()).map(|word| code(word)).collect();
                 titled(out, &words.join(" "))?;
             }
@@ -210,7 +213,7 @@ impl<'a> Document<'a> {
             return Ok(());
         }
         let text = if is_short { call::without_frame(&result.text) } else { &result.text };
-        let text = outside::text(text.trim_end());
+        let text = self.depth.placed(outside::text(text.trim_end()), &self.place);
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         if is_short && !result.is_error && !lines.is_empty() && act.as_ref().is_some_and(Act::is_reading) {
             return writeln!(out, "\n*{}*", self.depth.cut(lines.len(), "line"));
@@ -218,10 +221,6 @@ impl<'a> Document<'a> {
         let shortened = self.depth.shortened(lines, self.depth.tool_output, RESULT_LINES, 0);
         write_fenced(out, "", &shortened.first.join("\n"))?;
         shortened.cut.map_or(Ok(()), |cut| writeln!(out, "\n*{cut}*"))
-    }
-
-    fn path<'p>(&self, path: &'p str) -> &'p str {
-        call::below(self.directory.as_deref(), path)
     }
 }
 

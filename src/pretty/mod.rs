@@ -12,6 +12,7 @@ mod format;
 mod human;
 mod json;
 mod markdown;
+mod place;
 mod porcelain;
 mod printer;
 mod question;

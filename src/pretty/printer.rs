@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use super::call::{self, Act, Item};
 use super::depth::{Amount, Depth};
+use super::place::Place;
 use super::sub_agent::SubAgent;
 use super::{Style, diff, markdown, size};
 use crate::outside;
@@ -28,8 +29,8 @@ pub struct Printer<'a> {
     style: &'a Style,
     /// What stands in front of each line.
     margin: &'static str,
-    /// Where the session ran; paths are shown from there.
-    directory: Option<String>,
+    /// Where paths are shown from.
+    place: Place,
     sub_agents: &'a [SubAgent],
     /// Whether these are the messages of a sub-agent.
     is_sub_agent: bool,
@@ -58,7 +59,7 @@ impl<'a> Printer<'a> {
             depth,
             style,
             margin: "",
-            directory,
+            place: Place::new(directory.as_deref(), style.top.as_deref()),
             sub_agents,
             is_sub_agent: false,
             answers: HashMap::new(),
@@ -101,7 +102,7 @@ impl<'a> Printer<'a> {
     /// Prints a stretch of a sub-agent's words that stands within this transcript.
     fn sidechain(&mut self, run: &'a [Message]) -> io::Result<()> {
         if self.depth.is_whole() {
-            return self.within(run, self.directory.clone());
+            return self.within(run, self.place.clone());
         }
         let said = SubAgent::said(run);
         if said.is_empty() {
@@ -112,10 +113,9 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints a sub-agent's messages within those of its session.
-    fn within(&mut self, messages: &'a [Message], directory: Option<String>) -> io::Result<()> {
-        let mut printer =
-            Printer::new(&mut *self.out, self.depth, self.style, directory, self.sub_agents).of_sub_agent();
-        printer.messages(messages, None)
+    fn within(&mut self, messages: &'a [Message], place: Place) -> io::Result<()> {
+        let printer = Printer::new(&mut *self.out, self.depth, self.style, None, self.sub_agents).of_sub_agent();
+        Printer { place, ..printer }.messages(messages, None)
     }
 
     fn message(&mut self, message: &'a Message, head: &mut Option<&str>) -> io::Result<()> {
@@ -228,7 +228,8 @@ impl<'a> Printer<'a> {
         self.block(&lines)?;
         let ran = result.sub_agent.as_deref().and_then(|id| self.sub_agents.iter().find(|other| other.id == id));
         if let Some(conversation) = ran.and_then(|ran| ran.conversation.as_ref()) {
-            self.within(&conversation.messages, crate::agent::directory(&conversation.bytes))?;
+            let directory = crate::agent::directory(&conversation.bytes);
+            self.within(&conversation.messages, Place::new(directory.as_deref(), self.style.top.as_deref()))?;
             writeln!(self.out, "{}", self.margin.trim_end())?;
         }
         self.lines(&answer)
@@ -252,14 +253,14 @@ impl<'a> Printer<'a> {
             Act::Edits(edits) => {
                 let mut lines = Vec::new();
                 for file in edits.chunk_by(|one, next| one.path == next.path) {
-                    lines.extend(self.titled(&name, self.path(&file[0].path)));
+                    lines.extend(self.titled(&name, self.place.path(&file[0].path)));
                     let changed = file.iter().flat_map(diff::lines).collect();
                     let painted = |line: &str| format!("    {}", diff::painted(line, self.style));
                     lines.extend(self.short(changed, EDIT_LINES, 0).map(painted, |mark| self.cut(mark)));
                 }
                 lines
             }
-            Act::Reading(path) => self.titled(&name, self.path(path)),
+            Act::Reading(path) => self.titled(&name, self.place.path(path)),
             Act::Plan(plan) => {
                 let plan = outside::text(plan.trim_end());
                 let mut lines = self.titled(&name, "");
@@ -292,9 +293,9 @@ impl<'a> Printer<'a> {
                 lines
             }
             Act::Other(about, path) => {
-                let path = path.map(|path| self.path(path)).unwrap_or_default();
+                let path = path.map(|path| self.place.path(path)).unwrap_or_default();
                 let space = if about.is_empty() || path.is_empty() { "" } else { " " };
-                self.titled(&name, &format!("{about}{space}{path}"))
+                self.titled(&name, &format!("{}{space}{path}", self.place.text(about)))
             }
         }
     }
@@ -346,7 +347,7 @@ impl<'a> Printer<'a> {
             return Vec::new();
         }
         let text = if is_short { call::without_frame(&result.text) } else { &result.text };
-        let text = outside::text(text.trim_end());
+        let text = self.depth.placed(outside::text(text.trim_end()), &self.place);
         let lines: Vec<String> =
             text.lines().map(|line| self.depth.line(line, self.depth.tool_output, LINE_CHARS)).collect();
         if is_short && act.is_some_and(Act::is_reading) && !result.is_error {
@@ -375,13 +376,6 @@ impl<'a> Printer<'a> {
     /// Returns the mark of a cut as it stands below a call.
     fn cut(&self, mark: &str) -> String {
         format!("    {}", self.dim(mark))
-    }
-
-    fn path<'p>(&self, path: &'p str) -> &'p str {
-        match call::below(self.directory.as_deref(), path) {
-            whole if whole == path => call::below(self.style.top.as_deref(), path),
-            below => below,
-        }
     }
 }
 

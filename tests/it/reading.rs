@@ -321,6 +321,35 @@ fn a_conversation_that_begins_within_a_turn_says_which() {
 }
 
 #[test]
+fn what_tools_answer_has_paths_from_the_directory_of_the_session() {
+    let scratch = Scratch::new();
+    let mut talk = Talk::new();
+    talk.prompt("Where is it?");
+    let found = "/home/dev/harbour/src/a.rs:3:fn a\n/home/dev/harbour2/b.rs:1:x\n file:///home/dev/harbour/c";
+    talk.runs("g", "Grep", json!({ "pattern": "fn", "path": "/home/dev/harbour/src" }), found);
+    talk.runs("l", "Glob", json!({ "pattern": "/home/dev/harbour/**/*.rs" }), "/home/dev/harbour/src/a.rs");
+    talk.runs(
+        "p",
+        "Bash",
+        json!({ "command": "pwd; ls -d /home/dev/harbour/*" }),
+        "/home/dev/harbour\n/home/dev/harbour/src",
+    );
+    talk.add(&scratch, &[]);
+    let shorter = "    src/a.rs:3:fn a\n    /home/dev/harbour2/b.rs:1:x\n     file:///home/dev/harbour/c\n";
+    let expected = format!(
+        "  Grep fn src\n{shorter}\n  Glob **/*.rs\n    src/a.rs\n\n  Bash pwd; ls -d /home/dev/harbour/*\n    /home/dev/harbour\n    src\n\n"
+    );
+    for args in [&[][..], &["-v"]] {
+        let shown = told(&scratch, args);
+        assert!(shown.ends_with(&expected), "{args:?}: {shown}");
+    }
+    let document = show(&scratch, &["--format=markdown"]);
+    assert!(document.contains("- **Glob** `**/*.rs`\n\n```\nsrc/a.rs\n```\n"), "{document}");
+    let whole = told(&scratch, &["-vv"]);
+    assert!(whole.contains("\n    /home/dev/harbour/src/a.rs:3:fn a\n"), "as it was answered: {whole}");
+}
+
+#[test]
 fn sub_agents_are_folded_into_their_session() {
     let scratch = Scratch::new();
     let mut talk = Talk::new();
