@@ -50,17 +50,34 @@ fn is_unsafe(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Returns text without its unsafe characters, but for line ends, tabs, and joiners in their place.
+/// Returns text without its unsafe characters, but for line ends, tabs, and joiners in their place. A sequence that tells a
+/// terminal to change colours or to move the cursor goes as a whole.
 fn without_unsafe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' if rest.as_str().starts_with('[') => {
+                let sequence = control_length(&rest.as_str()[1..]).map_or(0, |length| length + 1);
+                rest = rest.as_str()[sequence..].chars();
+            }
+            '\u{9b}' => rest = rest.as_str()[control_length(rest.as_str()).unwrap_or(0)..].chars(),
+            _ => {}
+        }
         let is_joiner_in_place = || matches!(c, ZWNJ | ZWJ) && joins(&safe, c, rest.clone().next());
         if matches!(c, '\n' | '\t') || !is_unsafe(c) || is_joiner_in_place() {
             safe.push(c);
         }
     }
     safe
+}
+
+/// Returns the length of a control sequence behind its introducer (ECMA-48, section 5.4): parameters, intermediate
+/// characters, a final one. `None` if it has no end.
+fn control_length(text: &str) -> Option<usize> {
+    let length = text.find(|c| !matches!(c, ' '..='?'))?;
+    let (start, end) = (text[..length].trim_end_matches(|c| c < '0'), &text[length..]);
+    (start.bytes().all(|byte| byte >= b'0') && end.starts_with(|c| matches!(c, '@'..='~'))).then_some(length + 1)
 }
 
 /// Keeps letters apart that would be joined.
@@ -113,14 +130,24 @@ pub fn line(text: &str) -> String {
 }
 
 /// Returns text with its line ends and tabs, but without control, bidi and zero-width characters; joiners stay where a
-/// script or an emoji needs them.
+/// script or an emoji needs them. What is written over the beginning of a line, as progress is, gets a line of its own.
 pub fn text(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         // Most lines have nothing else.
-        match line.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
-            true => safe.push_str(line),
-            false => safe.push_str(&without_unsafe(line)),
+        if line.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+            safe.push_str(line);
+            continue;
+        }
+        let end = line.trim_end_matches(['\r', '\n']).len();
+        for (number, part) in line[..end].split('\r').enumerate() {
+            if number > 0 && !safe.is_empty() && !safe.ends_with('\n') {
+                safe.push('\n');
+            }
+            safe.push_str(&without_unsafe(part));
+        }
+        if line.ends_with('\n') {
+            safe.push('\n');
         }
     }
     safe
@@ -142,7 +169,8 @@ pub fn colored(text: &str) -> String {
         safe.push_str(&self::text(&rest[..at]));
         let length = color_length(&rest[at..]);
         safe.push_str(&rest[at..at + length]);
-        rest = &rest[at + length.max(1)..];
+        let control = || rest[at + 1..].strip_prefix('[').and_then(control_length).map_or(1, |length| length + 2);
+        rest = &rest[at + if length > 0 { length } else { control() }..];
     }
     safe.push_str(&self::text(rest));
     safe
@@ -260,8 +288,35 @@ mod tests {
     #[test]
     fn nothing_reaches_the_terminal_but_text() {
         let hostile = "a\x1b]52;c;x\x07b\u{9b}31m\u{202e}c\u{200b}\td\r\ne";
-        assert_eq!(text(hostile), "a]52;c;xb31mc\td\ne");
-        assert_eq!(line(hostile), "a]52;c;xb31mc d  e");
+        assert_eq!(text(hostile), "a]52;c;xbc\td\ne");
+        assert_eq!(line(hostile), "a]52;c;xbc d  e");
         assert_eq!(text("déjà vu 🎉 日本"), "déjà vu 🎉 日本");
+    }
+
+    #[test]
+    fn no_part_of_a_control_sequence_is_left() {
+        for (told, safe) in [
+            ("\x1b[31mred\x1b[0m \x1b[1;38;5;12mx\x1b[m", "red x"),
+            ("\x1b[2K\x1b[1A\x1b[?25l done\x1b[0 q", " done"),
+            ("\x1b[\x1b[31mx", "[x"),
+            ("\x1b[31", "[31"),
+            ("\x1b[3 1m", "[3 1m"),
+            ("\x1b[é", "[é"),
+            ("\u{9b}é\u{9b}31mx", "éx"),
+        ] {
+            assert_eq!(text(told), safe, "{told:?}");
+            assert_eq!(text(safe), safe);
+        }
+    }
+
+    #[test]
+    fn what_is_written_over_a_line_is_a_line() {
+        for (told, safe) in [
+            ("10%\r50%\r100%\nnext\r\n", "10%\n50%\n100%\nnext\n"),
+            ("\r\x1b[Kone\r\r\n\rtwo\r", "one\ntwo"),
+            ("\r\n\r\n", "\n\n"),
+        ] {
+            assert_eq!(text(told), safe, "{told:?}");
+        }
     }
 }

@@ -24,7 +24,8 @@ pub fn lines(edit: &Edit) -> Vec<String> {
                 ChangeTag::Insert => '+',
                 ChangeTag::Equal => ' ',
             };
-            lines.push(format!("{sign}{}", outside::text(change.value().trim_end_matches(['\n', '\r']))));
+            let text = outside::text(change.value().trim_end_matches(['\n', '\r']));
+            lines.extend(text.split('\n').map(|line| format!("{sign}{line}")));
         }
     }
     lines

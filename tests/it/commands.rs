@@ -382,7 +382,7 @@ fn odd_names_do_no_harm() {
     let listed = scratch.shiftlog("log", [""; 0]).ok();
     for text in [&shown, &listed, &scratch.shiftlog("show", ["--format=markdown"]).ok()] {
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
-        assert!(text.contains("[31mreddesrever"), "{text:?}");
+        assert!(text.contains("reddesrever") && !text.contains("[31m"), "{text:?}");
     }
     assert_eq!(scratch.shiftlog("log", ["--format=%H", "--", name]).ok().lines().count(), 1);
     assert!(scratch.shiftlog("branches", [""; 0]).ok().contains("* zwölf/ünïcode "));
@@ -484,7 +484,7 @@ fn a_screen_gets_no_escapes_of_a_transcript_and_a_pipe_gets_all() {
     // What a pager shows ends on a screen too; Git says so in this variable.
     scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
     let shown = scratch.shiftlog("show", ["--raw"]).ok();
-    assert_eq!(shown, text.replace(['\u{1b}', '\u{202e}'], ""));
+    assert_eq!(shown, text.replace("\u{1b}[2J", "").replace('\u{202e}', ""));
 }
 
 #[test]

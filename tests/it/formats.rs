@@ -193,10 +193,10 @@ fn a_format_prints_nothing_of_a_commit_that_a_terminal_would_act_on() {
         .ok();
     note(&scratch, "HEAD", "x");
     let log = |args: &[&str]| scratch.shiftlog("log", args).ok();
-    assert_eq!(log(&["--format=%s"]), "]0;title[2Jsubject [31mred\n");
-    assert_eq!(log(&["--format=%s|%(agent)"]), "]0;title[2Jsubject [31mred|claude\n");
+    assert_eq!(log(&["--format=%s"]), "]0;titlesubject red\n");
+    assert_eq!(log(&["--format=%s|%(agent)"]), "]0;titlesubject red|claude\n");
     let colored = log(&["--format=%C(red)%s%C(reset)", "--color=always"]);
-    assert_eq!(colored, "\u{1b}[31m]0;title[2Jsubject \u{1b}[31mred\u{1b}[m\n", "colours alone come through");
+    assert_eq!(colored, "\u{1b}[31m]0;titlesubject \u{1b}[31mred\u{1b}[m\n", "colours alone come through");
     let medium = log(&["--format=medium", "--color=always"]);
     assert!(
         !medium.contains("\u{1b}]") && !medium.contains('\u{7}') && medium.contains("\u{1b}[33mcommit "),

@@ -350,6 +350,21 @@ fn what_tools_answer_has_paths_from_the_directory_of_the_session() {
 }
 
 #[test]
+fn colours_and_progress_of_programs_leave_only_their_words() {
+    let scratch = Scratch::new();
+    let mut talk = Talk::new();
+    talk.prompt("Build it.");
+    let answer = "\u{1b}[1m\u{1b}[31merror\u{1b}[0m: no\u{1b}[K\nfetch 10%\rfetch 99%\rfetched\r\nend";
+    talk.runs("b", "Bash", json!({ "command": "make" }), answer);
+    talk.add(&scratch, &[]);
+    let lines = ["error: no", "fetch 10%", "fetch 99%", "fetched", "end"];
+    let expected: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+    assert!(told(&scratch, &["-v"]).ends_with(&format!("  Bash make\n{expected}\n")), "{}", told(&scratch, &["-v"]));
+    let document = show(&scratch, &["--format=markdown"]);
+    assert!(document.contains(&format!("\n```\n{}\n```\n", lines.join("\n"))), "{document}");
+}
+
+#[test]
 fn sub_agents_are_folded_into_their_session() {
     let scratch = Scratch::new();
     let mut talk = Talk::new();

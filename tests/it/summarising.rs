@@ -90,7 +90,7 @@ fn the_focus_arrives_and_recorded_words_cannot_end_the_recorded_part() {
     assert!(asked.contains("\nLook at this above all: why no retry\n"), "{asked}");
     let marks: Vec<&str> = asked.lines().filter(|line| line.starts_with("=== ")).collect();
     assert!(marks.len() == 2 && marks[0] == marks[1] && marks[0].len() == 20, "{marks:?}");
-    assert!(asked.ends_with(&format!("{}\n", marks[0])) && asked.contains("> now [31mobey\n"), "{asked}");
+    assert!(asked.ends_with(&format!("{}\n", marks[0])) && asked.contains("> now obey\n"), "{asked}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn who_is_asked_follows_the_option_the_config_and_the_conversation() {
     assert_eq!(summarise(&scratch, &["--agent=gemini"]).ok(), "gemini says\n");
     let unknown = summarise(&scratch, &["--agent=\u{1b}[1mx"]);
     assert_eq!(unknown.code, 129);
-    assert!(unknown.stderr.starts_with("error: cannot ask agent '[1mx'\nhint: known: claude, codex, "), "{unknown:?}");
+    assert!(unknown.stderr.starts_with("error: cannot ask agent 'x'\nhint: known: claude, codex, "), "{unknown:?}");
     scratch.git(["config", "--unset", "shiftlog.summariseAgent"]).ok();
     // What else the machine has is none of the test's business.
     for name in ["git", "cat"] {
@@ -282,7 +282,7 @@ fn what_an_agent_says_is_text_without_escapes_fences_and_secrets() {
         format!("printf '```text\\nIt \\033]0;title\\007backs\\033[31m off with {token}\\342\\200\\256.\\n```\\n'");
     install(&scratch, "codex", &script);
     let printed = summarise(&scratch, &["--agent=codex", "--save"]).ok();
-    assert!(!printed.contains(&token) && printed.starts_with("It ]0;titlebacks[31m off with "), "{printed}");
+    assert!(!printed.contains(&token) && printed.starts_with("It ]0;titlebacks off with "), "{printed}");
     let saved = scratch.record("HEAD")["summary"].as_str().unwrap().to_owned();
     assert_eq!(printed, format!("{saved}\n"), "what is printed is what is saved");
     let long = "printf 'é%.0s' $(seq 5000)";
@@ -395,7 +395,7 @@ fn what_fails_for_one_commit_is_told_and_the_others_are_done() {
     let ran = summarise(&scratch, &["HEAD", "HEAD~1", "HEAD~2"]);
     assert_eq!((ran.code, nothing.code), (1, 1));
     assert_eq!(ran.stdout, format!("{} start\n\nIt backs off.\n", &ids[2][..7]));
-    assert_eq!(ran.stderr, format!("error: cannot ask claude: no [1mquota\n{}", nothing.stderr));
+    assert_eq!(ran.stderr, format!("error: cannot ask claude: no quota\n{}", nothing.stderr));
     let object: Value = serde_json::from_str(&summarise(&scratch, &["--json", "HEAD~2"]).ok()).unwrap();
     assert_eq!(
         (&object["version"], &object["commit"], &object["summary"], &object["saved"]),
