@@ -247,11 +247,11 @@ impl Shown<'_> {
             self.has_problems |= self.options.raw && conversation.lack.is_some();
             self.lacks_words |= conversation.lack == Some(Lack::NotFetched);
             has_words |= !is_removed;
-            if !self.has_wanted_turn(&conversation) {
-                return Ok(ControlFlow::Continue(()));
-            }
             if let Some(group) = group.as_mut().filter(|group| group.has(&conversation)) {
                 group.sub_agents.push(SubAgent::new(conversation, self.options.depth().is_whole()));
+                return Ok(ControlFlow::Continue(()));
+            }
+            if !self.has_wanted_turn(&conversation) {
                 return Ok(ControlFlow::Continue(()));
             }
             if let Some(group) = group.take() {
@@ -324,11 +324,12 @@ impl Shown<'_> {
         Ok(())
     }
 
-    /// Says whether a conversation has a turn that is wanted. Sub-agents have none, and come with their session.
+    /// Says whether a conversation has a turn that is wanted. The turns of a sub-agent count only if it is asked for by name.
     fn has_wanted_turn(&self, conversation: &Conversation) -> bool {
         let Some(wanted) = self.options.turn else { return true };
         let is_sub_agent = conversation.summary.key.parent_id().is_some();
-        is_sub_agent || turns(&conversation.messages).iter().any(|turn| wanted.contains(turn.number))
+        (!is_sub_agent || self.options.session.is_some())
+            && turns(&conversation.messages).iter().any(|turn| wanted.contains(turn.number))
     }
 
     /// Shows a session; the first of a commit comes with the commit.

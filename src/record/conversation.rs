@@ -119,7 +119,7 @@ impl Reader<'_> {
     /// Reads the conversation of one unit of a note.
     fn conversation(
         &self,
-        summary: Summary,
+        mut summary: Summary,
         unit: &Unit,
         is_full: bool,
         words: Words,
@@ -165,6 +165,10 @@ impl Reader<'_> {
         // The transcript of an unknown agent is still shown raw.
         let agent = agent::find(&summary.key.agent);
         let messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes[..readable]));
+        // The record counts what its commit added. Where words are missing, that is all that is known.
+        if is_full && problems.is_empty() && !messages.is_empty() {
+            summary.count(&messages);
+        }
         Conversation { summary, bytes, messages, problems, lack }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Hidden, Note, Record, Unit};
-use crate::transcript::{SessionKey, Tokens};
+use crate::transcript::{Message, SessionKey, Tally, Tokens};
 
 /// The data of one record or document.
 #[derive(Clone, Debug)]
@@ -64,6 +64,14 @@ impl Summary {
             is_removed: false,
             newer_version: None,
         }
+    }
+
+    /// Replaces the counts of the increment by those of messages: of the whole session.
+    pub(super) fn count(&mut self, messages: &[Message]) {
+        let mut tally = Tally::default();
+        tally.add(messages);
+        (self.turns, self.messages) = (tally.turns, tally.messages);
+        self.tokens = tally.tokens().or(self.tokens);
     }
 
     /// Returns the notice that is shown for a record of a newer version; `None` for other records.

@@ -321,6 +321,27 @@ fn a_conversation_that_begins_within_a_turn_says_which() {
 }
 
 #[test]
+fn the_head_of_a_whole_session_counts_all_of_it() {
+    let scratch = Scratch::new();
+    let mut talk = Talk::new();
+    for number in 1..=3 {
+        scratch.commit("a.txt", &format!("{number}\n"), "next");
+        talk.prompt("Go on.");
+        talk.answers("Gone.");
+        talk.add(&scratch, &[]);
+    }
+    let size = shiftlog::pretty::size(talk.lines.len() as u64);
+    assert!(show(&scratch, &[]).contains("\n1 turn, 2 messages, "));
+    for args in [&["--full"][..], &["--session=s", "--full"]] {
+        let shown = show(&scratch, args);
+        assert!(shown.contains(&format!("\n3 turns, 6 messages, {size}")), "{shown}");
+    }
+    assert!(show(&scratch, &["--full", "--format=markdown"]).contains("\n- size: 3 turns, 6 messages\n"));
+    let object: Value = serde_json::from_str(&show(&scratch, &["--full", "--json"])).unwrap();
+    assert_eq!((&object["turns"], &object["messages"]), (&3.into(), &6.into()));
+}
+
+#[test]
 fn what_tools_answer_has_paths_from_the_directory_of_the_session() {
     let scratch = Scratch::new();
     let mut talk = Talk::new();
@@ -391,6 +412,9 @@ fn sub_agents_are_folded_into_their_session() {
     assert_eq!(shown, format!("{begin}{open}\n    It is in a.rs.\n    by sub-agent a1b2\n\nFound.\n\n"));
     let alone = show(&scratch, &["--session=s.a1b2"]);
     assert!(alone.contains("\nsub-agent claude s.a1b2\n") && alone.ends_with(&format!("{open}\n")), "{alone}");
+    let ran = scratch.shiftlog("show", ["--turn=2"]);
+    let none = "error: the conversation of HEAD has no such turn\n";
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (1, "", none), "a sub-agent has no turns");
     assert_eq!(show(&scratch, &["--json"]).lines().count(), 2, "for programs, each stands alone");
     let document = show(&scratch, &["--format=markdown"]);
     let passage = "- **Task** look around\n\n```\nIt is in a.rs.\n```\n\n*sub-agent a1b2: 1 message, 1 tool call, 30 s (-v)*\n\nFound.\n";
