@@ -82,6 +82,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             print(&place, commit_id, &directory, &restore)?;
             return Ok(Outcome::Done);
         }
+        // Nothing is changed for an agent that cannot be started.
+        restore.commands.iter().filter_map(|words| words.first()).try_for_each(|program| look_for(program))?;
         match place {
             Destination::Here => {}
             Destination::Checkout => check_out(&repo, commit_id, options.force)?,
@@ -154,8 +156,28 @@ fn check_out(repo: &Repository, commit_id: ObjectId, is_forced: bool) -> Result<
         return Err(Error::other("there are uncommitted changes")
             .hint("commit them, or 'git stash' puts them aside; '--worktree' leaves them alone"));
     }
+    let before = repo.head()?;
     // Git still refuses where a change would be lost.
-    git(["checkout", "--quiet", "--detach", &commit_id.to_string()]).repository(repo).capture().map(drop)
+    git(["checkout", "--quiet", "--detach", &commit_id.to_string()]).repository(repo).capture()?;
+    let back = match (before.branch, before.commit_id) {
+        (Some(branch), _) => outside::shell(branch.trim_start_matches("refs/heads/")),
+        (None, Some(id)) => format!("--detach {}", repo.abbreviate(id)),
+        (None, None) => return Ok(()),
+    };
+    cli::hint(repo, &format!("HEAD is now at {}; 'git switch {back}' goes back", repo.abbreviate(commit_id)));
+    Ok(())
+}
+
+/// Checks that a program can be started.
+fn look_for(program: &str) -> Result<()> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&path)
+        .any(|directory| directory.join(format!("{program}{}", std::env::consts::EXE_SUFFIX)).is_file());
+    if is_there {
+        return Ok(());
+    }
+    Err(Error::other(format!("cannot start '{program}': it is not on PATH"))
+        .hint("'--as=<agent>' hands the conversation to another agent, 'git shiftlog show --full' prints it"))
 }
 
 fn print(place: &Destination, commit_id: ObjectId, directory: &Path, restore: &Restore) -> Result<()> {

@@ -71,6 +71,43 @@ fn a_session_goes_on_where_its_agent_finds_it() {
 }
 
 #[test]
+fn an_agent_that_is_not_there_changes_nothing() {
+    let mut scratch = Scratch::new();
+    add(&scratch, "s1", &text(&scratch, &scratch.top, &["one"]));
+    scratch.commit("x", "1\n", "next");
+    let path = scratch.env["PATH"].clone();
+    let without: Vec<_> = std::env::split_paths(&path).filter(|directory| !directory.join("claude").exists()).collect();
+    scratch.env.insert("PATH".into(), std::env::join_paths(without).unwrap().into_string().unwrap());
+    let before = scratch.git(["for-each-ref"]).ok();
+    for args in [&["HEAD~1"][..], &["HEAD~1", "--worktree"]] {
+        let ran = resume(&scratch, args);
+        assert_eq!(ran.code, 128);
+        assert!(ran.stderr.starts_with("fatal: cannot start 'claude': it is not on PATH\nhint: "), "{ran:?}");
+    }
+    assert_eq!(scratch.git(["symbolic-ref", "HEAD"]).ok(), "refs/heads/main\n", "the branch is still checked out");
+    assert_eq!(scratch.git(["for-each-ref"]).ok(), before);
+    assert_eq!(scratch.git(["worktree", "list"]).ok().lines().count(), 1);
+    assert!(!place(&scratch, &scratch.top, "s1").exists());
+    resume(&scratch, &["--print", "HEAD~1"]).ok();
+}
+
+#[test]
+fn the_way_back_from_a_checkout_is_told() {
+    let scratch = Scratch::new();
+    add(&scratch, "s1", &text(&scratch, &scratch.top, &["one"]));
+    let old = scratch.id("HEAD")[..7].to_owned();
+    scratch.commit("x", "1\n", "next");
+    let new = scratch.id("HEAD")[..7].to_owned();
+    fake_agent(&scratch);
+    let ran = resume(&scratch, &["HEAD~1"]);
+    assert_eq!(ran.stderr, format!("hint: HEAD is now at {old}; 'git switch main' goes back\n"));
+    assert_eq!(resume(&scratch, &[]).stderr, "", "nothing is checked out");
+    scratch.git(["checkout", "-q", "--detach", "main"]).ok();
+    let ran = resume(&scratch, &["HEAD~1"]);
+    assert_eq!(ran.stderr, format!("hint: HEAD is now at {old}; 'git switch --detach {new}' goes back\n"));
+}
+
+#[test]
 fn in_a_new_worktree_the_records_are_of_that_place() {
     let scratch = Scratch::new();
     add(&scratch, "s1", &text(&scratch, &scratch.top, &["one"]));
