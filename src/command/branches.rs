@@ -71,8 +71,17 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let dates = options.printing.dates(&repo, date::Format::SHORT)?;
         let mut screen = options.printing.screen(&repo, dates);
         let end = options.printing.end();
-        let width = summaries.iter().map(|summary| summary.branch.name.chars().count()).max().unwrap_or(0);
+        // As for 'log', a header says on a terminal what the number is.
+        let has_header = screen.columns.is_some() && !options.json && options.porcelain.is_none();
+        let name_of = |summary: &BranchSummary| outside::line(&summary.branch.name);
+        let widths = summaries.iter().map(|summary| pretty::width(&name_of(summary)));
+        let width = widths.chain(has_header.then_some("branch".len())).max().unwrap_or(0);
         let mut names = repo.names();
+        if let Some(first) = summaries.first().filter(|_| has_header) {
+            let head = pretty::padded("head", names.shorten(first.branch.commit_id).len());
+            let header = format!("  {} {head} convs newest", pretty::padded("branch", width));
+            screen.write(|out, style| writeln!(out, "{}", style.paint(&style.dim, &header)))?;
+        }
         for summary in &summaries {
             screen.write(|out, style| {
                 if options.json {
@@ -86,8 +95,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 }
                 let mark = if summary.is_current { "*" } else { " " };
                 let last = summary.last_time.map(|seconds| style.date.show(date::Time { seconds, offset: 0 }));
-                let name = outside::line(&summary.branch.name);
-                let name = style.paint(if summary.is_current { &style.new } else { "" }, &format!("{name:<width$}"));
+                let name = pretty::padded(&name_of(summary), width);
+                let name = style.paint(if summary.is_current { &style.new } else { "" }, &name);
                 let head = style.paint(&style.commit, &names.shorten(summary.branch.commit_id));
                 write!(
                     out,

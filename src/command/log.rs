@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
+use bstr::ByteSlice as _;
 use clap::Parser;
 
 use crate::agent;
@@ -323,8 +324,9 @@ impl List<'_> {
         let (texts, has_separator) = match &self.voice {
             Voice::Format(format) => (self.formatted(format, commits)?, format.has_separator()),
             _ => {
-                // Git's drawing takes columns of its own.
-                let (mut rows, mut texts) = (Rows::new(None), Vec::new());
+                // Git's drawing takes two columns at least.
+                let columns = self.screen.columns.map(|columns| columns.saturating_sub(2));
+                let (mut rows, mut texts) = (Rows::without_header(columns), Vec::new());
                 for listed in commits {
                     let abbreviated = self.names.shorten(listed.commit.commit_id);
                     let mut line = Vec::new();
@@ -348,6 +350,13 @@ impl List<'_> {
             is_colored: self.screen.style.is_colored(),
         };
         let graph = self.repo.graph(&query.range, &nodes, drawing)?;
-        self.screen.write(|out, _| out.write_all(&graph))
+        let columns = self.screen.columns.filter(|_| matches!(self.voice, Voice::Human));
+        self.screen.write(|out, _| match columns {
+            Some(columns) => graph.lines().try_for_each(|line| {
+                let line = line.to_str_lossy();
+                writeln!(out, "{}", pretty::cut_colored(line.trim_end(), columns))
+            }),
+            None => out.write_all(&graph),
+        })
     }
 }

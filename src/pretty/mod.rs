@@ -29,6 +29,7 @@ pub use self::porcelain::write_porcelain;
 pub use self::question::summary_question;
 pub use self::rows::Rows;
 pub use self::sub_agent::SubAgent;
+pub use self::width::{cut, cut_colored, padded, width};
 
 use crate::git::{Commit, date};
 

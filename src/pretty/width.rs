@@ -2,6 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use crate::outside;
+
 /// Returns how many columns text takes at most: terminals differ in whether they draw a sequence of emoji as one.
 pub fn width(text: &str) -> usize {
     let apart: usize = text.chars().map(|c| c.width().unwrap_or(0)).sum();
@@ -32,9 +34,36 @@ pub fn cut(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { format!("{}…", &text[..end]) }
 }
 
+/// Returns a line as [`cut`] has it. Its colours take no column.
+pub fn cut_colored(line: &str, columns: usize) -> String {
+    let plain = outside::text(line);
+    if width(&plain) <= columns {
+        return line.to_owned();
+    }
+    let cut = cut(&plain, columns);
+    let (mut rest, mut left, mut kept) = (line, cut.trim_end_matches('…').len(), String::new());
+    while left > 0 && !rest.is_empty() {
+        let color = outside::color_length(rest);
+        let length = if color > 0 { color } else { rest.chars().next().map_or(1, char::len_utf8) };
+        kept.push_str(&rest[..length]);
+        rest = &rest[length..];
+        left -= if color > 0 { 0 } else { length.min(left) };
+    }
+    let has_colors = kept.len() + '…'.len_utf8() > cut.len();
+    format!("{kept}…{}", if has_colors { "\u{1b}[m" } else { "" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colours_take_no_column() {
+        let line = "\u{1b}[31m*\u{1b}[m \u{1b}[33m7c1f0e2\u{1b}[m 日本語の文";
+        assert_eq!(cut_colored(line, 20), line);
+        assert_eq!(cut_colored(line, 16), "\u{1b}[31m*\u{1b}[m \u{1b}[33m7c1f0e2\u{1b}[m 日本…\u{1b}[m");
+        assert_eq!(cut_colored("* 7c1f0e2 plain", 12), "* 7c1f0e2 p…");
+    }
 
     #[test]
     fn wide_text_is_cut_where_it_fits() {

@@ -56,6 +56,52 @@ fn a_list_fits_the_terminal_whatever_is_written_in_it() {
 }
 
 #[test]
+fn a_graph_fits_the_terminal_too() {
+    let mut scratch = Scratch::new();
+    let add = |scratch: &Scratch, prompt: &str| {
+        scratch.git(["commit", "-q", "--allow-empty", "-m", prompt]).ok();
+        let mut talk = Talk::new();
+        talk.prompt(prompt);
+        talk.add(scratch, &[&format!("--session={}", prompt.len())]);
+        scratch.id("HEAD")[..7].to_owned()
+    };
+    let first = add(&scratch, "Make the reconnect loop back off, and let it try again after a minute at most, please");
+    scratch.git(["switch", "-q", "-c", "side"]).ok();
+    let side = add(&scratch, "再接続のループが待つようにしてください。最大で一分、ジッター付きでお願いします。");
+    scratch.git(["switch", "-q", "main"]).ok();
+    let second = add(&scratch, "short");
+    let at = |scratch: &mut Scratch, columns, color: &str| log_at(scratch, columns, &["--graph", "--branches", color]);
+    let expected = format!(
+        "* {second} 2026-01-02 claude      1 short\n| * {side} 2026-01-02 claude      1 再接続のループが待つようにしてください。最…\n|/\n* {first} 2026-01-02 claude      1 Make the reconnect loop back off, and let it…\n"
+    );
+    let shown = at(&mut scratch, 80, "--color=never");
+    assert_eq!(shown, expected);
+    let narrow = at(&mut scratch, 40, "--color=never");
+    assert!(narrow.ends_with(&format!("* {first}    1 Make the reconnect loop …\n")), "{narrow}");
+    let colored = at(&mut scratch, 40, "--color=always");
+    assert_eq!(shiftlog::outside::text(&colored), narrow, "colours take no room");
+    assert!(colored.lines().nth(1).unwrap().ends_with("…\u{1b}[m"), "{colored}");
+    scratch.env.remove("GIT_PAGER_IN_USE");
+    assert!(scratch.shiftlog("log", ["--graph"]).ok().contains(" at most, please\n"), "elsewhere nothing is cut");
+}
+
+#[test]
+fn branches_have_a_header_on_a_terminal_and_columns_whatever_their_names() {
+    let mut scratch = Scratch::new();
+    scratch.git(["branch", "日本語"]).ok();
+    let mut talk = Talk::new();
+    talk.prompt("Go on.");
+    talk.add(&scratch, &[]);
+    let id = scratch.id("HEAD")[..7].to_owned();
+    let rows = format!("* main   {id}     1 2026-01-02\n  日本語 {id}     1 2026-01-02\n");
+    assert_eq!(scratch.shiftlog("branches", [""; 0]).ok(), rows);
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
+    let shown = scratch.shiftlog("branches", ["--color=never"]).ok();
+    assert_eq!(shown, format!("  branch head    convs newest\n{rows}"));
+    assert!(!scratch.shiftlog("branches", ["--porcelain"]).ok().contains("convs"));
+}
+
+#[test]
 fn a_list_asks_the_terminal_for_its_width() {
     let mut scratch = Scratch::new();
     if scratch.run_in(&scratch.top, "sh", ["-c", "command -v script && command -v stty"]).code != 0 {
