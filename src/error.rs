@@ -69,7 +69,11 @@ impl Error {
 
     /// Makes an error from a failed write to our output.
     pub fn output(source: std::io::Error) -> Self {
-        Error::new(kind_of_io(&source), "cannot write the output").because(source)
+        match source.get_ref() {
+            // One of our own says what failed.
+            Some(_) => Error::new(kind_of_io(&source), source.to_string()),
+            None => Error::new(kind_of_io(&source), "cannot write the output").because(source),
+        }
     }
 
     /// Returns what kind of failure this is.
@@ -101,9 +105,18 @@ impl fmt::Display for Error {
         f.write_str(&self.message)?;
         if let Some(source) = &self.source {
             let reason = source.to_string();
-            write!(f, ": {}", reason.lines().next().unwrap_or_default())?;
+            write!(f, ": {}", without_number(reason.lines().next().unwrap_or_default()))?;
         }
         Ok(())
+    }
+}
+
+/// Returns the reason of an I/O error without the number that the standard library puts behind it.
+fn without_number(reason: &str) -> &str {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match reason.strip_suffix(')').and_then(|reason| reason.rsplit_once(" (os error ")) {
+        Some((words, number)) if is_number(number) => words,
+        _ => reason,
     }
 }
 

@@ -25,7 +25,13 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
         let _ = std::io::stdout().write_all(usage.as_bytes());
         return Err(ExitCode::SUCCESS);
     }
-    eprint!("error: {}\n{usage}", problem(&error));
+    // Where one option is wrong, the list of all would hide what is wrong with it; Git leaves it out, too.
+    let is_clear = match error.kind() {
+        ErrorKind::InvalidValue | ErrorKind::TooManyValues | ErrorKind::ArgumentConflict => true,
+        ErrorKind::ValueValidation => error.get(clap::error::ContextKind::ValidValue).is_some(),
+        _ => false,
+    };
+    eprint!("error: {}\n{}", problem(&error), if is_clear { "" } else { &usage });
     Err(ExitCode::from(USAGE))
 }
 
@@ -37,6 +43,11 @@ pub fn prepared(command: Command) -> Command {
         .disable_help_flag(true)
         .disable_version_flag(true)
         .help_template("usage: {usage}\n\n{options}\n")
+        // The help of an option says its values.
+        .mut_args(|arg| {
+            let takes_value = arg.get_action().takes_values();
+            arg.hide_possible_values(takes_value)
+        })
         .mut_args(|arg| match arg.get_long() {
             // An empty name would fit all.
             Some("session" | "agent" | "as" | "ref") => {

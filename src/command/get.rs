@@ -23,5 +23,6 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 fn print(options: &Options) -> crate::error::Result<()> {
-    cli::print(&(mcp::value(&options.path)? + "\n"))
+    let value = mcp::value(&options.path).map_err(|error| super::keys::about(&options.path, error))?;
+    cli::print(&(value + "\n"))
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli;
-use crate::mcp;
-use crate::outside;
+use crate::error::{Error, Kind, Result};
+use crate::{mcp, outside, path};
 
 /// List what is at a path of the recorded data
 #[derive(Debug, Parser)]
@@ -23,7 +23,27 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| cli::or_no(print(&options)))
 }
 
-fn print(options: &Options) -> crate::error::Result<()> {
-    let lines = mcp::keys(&options.path)?.into_iter().map(|key| outside::line(&key) + "\n");
+/// Returns the error for a path at which nothing was found; if it is no path, the error says how paths are written.
+pub(super) fn about(path: &str, error: Error) -> Error {
+    let is_path = path::parse(path, &["conversation", "commit"]).is_ok_and(|path| path[0].index().is_none());
+    if is_path {
+        // What a client of the server calls, somebody at a shell types.
+        let text = error.to_string();
+        return match text.split_once("; call shiftlog_") {
+            Some((what, _)) => {
+                Error::new(error.kind(), what).hint("'git shiftlog log' lists the commits that have a conversation")
+            }
+            None => error,
+        };
+    }
+    Error::new(Kind::Usage, format!("'{}' is not a path", outside::line(path)))
+        .because(error)
+        .hint("git shiftlog get '[conversation][HEAD][messages][0][text]'")
+        .hint("'git shiftlog get --help' lists what a path can begin with")
+}
+
+fn print(options: &Options) -> Result<()> {
+    let keys = mcp::keys(&options.path).map_err(|error| about(&options.path, error))?;
+    let lines = keys.into_iter().map(|key| outside::line(&key) + "\n");
     cli::print(&lines.collect::<String>())
 }

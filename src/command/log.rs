@@ -209,7 +209,7 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
     if is_default || (options.all && words.revisions.is_empty()) {
         match repo.head()?.commit_id {
             Some(head) => range.tips.push(head),
-            None if is_default => return Err(no_commits(repo)),
+            None if is_default => return Err(repo.no_commits()),
             None => {}
         }
     }
@@ -247,13 +247,6 @@ fn query(repo: &Repository, options: &Options) -> Result<Query> {
         skip: options.skip,
         max_count: options.max_count,
     })
-}
-
-/// Says that there is no commit yet.
-pub(super) fn no_commits(repo: &Repository) -> Error {
-    let branch = repo.head().ok().and_then(|head| head.branch).unwrap_or_default();
-    let name = branch.trim_start_matches("refs/heads/");
-    Error::other(format!("your current branch '{name}' does not have any commits yet"))
 }
 
 /// What is printed, and how.

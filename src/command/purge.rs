@@ -178,6 +178,10 @@ fn target(repo: &Repository, options: &Options, named: &[ObjectId]) -> Result<Ta
         return Ok(Target::Session(id.clone()));
     }
     if let Some(pattern) = &options.pattern {
+        if regex::bytes::RegexBuilder::new(pattern).unicode(false).build().is_err() {
+            let message = format!("'{}' is not a regular expression", outside::line(pattern));
+            return Err(Error::new(Kind::Usage, message));
+        }
         return redaction::of_pattern(pattern).map(Target::Matches);
     }
     if options.secrets {

@@ -378,9 +378,6 @@ fn nothing(revision: &str) -> Error {
 fn note_of(reader: &Reader<'_>, revision: &str) -> Result<(ObjectId, Note)> {
     let repo = reader.repo();
     let commit_id = repo.resolve(revision).map_err(|error| match error.kind() {
-        Kind::Missing if revision == "HEAD" && repo.head().is_ok_and(|head| head.commit_id.is_none()) => {
-            super::log::no_commits(repo)
-        }
         Kind::Missing if !revision.is_empty() && Path::new(revision).exists() => Error::other(error.to_string()).hint(
             format!("git shiftlog log -- {}    # lists the conversations about a file", outside::shell(revision)),
         ),

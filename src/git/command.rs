@@ -30,7 +30,10 @@ pub type Output = BString;
 /// Prepares `git <args>`; nothing runs before its `capture`.
 pub fn git<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Git {
     let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-    let name = args.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // In front of the name may stand options, of which these two have a value.
+    let is_value = |at: usize| at > 0 && (args[at - 1] == "-C" || args[at - 1] == "-c");
+    let is_name = |at: &usize| !is_value(*at) && !args[*at].as_encoded_bytes().starts_with(b"-");
+    let name = (0..args.len()).find(is_name).map(|at| args[at].to_string_lossy().into_owned()).unwrap_or_default();
     Git { name, args, directory: None, input: None, asking: Asking::Never, environment: Vec::new(), deadline: None }
 }
 

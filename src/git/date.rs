@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, Zoned, tz};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 
 /// Seconds since the epoch, with the offset in seconds that the writer's clock had.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Ord, PartialOrd)]
@@ -73,7 +73,7 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// [`Kind::Usage`] for a mode that Git does not have.
+    /// For a mode that Git does not have.
     pub fn parse(text: &str) -> Result<Self> {
         if let Some(format) = text.strip_prefix("format:") {
             return Ok(Format { mode: Mode::Strftime(format.into()), is_local: false });
@@ -96,7 +96,7 @@ impl Format {
             "unix" => Mode::Unix,
             "relative" => Mode::Relative,
             "human" => Mode::Human,
-            _ => return Err(Error::new(Kind::Usage, format!("unknown date format {text}"))),
+            _ => return Err(Error::other(format!("unknown date format {text}"))),
         };
         Ok(Format { mode, is_local })
     }

@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use bstr::{BStr, BString, ByteSlice as _};
 
 use super::{Location, ObjectId, Repository, gix_error};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What HEAD names.
 #[derive(Clone, Debug)]
@@ -121,6 +121,13 @@ impl ReflogEntry {
 }
 
 impl Repository {
+    /// Returns the error that HEAD names a branch without commits.
+    pub fn no_commits(&self) -> Error {
+        let branch = self.head().ok().and_then(|head| head.branch).unwrap_or_default();
+        let name = branch.trim_start_matches("refs/heads/");
+        Error::other(format!("your current branch '{name}' does not have any commits yet"))
+    }
+
     /// Returns what HEAD names in this worktree.
     ///
     /// # Errors

@@ -223,7 +223,10 @@ impl Repository {
 
     /// Asks `git rev-parse`, which knows the few spellings that gix does not (`:/text`).
     fn resolve_with_git(&self, revision: &str) -> Result<ObjectId> {
-        let bad = || Error::new(Kind::Missing, format!("bad revision '{revision}'"));
+        let bad = || match revision {
+            "HEAD" | "@" if self.head().is_ok_and(|head| head.commit_id.is_none()) => self.no_commits(),
+            _ => Error::new(Kind::Missing, format!("bad revision '{revision}'")),
+        };
         let spec = format!("{revision}^{{commit}}");
         let output = git(["rev-parse", "--quiet", "--verify", "--end-of-options", &spec])
             .repository(self)

@@ -182,7 +182,7 @@ fn dates_for_people_are_those_of_git() {
         }
     }
     let ran = scratch.shiftlog("log", ["--date=nonsense"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (129, "error: unknown date format nonsense\n"));
+    assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: unknown date format nonsense\n"));
 }
 
 #[test]

@@ -101,17 +101,26 @@ fn wrong_input_is_answered_with_what_helps() {
         ("sync", &["nosuch"], 128, "fatal: no such remote 'nosuch'"),
         ("purge", &[], 129, "error: name a commit, or give --session, --match, --secrets, --before or --received"),
         ("purge", &["--secrets", "--received"], 129, "error: '--secrets' and '--received' cannot be used together"),
+        ("purge", &["--match=("], 129, "error: '(' is not a regular expression"),
         ("show", &["README"], 128, "fatal: bad revision 'README'"),
         ("show", &[""], 128, "fatal: bad revision ''"),
+        ("add", &["--transcript=nosuch"], 128, "fatal: cannot read 'nosuch': No such file or directory"),
+        ("scan", &["--", "nosuch"], 128, "fatal: cannot read 'nosuch': No such file or directory"),
+        ("get", &["x"], 129, "error: 'x' is not a path: unexpected character 'x' at position 0"),
+        ("keys", &[""], 129, "error: '' is not a path: empty path"),
+        ("get", &["[commit][nosuch]"], 1, "error: no commit matches nosuch"),
     ];
     for (name, args, code, message) in cases {
         let ran = scratch.shiftlog(name, *args);
         assert_eq!((ran.code, first(&ran).as_str()), (*code, *message), "{name} {args:?}: {ran:?}");
     }
+    let ran = scratch.shiftlog("get", ["[commit][nosuch]"]);
+    assert!(ran.stderr.ends_with("\nhint: 'git shiftlog log' lists the commits that have a conversation\n"), "{ran:?}");
     let hint = |name: &str, args: &[&str]| scratch.shiftlog(name, args).stderr.lines().nth(1).unwrap().to_owned();
     assert_eq!(hint("show", &["README"]), "hint: git shiftlog log -- README    # lists the conversations about a file");
     assert_eq!(hint("sync", &["nosuch"]), "hint: git remote add <name> <url>");
     assert!(hint("log", &["--agent=hal"]).starts_with("hint: known agents: claude, "));
+    assert_eq!(hint("keys", &["x"]), "hint: git shiftlog get '[conversation][HEAD][messages][0][text]'");
     scratch.git(["remote", "add", "upstream", "/nowhere"]).ok();
     assert_eq!(hint("sync", &["nosuch"]), "hint: the remotes are: upstream");
     for word in ["foo", "diff", "x"] {
@@ -119,10 +128,10 @@ fn wrong_input_is_answered_with_what_helps() {
         assert_eq!((ran.code, ran.stderr.lines().count()), (1, 1), "a guess far off helps nobody: {ran:?}");
     }
     let unborn = Scratch::empty(&[]);
-    for name in ["show", "log"] {
-        let ran = unborn.shiftlog(name, [""; 0]);
+    for words in ["show", "log", "resume", "summarise", "verify", "purge HEAD", "add --transcript=x"] {
+        let ran = unborn.git(format!("shiftlog {words}").split(' '));
         let message = "fatal: your current branch 'main' does not have any commits yet\n";
-        assert_eq!((ran.code, ran.stderr.as_str()), (128, message), "{name}");
+        assert_eq!((ran.code, ran.stderr.as_str()), (128, message), "{words}");
     }
 }
 
@@ -145,8 +154,31 @@ fn a_pager_that_is_not_there_is_fatal_as_in_git() {
         let (git, ours) = (on_a_terminal(&format!("git {name}")), on_a_terminal(&format!("git-shiftlog-{name}")));
         assert_eq!((git.code, ours.code), (128, 128), "{git:?}\n{ours:?}");
         assert!(git.stdout.contains("unable to execute pager 'nosuch'"), "{git:?}");
-        assert!(ours.stdout.contains("unable to execute pager 'nosuch'"), "{ours:?}");
+        assert!(ours.stdout.contains("fatal: unable to execute pager 'nosuch'"), "{ours:?}");
     }
+}
+
+#[test]
+fn one_wrong_value_is_answered_without_the_list_of_options() {
+    let scratch = Scratch::new();
+    for args in [&["--format=short"][..], &["--turn"], &["--full=3"], &["--session="], &["--turn=1", "--json"]] {
+        let ran = scratch.shiftlog("show", args);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (129, 1), "{ran:?}");
+    }
+    for args in [&["--nosuch"][..], &["--turn=x"]] {
+        let ran = scratch.shiftlog("show", args);
+        assert!(ran.code == 129 && ran.stderr.contains("\nusage: git shiftlog show "), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_usage_says_each_value_once() {
+    let scratch = Scratch::new();
+    for name in ["init", "log", "show", "status", "branches", "scan", "import"] {
+        let usage = scratch.shiftlog(name, ["-h"]).ok();
+        assert!(usage.starts_with("usage: ") && !usage.contains("possible values"), "{usage}");
+    }
+    assert!(scratch.shiftlog("show", ["-h"]).ok().contains("(none, short or full)\n"));
 }
 
 #[test]
