@@ -9,12 +9,14 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::capture::{self, PendingFile, Standing};
-use crate::cli::{self, Outcome, Output};
+use crate::cli::{self, Outcome, Output, Screen};
 use crate::error::{Error, Result};
 use crate::git::{Repository, date};
-use crate::pretty::{count, size};
+use crate::pretty::{self, count, size};
 use crate::{outside, setup};
 
+/// How wide the line of a prompt is where nobody's terminal is asked.
+const PROMPT_COLUMNS: usize = 76;
 /// The longest prompt that programs get, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
 
@@ -64,17 +66,23 @@ fn print_for_people(
     waiting: &[PendingFile],
     date: &date::Format,
 ) -> Result<Outcome> {
-    let when = |seconds: i64| date.show(date::Time { seconds, offset: 0 });
+    // A clock that goes wrong makes no time to come.
+    let now = date::Time::now().seconds;
+    let when = |seconds: i64| date.show(date::Time { seconds: seconds.min(now), offset: 0 });
+    let columns = if Screen::is_seen() { Screen::columns() } else { None }.unwrap_or(PROMPT_COLUMNS);
     let mut text = String::new();
     for session in sessions {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{}", about(repo, session, &when));
+        if let Some(left) = left(session, &when) {
+            let _ = writeln!(text, "  {left}");
+        }
         if let Some(prompt) = &session.tally.prompt {
-            let _ = writeln!(text, "  > {}", short(prompt, 72));
+            let _ = writeln!(text, "{}", pretty::cut(&format!("  > {}", outside::line(prompt)), columns));
         }
     }
     if sessions.is_empty() {
-        text.push_str("no session is going on here, and no commit lacks words of one\n");
+        text.push_str("no session is going on here, and nothing is left to record\n");
     }
     let mut names = repo.names();
     for waiting in waiting {
@@ -94,27 +102,35 @@ fn print_for_people(
     Ok(Outcome::Done)
 }
 
-/// Returns what there is to say of a session, on one line.
+/// Returns which session it is, and where and when it was seen, on one line.
 fn about(repo: &Repository, session: &Standing, when: &impl Fn(i64) -> String) -> String {
-    let Standing { key, tally, .. } = session;
+    let key = &session.key;
     let mut facts = vec![format!("{} {}", outside::line(&key.agent), outside::line(&key.id))];
     facts.push(if session.is_going_on { "going on".into() } else { format!("last seen {}", when(session.seen)) });
     if let Some(problem) = &session.problem {
         facts.push(format!("cannot be read: {}", outside::line(problem)));
     } else if session.bytes == 0 {
-        facts.push("nothing that no commit has".into());
-    } else {
-        facts.extend(tally.first_time.map(|time| format!("not on a commit since {}", when(time))));
-        facts.push(format!("{}, {}", count(tally.turns, "turn"), count(tally.messages, "message")));
-        if !tally.edited_paths.is_empty() {
-            facts.push(format!("{} edited", count(tally.edited_paths.len() as u64, "file")));
-        }
-        facts.push(size(session.bytes));
+        facts.push("nothing new to record".into());
     }
     if let Some(other) = session.worktree.as_deref().filter(|top| Some(*top) != repo.worktree()) {
         facts.push(format!("in {}", outside::line(&other.to_string_lossy())));
     }
     facts.join(", ")
+}
+
+/// Returns how much of a session is on no commit; `None` if nothing is.
+fn left(session: &Standing, when: &impl Fn(i64) -> String) -> Option<String> {
+    if session.problem.is_some() || session.bytes == 0 {
+        return None;
+    }
+    let tally = &session.tally;
+    let mut facts = vec![count(tally.turns, "turn"), count(tally.messages, "message")];
+    if !tally.edited_paths.is_empty() {
+        facts.push(format!("{} edited", count(tally.edited_paths.len() as u64, "file")));
+    }
+    facts.push(size(session.bytes));
+    facts.extend(tally.first_time.map(|time| format!("begun {}", when(time))));
+    Some(format!("on no commit: {}", facts.join(", ")))
 }
 
 /// Returns a prompt on one line of at most so many characters.

@@ -266,7 +266,7 @@ fn keep_alive(scratch: &Scratch) {
 fn status_says_what_would_be_recorded_and_changes_nothing() {
     let scratch = Scratch::new();
     let status = |args: &[&str]| scratch.shiftlog("status", args).ok();
-    assert_eq!(status(&[]), "no session is going on here, and no commit lacks words of one\n");
+    assert_eq!(status(&[]), "no session is going on here, and nothing is left to record\n");
     assert_eq!(status(&["--json"]) + &status(&["--porcelain"]), "");
     scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
     let session = scratch.session("s1");
@@ -279,7 +279,7 @@ fn status_says_what_would_be_recorded_and_changes_nothing() {
     assert_eq!(
         shown,
         format!(
-            "claude s1, going on, not on a commit since 1767323046, 1 turn, 2 messages, 1 file edited, {}\n  > make it well\n",
+            "claude s1, going on\n  on no commit: 1 turn, 2 messages, 1 file edited, {}, begun 1767323046\n  > make it well\n",
             shiftlog::pretty::size(bytes as u64)
         )
     );
@@ -295,9 +295,9 @@ fn status_says_what_would_be_recorded_and_changes_nothing() {
     assert_eq!(scratch.git(["for-each-ref", "refs/notes", "refs/shiftlog"]).ok(), "", "nothing was stored");
     session.commits("one");
     keep_alive(&scratch);
-    assert_eq!(status(&[]), "claude s1, going on, nothing that no commit has\n");
+    assert_eq!(status(&[]), "claude s1, going on, nothing new to record\n");
     session.prompt("make more");
-    assert!(status(&[]).contains(", 1 turn, 1 message, "), "what a commit has does not count");
+    assert!(status(&[]).contains("  on no commit: 1 turn, 1 message, "), "what a commit has does not count");
     session.hook("SessionEnd");
     assert!(status(&["--date=unix"]).starts_with("claude s1, last seen "), "its last words are on no commit");
     assert_eq!(scratch.shiftlog("status", ["--json", "--porcelain"]).code, 129);
