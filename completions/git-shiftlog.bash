@@ -7,6 +7,30 @@ __git_shiftlog_agents ()
 	echo "claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue qwen kilo aider"
 }
 
+# The formats of dates.
+__git_shiftlog_dates ()
+{
+	echo "default human iso iso-strict rfc short raw unix relative local format:"
+}
+
+# The formats that Git has names for.
+__git_shiftlog_formats ()
+{
+	echo "oneline short medium full fuller reference email raw"
+}
+
+# What branches are sorted by.
+__git_shiftlog_sort_keys ()
+{
+	echo "refname conversations date -refname -conversations -date"
+}
+
+# The clients of the MCP server.
+__git_shiftlog_clients ()
+{
+	echo "vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex"
+}
+
 # The sessions of the last commits that have one.
 __git_shiftlog_sessions ()
 {
@@ -74,28 +98,28 @@ _git_shiftlog ()
 
 	case "$command,$cur" in
 	log,--date=*|list,--date=*|show,--date=*|branches,--date=*|status,--date=*)
-		__gitcomp "default human iso iso-strict rfc short raw unix relative local format:" "" "${cur##--date=}"
+		__gitcomp "$(__git_shiftlog_dates)" "" "${cur##--date=}"
 		;;
 	log,--color=*|list,--color=*|show,--color=*|branches,--color=*)
 		__gitcomp "always never auto" "" "${cur##--color=}"
 		;;
 	show,--tool-output=*|show,--thinking=*)
-		__gitcomp "none short full" "" "${cur##--tool-output=}"
+		__gitcomp "none short full" "" "${cur#*=}"
 		;;
 	log,--format=*|list,--format=*|log,--pretty=*|list,--pretty=*)
-		__gitcomp "oneline short medium full fuller reference email raw" "" "${cur#*=}"
+		__gitcomp "$(__git_shiftlog_formats)" "" "${cur#*=}"
 		;;
 	show,--format=*)
 		__gitcomp "medium markdown" "" "${cur##--format=}"
 		;;
 	branches,--sort=*)
-		__gitcomp "refname conversations date -refname -conversations -date" "" "${cur##--sort=}"
+		__gitcomp "$(__git_shiftlog_sort_keys)" "" "${cur##--sort=}"
 		;;
 	init,--share=*)
 		__gitcomp "notes all" "" "${cur##--share=}"
 		;;
 	init,--mcp=*)
-		__gitcomp "vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex" "" "${cur##--mcp=}"
+		__gitcomp "$(__git_shiftlog_clients)" "" "${cur##--mcp=}"
 		;;
 	import,--min-confidence=*)
 		__gitcomp "high medium low" "" "${cur##--min-confidence=}"
@@ -247,7 +271,7 @@ _git__shiftlog__init() {
                     return 0
                     ;;
                 --mcp)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_clients)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -346,11 +370,11 @@ _git__shiftlog__log() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_formats)" -- "${cur}"))
                     return 0
                     ;;
                 --pretty)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_formats)" -- "${cur}"))
                     return 0
                     ;;
                 --porcelain)
@@ -358,7 +382,7 @@ _git__shiftlog__log() {
                     return 0
                     ;;
                 --date)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
                     return 0
                     ;;
                 --ref)
@@ -437,7 +461,7 @@ _git__shiftlog__show() {
                     return 0
                     ;;
                 --date)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
                     return 0
                     ;;
                 --ref)
@@ -500,7 +524,7 @@ _git__shiftlog__status() {
                     return 0
                     ;;
                 --date)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -689,7 +713,7 @@ _git__shiftlog__branches() {
                     return 0
                     ;;
                 --sort)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_sort_keys)" -- "${cur}"))
                     return 0
                     ;;
                 --porcelain)
@@ -697,7 +721,7 @@ _git__shiftlog__branches() {
                     return 0
                     ;;
                 --date)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
                     return 0
                     ;;
                 --ref)
@@ -1302,7 +1326,7 @@ _git__shiftlog__scan() {
             fi
             case "${prev}" in
                 --date)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
                     return 0
                     ;;
                 --ref)

@@ -6,7 +6,8 @@ function __fish_git_shiftlog_words
 end
 
 function __fish_git_shiftlog_needs_command
-    test (count (__fish_git_shiftlog_words)) -eq 1
+    set -l words (__fish_git_shiftlog_words)
+    test (count $words) -eq 1; or test "$words[2..]" = help
 end
 
 # Completes what follows a command as its program does.
@@ -27,6 +28,26 @@ function __fish_git_shiftlog_agents
     printf '%s\n' claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue qwen kilo aider
 end
 
+# The formats of dates.
+function __fish_git_shiftlog_dates
+    printf '%s\n' default human iso iso-strict rfc short raw unix relative local format:
+end
+
+# The formats that Git has names for.
+function __fish_git_shiftlog_formats
+    printf '%s\n' oneline short medium full fuller reference email raw
+end
+
+# What branches are sorted by.
+function __fish_git_shiftlog_sort_keys
+    printf '%s\n' refname conversations date -refname -conversations -date
+end
+
+# The clients of the MCP server.
+function __fish_git_shiftlog_clients
+    printf '%s\n' vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex
+end
+
 # The sessions of the last commits that have one.
 function __fish_git_shiftlog_sessions
     git -c shiftlog.carryOnRead=false shiftlog log --max-count=100 --format='%(session)' 2>/dev/null | string split , | sort -u
@@ -36,9 +57,12 @@ function __fish_git_shiftlog_notes_refs
     git for-each-ref --format='%(refname)' refs/notes 2>/dev/null
 end
 
+# Revisions, also behind the first half of a range.
 function __fish_git_shiftlog_revisions
-    git for-each-ref --format='%(refname:short)' refs/heads refs/tags refs/remotes 2>/dev/null
-    echo HEAD
+    set -l begun (string match -r '^(?:.*\.\.|\^)' -- (commandline -ct))
+    for revision in HEAD (git for-each-ref --format='%(refname:short)' refs/heads refs/tags refs/remotes 2>/dev/null)
+        echo "$begun$revision"
+    end
 end
 
 function __fish_git_shiftlog_before_paths
@@ -46,6 +70,9 @@ function __fish_git_shiftlog_before_paths
 end
 
 complete -c git-shiftlog -f
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -s h -d 'Print the usage'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -l help -d 'Show the manual page'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -l version -d 'Print the version'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a init -d 'Set up recording in this repository'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a log -d 'List commits that have a conversation'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a list -d 'List commits that have a conversation'
@@ -85,7 +112,7 @@ complete -c git-shiftlog-sync -f -a 'pull push (git remote 2>/dev/null)'
 complete -c git-shiftlog-init -l agent -d 'Set up this agent; may be given several times (default: those that are installed)' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share notes or all' -r -f -a "notes\t''
 all\t''"
-complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r
+complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r -f -a '(__fish_git_shiftlog_clients)'
 complete -c git-shiftlog-init -l shared -d 'Put agents\' hooks into the files that a team commits'
 complete -c git-shiftlog-init -l portable -d 'Declare it as a git command, for files that a team commits'
 complete -c git-shiftlog-init -l git-hooks -d 'Set up Git\'s hooks (default)'
@@ -104,9 +131,9 @@ complete -c git-shiftlog-log -l grep -d 'List commits whose subject matches a pa
 complete -c git-shiftlog-log -l agent -d 'List commits with a session of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-log -l model -d 'List commits with a session whose model name contains this' -r
 complete -c git-shiftlog-log -l session -d 'List commits with this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r
+complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r
-complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-log -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-log -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
@@ -135,7 +162,7 @@ full\t''"
 complete -c git-shiftlog-show -l tool-output -d 'Show this much of what tools answered (none, short or full)' -r -f -a "none\t''
 short\t''
 full\t''"
-complete -c git-shiftlog-show -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-show -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-show -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-show -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
@@ -153,7 +180,7 @@ complete -c git-shiftlog-show -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-show -s h -d 'Print this usage'
 
 complete -c git-shiftlog-status -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
-complete -c git-shiftlog-status -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-status -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-status -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-status -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-status -s h -d 'Print this usage'
@@ -178,9 +205,9 @@ complete -c git-shiftlog-resume -s f -l force -d 'Go on over uncommitted changes
 complete -c git-shiftlog-resume -s h -d 'Print this usage'
 
 complete -c git-shiftlog-branches -l contains -d 'List only branches that reach a commit' -r
-complete -c git-shiftlog-branches -l sort -d 'Sort by a key (refname, conversations or date); a leading \'-\' reverses' -r
+complete -c git-shiftlog-branches -l sort -d 'Sort by a key (refname, conversations or date); a leading \'-\' reverses' -r -f -a '(__fish_git_shiftlog_sort_keys)'
 complete -c git-shiftlog-branches -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
-complete -c git-shiftlog-branches -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-branches -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-branches -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-branches -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
@@ -256,7 +283,7 @@ complete -c git-shiftlog-verify -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-verify -s q -l quiet -d 'Print nothing; only the exit status tells'
 complete -c git-shiftlog-verify -s h -d 'Print this usage'
 
-complete -c git-shiftlog-scan -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-scan -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-scan -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-scan -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'

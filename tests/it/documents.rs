@@ -124,8 +124,17 @@ fn completions_are_those_of_the_option_definitions() {
 }
 
 /// What the functions of the glue complete: values of options.
-const OPTION_VALUES: &[(&str, &str)] =
-    &[("agent", "agents"), ("as", "agents"), ("session", "sessions"), ("ref", "notes_refs")];
+const OPTION_VALUES: &[(&str, &str)] = &[
+    ("agent", "agents"),
+    ("as", "agents"),
+    ("session", "sessions"),
+    ("ref", "notes_refs"),
+    ("date", "dates"),
+    ("format", "formats"),
+    ("pretty", "formats"),
+    ("sort", "sort_keys"),
+    ("mcp", "clients"),
+];
 
 /// What they complete where no option stands.
 const WORDS: &[(&[&str], &str)] = &[
