@@ -80,22 +80,22 @@ complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a show -d 'Show t
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a status -d 'Show what would be recorded now'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a summarise -d 'Have an agent summarise the conversation of a commit'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a tldr -d 'Have an agent summarise the conversation of a commit'
-complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a resume -d 'Take the session of a commit up again'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a resume -d 'Resume the session of a commit'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
-complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a keys -d 'List what is at a path of the recorded data'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a keys -d 'List the keys at a path of the recorded data'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a mcp -d 'Serve conversations to agents over MCP'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
-complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a import -d 'Record what agents did before'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a import -d 'Record past sessions'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a sync -d 'Exchange conversations with a remote'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a remap -d 'Carry conversations over rewritten history'
-complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a migrate -d 'Take over what an earlier tool of this name recorded'
-complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a fsck -d 'Check that all that is recorded is there'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a migrate -d 'Convert the notes of earlier tools of this name'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a fsck -d 'Check that everything recorded can be read'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a verify -d 'Check that records are intact, and who signed them'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
-complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a purge -d 'Remove conversations for good'
-complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and prove that it records'
-complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a deinit -d 'Take back what init did'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a purge -d 'Remove conversations permanently'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and test recording'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a deinit -d 'Undo what init did'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a install-docs -d 'Install manual pages and completions'
 complete -c git-shiftlog -n 'not __fish_git_shiftlog_needs_command' -a '(__fish_git_shiftlog_as_program)'
 
@@ -114,9 +114,9 @@ complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share no
 all\t''"
 complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r -f -a '(__fish_git_shiftlog_clients)'
 complete -c git-shiftlog-init -l shared -d 'Put agents\' hooks into the files that a team commits'
-complete -c git-shiftlog-init -l portable -d 'Declare it as a git command, for files that a team commits'
+complete -c git-shiftlog-init -l portable -d 'Declare the server by the command \'git\', for files that a team commits'
 complete -c git-shiftlog-init -l git-hooks -d 'Set up Git\'s hooks (default)'
-complete -c git-shiftlog-init -l no-git-hooks -d 'Leave Git\'s hooks alone; then what agents commit is recorded'
+complete -c git-shiftlog-init -l no-git-hooks -d 'Set up no Git hooks; then only commits that agents make are recorded'
 complete -c git-shiftlog-init -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-init -s y -l yes -d 'Do not ask before hooks change that serve other repositories too'
 complete -c git-shiftlog-init -s q -l quiet -d 'Say nothing when it is done'
@@ -139,7 +139,7 @@ complete -c git-shiftlog-log -l color -d 'Use colours (always, never or auto)' -
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-log -l no-merges -d 'List no merge commits'
-complete -c git-shiftlog-log -l merges -d 'List merge commits alone'
+complete -c git-shiftlog-log -l merges -d 'List only merge commits'
 complete -c git-shiftlog-log -l first-parent -d 'Follow only the first parent of a merge commit'
 complete -c git-shiftlog-log -l all -d 'Start from all refs'
 complete -c git-shiftlog-log -l branches -d 'Start from all local branches'
@@ -156,10 +156,10 @@ complete -c git-shiftlog-show -l session -d 'Show only this session' -r -f -a '(
 complete -c git-shiftlog-show -l format -d 'Print in this format (medium or markdown)' -r -f -a "medium\t''
 markdown\t''"
 complete -c git-shiftlog-show -l turn -d 'Show only these turns' -r
-complete -c git-shiftlog-show -l thinking -d 'Show this much of what the model thought (none, short or full)' -r -f -a "none\t''
+complete -c git-shiftlog-show -l thinking -d 'Show this much of the model\'s thinking (none, short or full)' -r -f -a "none\t''
 short\t''
 full\t''"
-complete -c git-shiftlog-show -l tool-output -d 'Show this much of what tools answered (none, short or full)' -r -f -a "none\t''
+complete -c git-shiftlog-show -l tool-output -d 'Show this much of the output of tools (none, short or full)' -r -f -a "none\t''
 short\t''
 full\t''"
 complete -c git-shiftlog-show -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
@@ -171,8 +171,8 @@ complete -c git-shiftlog-show -l full -d 'Show the whole session up to the commi
 complete -c git-shiftlog-show -l raw -d 'Print the transcript\'s bytes exactly'
 complete -c git-shiftlog-show -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-show -l show-signature -d 'Say who wrote and signed each record, and who only carried it'
-complete -c git-shiftlog-show -s v -l verbose -d 'Show whole what is cut by default; given twice, also the whole inputs of tools'
-complete -c git-shiftlog-show -l no-thinking -d 'Leave out what the model thought'
+complete -c git-shiftlog-show -s v -l verbose -d 'Print what is cut by default; given twice, also the inputs of tools'
+complete -c git-shiftlog-show -l no-thinking -d 'Leave out the model\'s thinking'
 complete -c git-shiftlog-show -l no-tools -d 'Leave out tool calls'
 complete -c git-shiftlog-show -l stat -d 'After the conversation, print how much the commit changed of each file'
 complete -c git-shiftlog-show -s p -l patch -d 'After the conversation, print the change that the commit made'
@@ -185,23 +185,23 @@ complete -c git-shiftlog-status -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-status -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-status -s h -d 'Print this usage'
 
-complete -c git-shiftlog-summarise -l focus -d 'Say what to look at above all' -r
+complete -c git-shiftlog-summarise -l focus -d 'Tell the agent what to look at above all' -r
 complete -c git-shiftlog-summarise -l agent -d 'Ask this agent; the conversation goes to its provider' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-summarise -l model -d 'Let the agent use this model' -r
 complete -c git-shiftlog-summarise -l timeout -d 'Wait this long for an answer (default: 120)' -r
 complete -c git-shiftlog-summarise -l ref -d 'Read notes from this ref, and save to it' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-summarise -l save -d 'Keep the summary in the record of the conversation'
-complete -c git-shiftlog-summarise -s f -l force -d 'Ask also where a summary is saved'
+complete -c git-shiftlog-summarise -s f -l force -d 'Ask again for commits that have a saved summary'
 complete -c git-shiftlog-summarise -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-summarise -s h -d 'Print this usage'
 
-complete -c git-shiftlog-resume -l session -d 'Take up this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-resume -l agent -d 'Take up a session of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
+complete -c git-shiftlog-resume -l session -d 'Resume this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-resume -l agent -d 'Resume a session of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-resume -l as -d 'Hand the conversation to this agent instead, which starts with it as a document' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-resume -l worktree -d 'Do it in a new worktree, and leave this one alone' -r
+complete -c git-shiftlog-resume -l worktree -d 'Use a new worktree, and leave this one unchanged' -r
 complete -c git-shiftlog-resume -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-resume -s n -l print -l dry-run -d 'Say what would be done, and do nothing'
-complete -c git-shiftlog-resume -s f -l force -d 'Go on over uncommitted changes, or a transcript that is another one'
+complete -c git-shiftlog-resume -s f -l force -d 'Go on despite uncommitted changes, and replace a different transcript'
 complete -c git-shiftlog-resume -s h -d 'Print this usage'
 
 complete -c git-shiftlog-branches -l contains -d 'List only branches that reach a commit' -r
@@ -270,10 +270,10 @@ complete -c git-shiftlog-migrate -s h -d 'Print this usage'
 
 complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r
 complete -c git-shiftlog-fsck -l ref -d 'Check this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-fsck -l repair -d 'Put right what can be, from history, remotes and the agents\' own files'
+complete -c git-shiftlog-fsck -l repair -d 'Repair what can be repaired, from history, remotes and the agents\' own files'
 complete -c git-shiftlog-fsck -l unreachable -d 'List commits with a note that no ref reaches, or that are not here'
 complete -c git-shiftlog-fsck -l json -d 'Print one JSON object a line'
-complete -c git-shiftlog-fsck -s q -l quiet -d 'Print problems alone'
+complete -c git-shiftlog-fsck -s q -l quiet -d 'Print only problems'
 complete -c git-shiftlog-fsck -s h -d 'Print this usage'
 
 complete -c git-shiftlog-verify -l ref -d 'Verify this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
@@ -290,7 +290,7 @@ never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-scan -l archive -d 'Look at every segment of the archive, recorded on a commit or not'
 complete -c git-shiftlog-scan -l branches -d 'Start from all local branches'
-complete -c git-shiftlog-scan -l list-rules -d 'List the kinds of secrets that are known, and whose they are'
+complete -c git-shiftlog-scan -l list-rules -d 'List the known kinds of secrets, and who issues them'
 complete -c git-shiftlog-scan -l fix -d 'Remove what is found in conversations with \'git shiftlog purge --secrets\''
 complete -c git-shiftlog-scan -s y -l yes -d 'With --fix, do not ask'
 complete -c git-shiftlog-scan -l json -d 'Print one JSON object a line'
@@ -298,23 +298,23 @@ complete -c git-shiftlog-scan -s q -l quiet -d 'Print nothing; only the exit sta
 complete -c git-shiftlog-scan -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-scan -s h -d 'Print this usage'
 
-complete -c git-shiftlog-purge -l session -d 'Remove the session with this id, and store nothing of it any more' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-purge -l session -d 'Remove the session with this id, and never store it again' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-purge -l match -d 'Remove what this regular expression matches, and leave the rest' -r
 complete -c git-shiftlog-purge -l before -d 'Remove what was captured before a date' -r
 complete -c git-shiftlog-purge -l ref -d 'Purge this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-purge -l secrets -d 'Remove the secrets that \'git shiftlog scan\' finds'
-complete -c git-shiftlog-purge -l received -d 'Remove what others have removed'
-complete -c git-shiftlog-purge -l all -d 'Go on if that is everything that is recorded here'
+complete -c git-shiftlog-purge -l received -d 'Remove here what others have removed'
+complete -c git-shiftlog-purge -l all -d 'Go on even if that is everything that is recorded here'
 complete -c git-shiftlog-purge -s n -l dry-run -d 'Say what would go, and do nothing'
 complete -c git-shiftlog-purge -s y -l yes -d 'Do not ask'
 complete -c git-shiftlog-purge -l json -d 'Print one JSON object'
 complete -c git-shiftlog-purge -s h -d 'Print this usage'
 
-complete -c git-shiftlog-doctor -l no-rehearsal -d 'Leave out the rehearsal in a throw-away repository'
+complete -c git-shiftlog-doctor -l no-rehearsal -d 'Skip the test in a temporary repository'
 complete -c git-shiftlog-doctor -s q -l quiet -d 'Print only what is wrong'
 complete -c git-shiftlog-doctor -s h -d 'Print this usage'
 
-complete -c git-shiftlog-deinit -l purge-refs -d 'Remove all that was recorded, too: every ref of ours, and what waits to be stored'
+complete -c git-shiftlog-deinit -l purge-refs -d 'Also remove everything recorded: all refs of git-shiftlog, and pending captures'
 complete -c git-shiftlog-deinit -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-deinit -s y -l yes -d 'Do not ask'
 complete -c git-shiftlog-deinit -s q -l quiet -d 'Say nothing when it is done'

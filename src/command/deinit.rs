@@ -20,11 +20,11 @@ use crate::setup;
 /// How long hooks that are running are waited for.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Take back what init did
+/// Undo what init did
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-deinit", override_usage = "git shiftlog deinit [<options>]")]
 pub struct Options {
-    /// Remove all that was recorded, too: every ref of ours, and what waits to be stored
+    /// Also remove everything recorded: all refs of git-shiftlog, and pending captures
     #[arg(long)]
     purge_refs: bool,
     /// Print what would be done

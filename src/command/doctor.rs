@@ -16,11 +16,11 @@ use crate::outside;
 use crate::record::redaction;
 use crate::setup::{self, Declared, Finding};
 
-/// Check the set-up and prove that it records
+/// Check the set-up and test recording
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-doctor", override_usage = "git shiftlog doctor [<options>]")]
 pub struct Options {
-    /// Leave out the rehearsal in a throw-away repository
+    /// Skip the test in a temporary repository
     #[arg(long)]
     no_rehearsal: bool,
     /// Print only what is wrong

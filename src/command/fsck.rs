@@ -19,11 +19,11 @@ use crate::{outside, pretty};
 /// How long other commands and hooks are waited for.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Check that all that is recorded is there
+/// Check that everything recorded can be read
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-fsck", override_usage = "git shiftlog fsck [<options>]")]
 pub struct Options {
-    /// Put right what can be, from history, remotes and the agents' own files
+    /// Repair what can be repaired, from history, remotes and the agents' own files
     #[arg(long)]
     repair: bool,
     /// List commits with a note that no ref reaches, or that are not here
@@ -38,7 +38,7 @@ pub struct Options {
     /// Check this notes ref
     #[arg(long = "ref", value_name = "notes-ref")]
     notes_ref: Option<String>,
-    /// Print problems alone
+    /// Print only problems
     #[arg(short = 'q', long)]
     quiet: bool,
 }

@@ -14,7 +14,7 @@ use crate::import::claims::{Confidence, Reason};
 use crate::import::{self, Fate, Link, Planned, Request, carry_out, lock, plan};
 use crate::{outside, pretty};
 
-/// Record what agents did before
+/// Record past sessions
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-import", override_usage = "git shiftlog import [<options>]")]
 pub struct Options {
@@ -201,11 +201,11 @@ fn evidence(reason: Reason) -> &'static str {
 
 fn reason(reason: Reason) -> &'static str {
     match reason {
-        Reason::Id => "git told it the id",
-        Reason::Foreign => "it wrote what is there, but somebody else committed it",
-        Reason::Content => "it wrote what is there",
-        Reason::Subject => "it ran 'git commit' with that subject",
-        Reason::Paths => "it had edited what changes",
-        Reason::Time => "no other was going on",
+        Reason::Id => "git told the session this id",
+        Reason::Foreign => "it wrote this change, but somebody else committed it",
+        Reason::Content => "it wrote this change",
+        Reason::Subject => "it ran 'git commit' with this subject",
+        Reason::Paths => "it edited the changed files",
+        Reason::Time => "no other session was going on",
     }
 }

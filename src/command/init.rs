@@ -32,13 +32,13 @@ pub struct Options {
     /// Declare the MCP server to these clients (default: VS Code and those whose file is there)
     #[arg(long, value_name = "clients", require_equals = true, num_args = 0..=1, default_missing_value = "")]
     mcp: Option<String>,
-    /// Declare it as a git command, for files that a team commits
+    /// Declare the server by the command 'git', for files that a team commits
     #[arg(long)]
     portable: bool,
     /// Set up Git's hooks (default)
     #[arg(long, overrides_with = "no_git_hooks")]
     git_hooks: bool,
-    /// Leave Git's hooks alone; then what agents commit is recorded
+    /// Set up no Git hooks; then only commits that agents make are recorded
     #[arg(long, overrides_with = "git_hooks")]
     no_git_hooks: bool,
     /// Print what would be done

@@ -9,7 +9,7 @@ use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::{mcp, outside, path};
 
-/// List what is at a path of the recorded data
+/// List the keys at a path of the recorded data
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-keys", override_usage = "git shiftlog keys <path>")]
 pub struct Options {

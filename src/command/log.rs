@@ -52,7 +52,7 @@ pub struct Options {
     /// List no merge commits
     #[arg(long, overrides_with = "merges")]
     no_merges: bool,
-    /// List merge commits alone
+    /// List only merge commits
     #[arg(long)]
     merges: bool,
     /// Follow only the first parent of a merge commit

@@ -12,7 +12,7 @@ use crate::migrate;
 use crate::setup::{self, Directory};
 use crate::{outside, pretty};
 
-/// Take over what an earlier tool of this name recorded
+/// Convert the notes of earlier tools of this name
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-migrate", override_usage = "git shiftlog migrate [<options>]")]
 pub struct Options {

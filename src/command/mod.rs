@@ -79,7 +79,7 @@ pub const ALL: &[Listed] = &[
     },
     Listed {
         name: "resume",
-        summary: "Take the session of a commit up again",
+        summary: "Resume the session of a commit",
         options: resume::Options::command,
         run: resume::run,
     },
@@ -97,7 +97,7 @@ pub const ALL: &[Listed] = &[
     },
     Listed {
         name: "keys",
-        summary: "List what is at a path of the recorded data",
+        summary: "List the keys at a path of the recorded data",
         options: keys::Options::command,
         run: keys::run,
     },
@@ -113,12 +113,7 @@ pub const ALL: &[Listed] = &[
         options: add::Options::command,
         run: add::run,
     },
-    Listed {
-        name: "import",
-        summary: "Record what agents did before",
-        options: import::Options::command,
-        run: import::run,
-    },
+    Listed { name: "import", summary: "Record past sessions", options: import::Options::command, run: import::run },
     Listed {
         name: "sync",
         summary: "Exchange conversations with a remote",
@@ -133,13 +128,13 @@ pub const ALL: &[Listed] = &[
     },
     Listed {
         name: "migrate",
-        summary: "Take over what an earlier tool of this name recorded",
+        summary: "Convert the notes of earlier tools of this name",
         options: migrate::Options::command,
         run: migrate::run,
     },
     Listed {
         name: "fsck",
-        summary: "Check that all that is recorded is there",
+        summary: "Check that everything recorded can be read",
         options: fsck::Options::command,
         run: fsck::run,
     },
@@ -157,17 +152,17 @@ pub const ALL: &[Listed] = &[
     },
     Listed {
         name: "purge",
-        summary: "Remove conversations for good",
+        summary: "Remove conversations permanently",
         options: purge::Options::command,
         run: purge::run,
     },
     Listed {
         name: "doctor",
-        summary: "Check the set-up and prove that it records",
+        summary: "Check the set-up and test recording",
         options: doctor::Options::command,
         run: doctor::run,
     },
-    Listed { name: "deinit", summary: "Take back what init did", options: deinit::Options::command, run: deinit::run },
+    Listed { name: "deinit", summary: "Undo what init did", options: deinit::Options::command, run: deinit::run },
     Listed {
         name: "install-docs",
         summary: "Install manual pages and completions",

@@ -20,14 +20,14 @@ use crate::{notes, outside, pretty};
 /// How long to wait for hooks that are running.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Remove conversations for good
+/// Remove conversations permanently
 #[derive(Debug, Parser)]
 #[command(
     name = "git-shiftlog-purge",
     override_usage = "git shiftlog purge [<options>] (<commit>... | --session=<id> | --match=<regex> | --secrets | --before=<date> | --received)"
 )]
 pub struct Options {
-    /// Remove the session with this id, and store nothing of it any more
+    /// Remove the session with this id, and never store it again
     #[arg(long, value_name = "id", group = "target")]
     session: Option<String>,
     /// Remove what this regular expression matches, and leave the rest
@@ -39,10 +39,10 @@ pub struct Options {
     /// Remove what was captured before a date
     #[arg(long, value_name = "date", group = "target")]
     before: Option<String>,
-    /// Remove what others have removed
+    /// Remove here what others have removed
     #[arg(long, group = "target")]
     received: bool,
-    /// Go on if that is everything that is recorded here
+    /// Go on even if that is everything that is recorded here
     #[arg(long)]
     all: bool,
     /// Say what would go, and do nothing

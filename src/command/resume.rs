@@ -1,4 +1,4 @@
-//! `git shiftlog resume`: take the session of a commit up again.
+//! `git shiftlog resume`: resume the session of a commit.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,26 +15,26 @@ use crate::pretty::{self, Depth, View};
 use crate::record::{Reader, redaction};
 use crate::resume::{Chosen, Restore, Step};
 
-/// Take the session of a commit up again
+/// Resume the session of a commit
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-resume", override_usage = "git shiftlog resume [<options>] [<commit>]")]
 pub struct Options {
-    /// Take up this session
+    /// Resume this session
     #[arg(long, value_name = "id")]
     session: Option<String>,
-    /// Take up a session of this agent
+    /// Resume a session of this agent
     #[arg(long, value_name = "name")]
     agent: Option<String>,
     /// Hand the conversation to this agent instead, which starts with it as a document
     #[arg(long = "as", value_name = "agent")]
     other: Option<String>,
-    /// Do it in a new worktree, and leave this one alone
+    /// Use a new worktree, and leave this one unchanged
     #[arg(long, value_name = "path", require_equals = true, num_args = 0..=1, default_missing_value = "")]
     worktree: Option<String>,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long, visible_alias = "dry-run")]
     print: bool,
-    /// Go on over uncommitted changes, or a transcript that is another one
+    /// Go on despite uncommitted changes, and replace a different transcript
     #[arg(short = 'f', long)]
     force: bool,
     /// Read notes from this ref

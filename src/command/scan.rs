@@ -28,7 +28,7 @@ pub struct Options {
     /// Start from all local branches
     #[arg(long)]
     branches: bool,
-    /// List the kinds of secrets that are known, and whose they are
+    /// List the known kinds of secrets, and who issues them
     #[arg(long)]
     list_rules: bool,
     /// Remove what is found in conversations with 'git shiftlog purge --secrets'

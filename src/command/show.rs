@@ -45,19 +45,19 @@ pub struct Options {
     /// Show only these turns
     #[arg(long, value_name = "n..m", value_parser = turn_range, conflicts_with_all = ["raw", "json"])]
     turn: Option<TurnRange>,
-    /// Show whole what is cut by default; given twice, also the whole inputs of tools
+    /// Print what is cut by default; given twice, also the inputs of tools
     #[arg(short = 'v', long, action = clap::ArgAction::Count)]
     verbose: u8,
-    /// Show this much of what the model thought (none, short or full)
+    /// Show this much of the model's thinking (none, short or full)
     #[arg(long, value_name = "amount", overrides_with = "no_thinking")]
     thinking: Option<Amount>,
-    /// Leave out what the model thought
+    /// Leave out the model's thinking
     #[arg(long, overrides_with = "thinking")]
     no_thinking: bool,
     /// Leave out tool calls
     #[arg(long)]
     no_tools: bool,
-    /// Show this much of what tools answered (none, short or full)
+    /// Show this much of the output of tools (none, short or full)
     #[arg(long, value_name = "amount")]
     tool_output: Option<Amount>,
     /// After the conversation, print how much the commit changed of each file

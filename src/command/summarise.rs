@@ -24,7 +24,7 @@ const SAVE_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-summarise", override_usage = "git shiftlog summarise [<options>] [<commit>...]")]
 pub struct Options {
-    /// Say what to look at above all
+    /// Tell the agent what to look at above all
     #[arg(long, value_name = "words")]
     focus: Option<String>,
     /// Ask this agent; the conversation goes to its provider
@@ -36,7 +36,7 @@ pub struct Options {
     /// Keep the summary in the record of the conversation
     #[arg(long)]
     save: bool,
-    /// Ask also where a summary is saved
+    /// Ask again for commits that have a saved summary
     #[arg(short = 'f', long)]
     force: bool,
     /// Wait this long for an answer (default: 120)

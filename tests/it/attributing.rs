@@ -25,7 +25,7 @@ fn each_commit_that_a_transcript_names_gets_its_part_of_it() {
     past.at(207, |session| session.says("Done."));
     let said = import(&scratch, &[]);
     let expected = format!(
-        "{} has session claude/s1 (high: git told it the id)\n{} has session claude/s1 (high: git told it the id)\n\
+        "{} has session claude/s1 (high: git told the session this id)\n{} has session claude/s1 (high: git told the session this id)\n\
          recorded 1 session on 2 commits, archived 0\n",
         &first[..7],
         &second[..7]
@@ -115,7 +115,7 @@ fn an_amended_commit_is_found_by_its_subject() {
     let amended = scratch.id("HEAD");
     assert_ne!(amended, gone);
     let said = import(&scratch, &[]);
-    let expected = format!("{} has session claude/s1 (medium: it ran 'git commit' with that subject)\n", &amended[..7]);
+    let expected = format!("{} has session claude/s1 (medium: it ran 'git commit' with this subject)\n", &amended[..7]);
     assert_eq!(said, expected + "recorded 1 session on 1 commit, archived 0\n");
     assert_eq!(scratch.raw("HEAD", &[]), through);
     assert!(sessions(&scratch, &gone).is_empty());
@@ -179,7 +179,7 @@ fn what_the_session_wrote_tells_who_made_a_commit() {
     let said = import(&scratch, &["--min-confidence=high"]);
     assert_eq!(sessions(&scratch, &commit), ["editor", "writer"], "{said}");
     assert!([&before, &changed, &reverted].iter().all(|commit| sessions(&scratch, commit).is_empty()), "{said}");
-    assert!(said.contains("(high: it wrote what is there)"), "{said}");
+    assert!(said.contains("(high: it wrote this change)"), "{said}");
     assert!(said.ends_with("recorded 2 sessions on 1 commit, archived 1\n"), "{said}");
 }
 
@@ -284,7 +284,7 @@ fn a_written_transcript_of_claude_code_links_what_it_committed() {
     let said = import(&scratch, &[]);
     assert!(
         said.starts_with(&format!(
-            "{} has session claude/{id} (medium: it ran 'git commit' with that subject)\n",
+            "{} has session claude/{id} (medium: it ran 'git commit' with this subject)\n",
             &made[..7]
         )),
         "{said}"
@@ -343,7 +343,7 @@ fn what_a_session_wrote_is_not_looked_for_long_after_it_and_proves_little_of_som
     fs::remove_dir_all(scratch.top.join(".git/logs")).unwrap();
     let said = import(&scratch, &[]);
     assert_eq!(sessions(&scratch, &foreign), ["soon"], "{said}");
-    assert!(said.contains("(medium: it wrote what is there, but somebody else committed it)"), "{said}");
+    assert!(said.contains("(medium: it wrote this change, but somebody else committed it)"), "{said}");
     assert!(sessions(&scratch, &reapplied).is_empty(), "{said}");
 }
 

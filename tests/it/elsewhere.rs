@@ -67,7 +67,7 @@ fn show_finds_the_conversation_of_a_commit_that_git_replay_made_and_saves_it() {
     assert_eq!((shown.code, shown.stdout.as_str()), (0, crate::sharing::line("why the second").as_str()), "{shown:?}");
     let (new, old) = (scratch.id("topic"), before);
     let said =
-        format!("warning: '{}' was made where no hook ran; it has now what was said on {}\n", &new[..7], &old[..7]);
+        format!("warning: '{}' was made where no hook ran; it now has what was said on {}\n", &new[..7], &old[..7]);
     assert_eq!(shown.stderr, said);
     assert!(noted(&scratch).contains(&new), "it is saved");
     let again = scratch.shiftlog("show", ["--raw", "topic"]);

@@ -186,7 +186,7 @@ fn a_dry_run_writes_nothing_and_says_the_same() {
     let said = import(&scratch, &["--dry-run"]);
     assert!(tree(&scratch.root()) == before, "nothing is written");
     let expected = format!(
-        "{} would get session claude/s1 (high: git told it the id)\nwould archive session claude/s2\n\
+        "{} would get session claude/s1 (high: git told the session this id)\nwould archive session claude/s2\n\
          would record 1 session on 1 commit, archive 1\n",
         &commit[..7]
     );
