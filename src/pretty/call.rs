@@ -254,6 +254,19 @@ pub fn without_frame(text: &str) -> &str {
     if frame.lines().all(is_frame) { rest.trim_start_matches('\n') } else { text }
 }
 
+/// Returns an answer to a plan without the plan, which some agents repeat below a heading.
+pub fn without_plan<'t>(text: &'t str, plan: &str) -> &'t str {
+    let first = plan.trim().lines().next().unwrap_or_default();
+    match text.split_once(first) {
+        Some((answer, _)) if !first.is_empty() && !answer.trim().is_empty() => {
+            let answer = answer.trim_end();
+            let (before, last) = answer.rsplit_once('\n').unwrap_or((answer, ""));
+            if last.starts_with('#') { before.trim_end() } else { answer }
+        }
+        _ => text,
+    }
+}
+
 /// Returns the members of an input as lines, each under its name.
 pub fn input_lines(input: &Value) -> Vec<String> {
     let Some(members) = input.as_object() else {
@@ -347,6 +360,16 @@ mod tests {
         assert_eq!(about("Barometer", json!({ "unit": "hPa" })), "hPa");
         assert_eq!(about("Barometer", json!({ "n": 1 })), "{\"n\":1}");
         assert_eq!(about("Barometer", json!({})), "");
+    }
+
+    #[test]
+    fn a_plan_is_not_repeated() {
+        let plan = "# Plan\n\n1. a file";
+        let rest = |text| without_plan(text, plan);
+        assert_eq!(rest("Approved.\n\n## Approved Plan:\n# Plan\n\n1. a file"), "Approved.");
+        assert_eq!(rest("Approved.\nGo on.\n# Plan"), "Approved.\nGo on.");
+        assert_eq!((rest("No: do it later."), rest("# Plan")), ("No: do it later.", "# Plan"));
+        assert_eq!(without_plan("yes", ""), "yes");
     }
 
     #[test]

@@ -212,7 +212,11 @@ impl<'a> Document<'a> {
         if self.depth.tool_output == Amount::None || answers_itself {
             return Ok(());
         }
-        let text = if is_short { call::without_frame(&result.text) } else { &result.text };
+        let text = match &act {
+            Some(Act::Plan(plan)) if is_short => call::without_plan(&result.text, plan),
+            _ if is_short => call::without_frame(&result.text),
+            _ => &result.text,
+        };
         let text = self.depth.placed(outside::text(text.trim_end()), &self.place);
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         if is_short && !result.is_error && !lines.is_empty() && act.as_ref().is_some_and(Act::is_reading) {

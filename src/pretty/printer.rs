@@ -346,7 +346,11 @@ impl<'a> Printer<'a> {
         if self.depth.tool_output == Amount::None || (is_short && answers_itself && !result.is_error) {
             return Vec::new();
         }
-        let text = if is_short { call::without_frame(&result.text) } else { &result.text };
+        let text = match act {
+            Some(Act::Plan(plan)) if is_short => call::without_plan(&result.text, plan),
+            _ if is_short => call::without_frame(&result.text),
+            _ => &result.text,
+        };
         let text = self.depth.placed(outside::text(text.trim_end()), &self.place);
         let lines: Vec<String> =
             text.lines().map(|line| self.depth.line(line, self.depth.tool_output, LINE_CHARS)).collect();
@@ -356,8 +360,6 @@ impl<'a> Printer<'a> {
         }
         let (first, last) = match act {
             Some(Act::Command(_)) => (RESULT_LINES / 2, RESULT_LINES / 2),
-            // The plan that was approved is repeated.
-            Some(Act::Plan(_)) => (1, 0),
             _ => (RESULT_LINES, 0),
         };
         let mark = if result.is_error { "    ! " } else { "    " };

@@ -155,7 +155,6 @@ turn 1, 13:44, 4 min
 
     1. a file
     User has approved your plan.
-    … 4 more lines (-v)
 
   TodoWrite
     [x] a file
