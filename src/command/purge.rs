@@ -15,6 +15,7 @@ use crate::git::{ObjectId, Repository};
 use crate::record::{EARLIER_REF, redaction};
 use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
 use crate::share::sync;
+use crate::transcript::SessionKey;
 use crate::{notes, outside, pretty};
 
 /// How long to wait for hooks that are running.
@@ -249,8 +250,14 @@ fn tell(plan: &purge::Plan, is_dry_run: bool) -> Result<()> {
         count(plan.changed, "segment"),
         count(plan.notes, "note"),
     );
-    for session in &plan.sessions {
-        text += &format!("session {session}\n");
+    let is_of = |other: &SessionKey, session: &SessionKey| {
+        other.agent == session.agent && other.parent_id() == Some(&session.id)
+    };
+    let is_told = |session: &&SessionKey| !plan.sessions.iter().any(|parent| is_of(session, parent));
+    for session in plan.sessions.iter().filter(is_told) {
+        let sub_agents = plan.sessions.iter().filter(|other| is_of(other, session)).count();
+        let and = if sub_agents > 0 { format!(" and {}", count(sub_agents, "sub-agent")) } else { String::new() };
+        text += &format!("session {session}{and}\n");
     }
     cli::print(&text)
 }

@@ -479,3 +479,16 @@ fn a_live_session_of_a_colleague_goes_on_after_the_marks_have_come() {
     }
     assert!(team.raw(&b, "HEAD").stdout.contains("go on"));
 }
+
+#[test]
+fn sub_agents_are_told_with_their_session() {
+    let scratch = Scratch::new();
+    for name in ["s", "s.a1", "s.b2", "t", "u.c3"] {
+        let mut talk = crate::reading::Talk::new();
+        talk.prompt(format!("I am {name}."));
+        talk.add(&scratch, &[&format!("--session={name}")]);
+    }
+    let told = scratch.shiftlog("purge", ["--dry-run", "HEAD"]).ok();
+    let sessions: Vec<&str> = told.lines().skip(1).collect();
+    assert_eq!(sessions, ["session claude/s and 2 sub-agents", "session claude/t", "session claude/u.c3"]);
+}
