@@ -4,7 +4,7 @@ use bstr::{BString, ByteSlice as _, ByteVec as _};
 
 use super::date::Time;
 use super::{ObjectId, Repository, gix_error};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A name, an address and the moment they signed.
 #[derive(Clone, Debug)]
@@ -65,18 +65,9 @@ impl Repository {
     ///
     /// If there is no such object or it is no commit.
     pub fn commit(&self, commit_id: ObjectId) -> Result<Commit> {
-        let object = self.gix().find_commit(commit_id).map_err(|error| unreadable(commit_id, &error))?;
-        self.commit_of(commit_id, &object.data)
-    }
-
-    /// Returns the commit that these bytes are; no object is read.
-    ///
-    /// # Errors
-    ///
-    /// If they are none.
-    pub fn commit_of(&self, commit_id: ObjectId, data: &[u8]) -> Result<Commit> {
-        let fail = |error: gix::Error| unreadable(commit_id, &error);
-        let decoded = gix::objs::CommitRef::from_bytes(data, commit_id.kind()).map_err(fail)?;
+        let fail = |error: gix::Error| gix_error(format!("cannot read commit '{commit_id}'"), &error);
+        let object = self.gix().find_commit(commit_id).map_err(fail)?;
+        let decoded = object.decode().map_err(fail)?;
         let person = |signature: gix::actor::SignatureRef<'_>| Person {
             name: signature.name.trim().into(),
             email: signature.email.trim().into(),
@@ -91,8 +82,4 @@ impl Repository {
             message: decoded.message.to_owned(),
         })
     }
-}
-
-pub(super) fn unreadable(commit_id: ObjectId, error: &gix::Error) -> Error {
-    gix_error(format!("cannot read commit '{commit_id}'"), error)
 }

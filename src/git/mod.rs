@@ -52,12 +52,12 @@ pub use self::rebase::{Rebase, Step as RebaseStep};
 pub use self::ref_name::is_ref_name;
 pub use self::refs::{Branch, Merged, Replaced, Tip, backoff, fault_point, has_fault};
 pub use self::remote::{Asking, Fetch, Push};
-pub use self::walk::{Met, Order, Paths, Range, Step};
+pub use self::walk::{Order, Paths, Range, Step};
 pub use self::worktrees::Worktree;
 
 use crate::error::{Error, Kind, Result};
 
-/// How much memory whole objects may take while many are read.
+/// The size of the cache of delta bases; see [`Repository::reopened_for_many`].
 const BASES_BYTES: usize = 64 * 1024 * 1024;
 
 /// The largest object that is unpacked.
@@ -71,27 +71,6 @@ pub struct Repository {
     lock_wait: Cell<Option<Duration>>,
     /// See [`Repository::stay_offline`].
     is_offline: Cell<bool>,
-}
-
-/// Many pieces of bytes in one place: a thread that hands them to another pays for one allocation.
-#[derive(Default)]
-pub struct Pieces {
-    bytes: Vec<u8>,
-    ranges: Vec<Option<std::ops::Range<usize>>>,
-}
-
-impl Pieces {
-    /// Adds a piece.
-    pub fn push(&mut self, piece: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(piece);
-        self.ranges.push(Some(start..self.bytes.len()));
-    }
-
-    /// Returns the pieces in order; `None` for one that was left out.
-    pub fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        self.ranges.iter().map(|range| Some(&self.bytes[range.clone()?]))
-    }
 }
 
 impl Repository {
@@ -115,7 +94,7 @@ impl Repository {
         Self::of(inner.map_err(|error| open_error(directory, error))?)
     }
 
-    /// Opens the repository with this git directory once more, for another thread.
+    /// Opens the repository with this git directory: another worktree, or the same repository again.
     ///
     /// # Errors
     ///
@@ -290,32 +269,35 @@ impl Repository {
         Ok(object.detach().data)
     }
 
-    /// Keeps whole objects in memory while many are read: gix forgets bases otherwise, and unpacks each again for
-    /// everything that was made smaller by it.
-    pub fn keep_bases(&mut self) {
-        let cache = || Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASES_BYTES));
-        self.inner.objects.set_pack_cache(move || cache());
-        // What is read here is read once.
-        self.inner.objects.unset_object_cache();
+    /// Opens the repository again with a cache of delta bases, for reading many objects once in the order of their packs:
+    /// without the cache, gix unpacks a base again for each object that is a delta of it. Costs about a millisecond.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::open`].
+    pub fn reopened_for_many(&self) -> Result<Self> {
+        let mut repo = Self::open_git_dir(self.git_dir())?;
+        repo.inner
+            .objects
+            .set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASES_BYTES)));
+        repo.inner.objects.unset_object_cache();
+        repo.is_offline.set(self.is_offline.get());
+        Ok(repo)
     }
 
-    /// Returns the bytes of many blobs, in the order asked for, as far as they have room in `max_bytes` together. What has
-    /// no room, or cannot be read, is left out: who reads it alone learns what is wrong with it.
+    /// Returns the bytes of many blobs, in the order asked for. `None` for a blob that does not fit into `max_bytes` with
+    /// the others, or that cannot be read: reading it alone tells what is wrong with it.
     ///
-    /// They are read in the order they have in their packs: there a base comes before what was made smaller by it, so
-    /// that after [`Repository::keep_bases`] each is unpacked once.
-    pub fn read_blobs(&self, blob_ids: &[ObjectId], max_bytes: usize) -> Pieces {
+    /// They are read in the order of their packs, where a delta base comes before its deltas.
+    pub fn read_blobs(&self, blob_ids: &[ObjectId], max_bytes: usize) -> Vec<Option<Vec<u8>>> {
         let mut order: Vec<usize> = (0..blob_ids.len()).collect();
         let places = pack::places(self, blob_ids);
         order.sort_by_key(|index| places[*index]);
-        let mut blobs = Pieces { bytes: Vec::new(), ranges: vec![None; blob_ids.len()] };
+        let mut blobs = vec![None; blob_ids.len()];
+        let mut room = max_bytes;
         for index in order {
-            let room = max_bytes - blobs.bytes.len();
-            if let Ok(blob) = self.read_blob(blob_ids[index], room as u64) {
-                let start = blobs.bytes.len();
-                blobs.bytes.extend_from_slice(&blob);
-                blobs.ranges[index] = Some(start..blobs.bytes.len());
-            }
+            blobs[index] = self.read_blob(blob_ids[index], room as u64).ok();
+            room -= blobs[index].as_ref().map_or(0, Vec::len);
         }
         blobs
     }

@@ -10,7 +10,7 @@ use bstr::ByteSlice as _;
 
 pub use self::merge::{Resolved, Versions, changed, changed_among, merge, rejoin};
 use crate::error::{Error, Kind, Result};
-use crate::git::{EntryBudget, ObjectId, Pieces, Replaced, Repository, Tip};
+use crate::git::{EntryBudget, ObjectId, Replaced, Repository, Tip};
 
 /// The ref that holds our notes unless the user says otherwise.
 pub const DEFAULT_REF: &str = "refs/notes/shiftlog";
@@ -116,9 +116,9 @@ pub fn read(repo: &Repository, note_blob_id: ObjectId) -> Result<Vec<u8>> {
     repo.read_blob(note_blob_id, MAX_NOTE_BYTES)
 }
 
-/// Returns the bytes of many note blobs, in the given order. Large and unreadable ones are left out; the caller reads
-/// them one by one.
-pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Pieces {
+/// Returns the bytes of many note blobs, in the given order. `None` for large and unreadable ones; the caller reads them
+/// one by one.
+pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Vec<Option<Vec<u8>>> {
     repo.read_blobs(note_blob_ids, MANY_BYTES)
 }
 
