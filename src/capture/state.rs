@@ -324,7 +324,6 @@ impl State {
                 }
             }
         }
-        #[cfg(unix)]
         if !is_shared(&self.root) {
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
             let _ = std::fs::set_permissions(&self.root, mode);

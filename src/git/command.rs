@@ -121,7 +121,6 @@ impl Git {
     pub fn capture(self) -> Result<Output> {
         let mut command = self.command();
         let name = self.name;
-        #[cfg(unix)]
         if self.deadline.is_some() {
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
         }
@@ -198,7 +197,6 @@ impl Drop for Lines {
 fn end_at(deadline: Instant, id: u32, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         if Instant::now() >= deadline {
-            #[cfg(unix)]
             if let Some(process) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
                 // With all that it has started, which would keep its output open.
                 let _ = rustix::process::kill_process_group(process, rustix::process::Signal::TERM);

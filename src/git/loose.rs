@@ -72,7 +72,6 @@ impl Repository {
         // 'git gc' removes files of this name that were left behind.
         let mut builder = tempfile::Builder::new();
         builder.prefix("tmp_obj_");
-        #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o444));
         let mut file = builder.tempfile_in(&objects).map_err(fail)?;
         file.write_all(&stored(kind, bytes)).map_err(fail)?;

@@ -1,7 +1,8 @@
 //! Files of our own in the repository's directory: for their owner alone, or for the group that shares the repository.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -39,16 +40,7 @@ pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
 /// Says whether a directory belongs to a group that shares the repository: `git init --shared` makes new files in it
 /// belong to the group, and lets the group write.
 pub fn is_shared(directory: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        directory.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o2020 == 0o2020)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = directory;
-        false
-    }
+    directory.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o2020 == 0o2020)
 }
 
 /// Returns options that create files for their owner alone, or for those who share the repository: they repeat what was
@@ -56,19 +48,15 @@ pub fn is_shared(directory: &Path) -> bool {
 pub fn options(is_shared: bool) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, if is_shared { 0o660 } else { 0o600 });
+    options.mode(if is_shared { 0o660 } else { 0o600 });
     options
 }
 
 /// Lets the group write a file of a shared repository, whatever the umask says. Only its owner can.
 pub fn share(file: &File, is_shared: bool) {
-    #[cfg(unix)]
     if is_shared {
-        let _ = file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o660));
+        let _ = file.set_permissions(Permissions::from_mode(0o660));
     }
-    #[cfg(not(unix))]
-    let _ = (file, is_shared);
 }
 
 /// Adds to the end of a file, which is made if it is not there.
@@ -102,12 +90,8 @@ pub fn create_dir(path: &Path) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => return Ok(()),
         made => made.map_err(fail)?,
     }
-    #[cfg(unix)]
-    {
-        let mode = if is_shared(above) { 0o2770 } else { 0o700 };
-        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).map_err(fail)?;
-    }
-    Ok(())
+    let mode = if is_shared(above) { 0o2770 } else { 0o700 };
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fail)
 }
 
 /// Writes a file in one step: readers see the old one or the new one, never a part.

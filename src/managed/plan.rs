@@ -1,5 +1,6 @@
 //! Steps to take, which can be shown before they are taken.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -177,16 +178,7 @@ impl Plan {
 
     /// Says whether a hook file is there but not executable, which is how a user turns it off.
     pub fn is_disabled(&self, path: &Path) -> bool {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 == 0)
-        }
-        #[cfg(not(unix))]
-        {
-            let _ = path;
-            false
-        }
+        path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 == 0)
     }
 
     /// Plans that a file shall have these bytes.

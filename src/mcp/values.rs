@@ -1,8 +1,10 @@
 //! Single values by path: of a project's index in `.memo/index`, and of what is recorded.
 
 use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
@@ -133,13 +135,9 @@ fn index_file(context: &Context<'_>, root: &str, name: &str) -> Result<String, R
     let path = directory.join(format!("{root}.json"));
     let mut options = std::fs::OpenOptions::new();
     options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        // Nor may a pipe that somebody put there keep us waiting.
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
-    }
+    // Opening a named pipe must not block either.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    options.custom_flags(flags.bits().cast_signed());
     let is_link = || path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     let file = options.open(&path).map_err(|error| match error.kind() {
         _ if is_link() => format!("{name} is a symbolic link"),
