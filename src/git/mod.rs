@@ -50,7 +50,7 @@ pub use self::names::Names;
 pub use self::printed::{ChangeOptions, PrintOptions};
 pub use self::rebase::{Rebase, Step as RebaseStep};
 pub use self::ref_name::is_ref_name;
-pub use self::refs::{Branch, Merged, Replaced, Tip, backoff, fault_point, has_fault};
+pub use self::refs::{Branch, Merged, REMOTES_PREFIX, Replaced, Tip, backoff, fault_point, has_fault};
 pub use self::remote::{Asking, Fetch, Push};
 pub use self::walk::{Order, Paths, Range, Step};
 pub use self::worktrees::Worktree;

@@ -18,6 +18,9 @@ use crate::error::{Error, Kind, Result};
 /// So often an object can be missing because 'git gc' runs; then it is missing.
 const MAX_MISSING: u32 = 8;
 
+/// Where the refs of remotes are fetched to: `refs/shiftlog/remotes/<remote>/<name>`.
+pub const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
+
 /// The author of the archive's commits, so that `git shortlog --all` does not count them as somebody's work. Who wrote a
 /// record is told by its note, and who removed words by the mark.
 const ARCHIVIST: (&str, &str) = ("git-shiftlog", "shiftlog@localhost");
@@ -96,6 +99,12 @@ impl Repository {
         let Ok(platform) = self.gix().references() else { return Vec::new() };
         let Ok(found) = platform.prefixed(prefix) else { return Vec::new() };
         found.flatten().map(|reference| reference.name().as_bstr().to_string()).collect()
+    }
+
+    /// Returns the refs that were fetched from remotes under one name: `notes`, `sessions` or `purged`.
+    pub fn fetched_refs(&self, name: &str) -> Vec<String> {
+        let refs = self.ref_names(REMOTES_PREFIX).into_iter();
+        refs.filter(|ref_name| ref_name.rsplit('/').next() == Some(name)).collect()
     }
 
     /// Returns the refs that start with `prefix` and what they name, as it stands there: no object is read. Symbolic refs

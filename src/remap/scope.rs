@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::git::{ObjectId, Range, Repository};
+use crate::git::{ObjectId, REMOTES_PREFIX, Range, Repository};
 use crate::notes;
 
 /// Which commits get records.
@@ -39,8 +39,7 @@ impl SeenRefs {
         heads.extend(hex(repo.ref_targets("refs/remotes/")));
         heads.extend(repo.head()?.commit_id.map(|id| id.to_string()));
         let mut notes: BTreeSet<String> = hex(repo.ref_targets(notes_ref)).into_iter().collect();
-        let fetched =
-            repo.ref_targets("refs/shiftlog/remotes/").into_iter().filter(|(name, _)| name.ends_with("/notes"));
+        let fetched = repo.ref_targets(REMOTES_PREFIX).into_iter().filter(|(name, _)| name.ends_with("/notes"));
         notes.extend(hex(fetched.collect()));
         Ok(SeenRefs { heads, notes })
     }

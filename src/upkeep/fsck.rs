@@ -149,20 +149,18 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
         }
     }
     // What a remote's archive has is kept as well.
-    for name in repo.ref_names("refs/shiftlog/remotes/") {
-        if name.ends_with("/sessions") {
-            match checker.archive.listing(&name) {
-                Ok(listed) => {
-                    for (_, segment_id) in listed {
-                        checker.segments.entry(segment_id).or_default();
-                    }
+    for name in repo.fetched_refs("sessions") {
+        match checker.archive.listing(&name) {
+            Ok(listed) => {
+                for (_, segment_id) in listed {
+                    checker.segments.entry(segment_id).or_default();
                 }
-                // Somebody who can push must not keep us from checking ours.
-                Err(error) if matches!(error.kind(), Kind::Missing | Kind::Corrupt) => {
-                    checker.add(Flaw::BadEntry, name, None, None, error.to_string());
-                }
-                Err(error) => return Err(error),
             }
+            // Somebody who can push must not keep us from checking ours.
+            Err(error) if matches!(error.kind(), Kind::Missing | Kind::Corrupt) => {
+                checker.add(Flaw::BadEntry, name, None, None, error.to_string());
+            }
+            Err(error) => return Err(error),
         }
     }
     checker.notes(notes_ref)?;

@@ -14,7 +14,7 @@ use crate::capture::State;
 use crate::capture::pending::{self, Pending};
 use crate::capture::state::write_private;
 use crate::error::{Error, Kind, Result};
-use crate::git::{ObjectId, Order, Range, Replaced, Repository, fault_point};
+use crate::git::{ObjectId, Order, REMOTES_PREFIX, Range, Replaced, Repository, fault_point};
 use crate::notes::{self, Changed};
 use crate::record::tombstone::{self, Became, Tombstones};
 use crate::record::{EARLIER_REF, Note, kept};
@@ -150,7 +150,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<Purg
         ..Journal::default()
     };
     journal.segments.extend(left_over.segments);
-    let tracking = repo.ref_names("refs/shiftlog/remotes/");
+    let tracking = repo.ref_names(REMOTES_PREFIX);
     journal.remotes = tracking.iter().filter_map(|name| name.split('/').nth(3).map(str::to_owned)).collect();
     for name in [notes_ref, EARLIER_REF, archive::REF].into_iter().chain(tracking.iter().map(String::as_str)) {
         journal.tips.extend(repo.tip(name)?.map(|tip| hex(tip.commit_id)));
@@ -211,7 +211,7 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
     }
     kept::forget(repo, &notes_ref, deadline())?;
     fault_point("purge-noted");
-    for name in repo.ref_names("refs/shiftlog/remotes/") {
+    for name in repo.ref_names(REMOTES_PREFIX) {
         // What others have removed stays barred.
         if !name.ends_with("/purged") {
             repo.delete_ref(&name)?;
@@ -308,11 +308,10 @@ fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
         let listing = archive.listing_of(tip.tree_id)?;
         let mut there: HashSet<ObjectId> = listing.iter().map(|(_, id)| *id).collect();
         for (path, segment_id) in listing {
-            let session = archive::session_of_path(&path);
-            let became = marks.segments.get(&segment_id);
-            if became.is_none() && !session.is_some_and(|session| marks.bars(&session)) {
+            if !marks.bars_path(&path, segment_id) {
                 continue;
             }
+            let became = marks.segments.get(&segment_id);
             let new_id = became.and_then(|became| repo.parse_id(became.became.as_deref()?));
             if let Some(new_id) = new_id.filter(|id| there.insert(*id)) {
                 let (directory, name) = path.rsplit_once('/').unwrap_or_default();
@@ -334,7 +333,7 @@ fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
 /// Writes down where remotes' refs are that we have joined already: fetching them would bring everything back.
 fn keep_known(repo: &Repository, notes_ref: &str) -> Result<()> {
     let mut known = sync::Known::read(repo);
-    for name in repo.ref_names("refs/shiftlog/remotes/") {
+    for name in repo.ref_names(REMOTES_PREFIX) {
         let Some(tip) = repo.tip(&name)? else { continue };
         let own = match name.rsplit('/').next() {
             Some(last) if last == sync::notes_name(notes_ref) => notes_ref,

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use self::join::resolve;
 pub use self::known::Known;
 pub use self::quiet::{has_news, push_quietly};
-use super::check;
+use super::check::{self, Holds};
 use crate::archive::{self, Archive};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Asking, Fetch, ObjectId, Push, Repository};
+use crate::git::{Asking, Fetch, ObjectId, Push, REMOTES_PREFIX, Repository};
 use crate::notes;
 use crate::record::bars::Bars;
 use crate::record::tombstone::{self, Tombstones};
@@ -111,21 +111,13 @@ struct Shared {
     name: String,
     /// Where the remote's is kept.
     tracking: String,
-    what: What,
+    holds: Holds,
 }
 
 impl Shared {
     fn fetch(&self) -> Fetch {
         Fetch { ref_name: self.name.clone(), tracking: self.tracking.clone() }
     }
-}
-
-/// What a shared ref holds.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum What {
-    Notes,
-    Sessions,
-    Purged,
 }
 
 impl<'r> Syncer<'r> {
@@ -148,19 +140,20 @@ impl<'r> Syncer<'r> {
         if let Some(other) = &elsewhere
             && plan.pull.max(plan.push) == Level::All
         {
-            self.sync_refs(other, &[What::Purged, What::Sessions], plan, &mut synced)?;
+            self.sync_refs(other, &[Holds::Marks, Holds::Sessions], plan, &mut synced)?;
         }
-        let all = [What::Purged, What::Sessions, What::Notes];
-        let without_words = [What::Purged, What::Notes];
-        let whats = if elsewhere.is_some() { &without_words[..] } else { &all[..] };
-        self.sync_refs(remote, whats, plan, &mut synced)?;
+        let all = [Holds::Marks, Holds::Sessions, Holds::Notes];
+        let without_words = [Holds::Marks, Holds::Notes];
+        let wanted = if elsewhere.is_some() { &without_words[..] } else { &all[..] };
+        self.sync_refs(remote, wanted, plan, &mut synced)?;
         Ok(synced)
     }
 
-    fn sync_refs(&self, remote: &str, whats: &[What], plan: Plan, synced: &mut Synced) -> Result<()> {
-        let is_in = |what: What, level: Level| level == Level::All || (level == Level::Notes && what != What::Sessions);
-        let wanted = whats.iter().filter(|what| is_in(**what, plan.pull) || is_in(**what, plan.push));
-        let shared: Vec<Shared> = wanted.map(|what| self.shared(remote, *what)).collect();
+    fn sync_refs(&self, remote: &str, wanted: &[Holds], plan: Plan, synced: &mut Synced) -> Result<()> {
+        let is_in =
+            |holds: Holds, level: Level| level == Level::All || (level == Level::Notes && holds != Holds::Sessions);
+        let wanted = wanted.iter().filter(|holds| is_in(**holds, plan.pull) || is_in(**holds, plan.push));
+        let shared: Vec<Shared> = wanted.map(|holds| self.shared(remote, *holds)).collect();
         let names: Vec<&str> = shared.iter().map(|shared| shared.name.as_str()).chain([archive::REF]).collect();
         let mut refused: Vec<String> = Vec::new();
         let mut theirs = self.repo.remote_refs(remote, &names, self.asking)?;
@@ -179,7 +172,7 @@ impl<'r> Syncer<'r> {
             synced.has_purged = hides_ours(self.repo, &bars)?;
             let mut pushes = Vec::new();
             for shared in
-                shared.iter().filter(|shared| is_in(shared.what, plan.push) && !refused.contains(&shared.name))
+                shared.iter().filter(|shared| is_in(shared.holds, plan.push) && !refused.contains(&shared.name))
             {
                 let expected = at(&shared.name);
                 if let Some(commit_id) = self.outgoing(shared, expected, &bars)?.filter(|id| Some(*id) != expected) {
@@ -239,13 +232,13 @@ impl<'r> Syncer<'r> {
         }
     }
 
-    fn shared(&self, remote: &str, what: What) -> Shared {
-        let (name, last) = match what {
-            What::Notes => (self.notes_ref.as_str(), notes_name(&self.notes_ref)),
-            What::Sessions => (archive::REF, "sessions".into()),
-            What::Purged => (tombstone::REF, "purged".into()),
+    fn shared(&self, remote: &str, holds: Holds) -> Shared {
+        let (name, last) = match holds {
+            Holds::Notes => (self.notes_ref.as_str(), notes_name(&self.notes_ref)),
+            Holds::Sessions => (archive::REF, "sessions".into()),
+            Holds::Marks => (tombstone::REF, "purged".into()),
         };
-        Shared { name: name.to_owned(), tracking: tracking_ref(self.repo, remote, &last), what }
+        Shared { name: name.to_owned(), tracking: tracking_ref(self.repo, remote, &last), holds }
     }
 
     /// Fetches what the remote has and we have not.
@@ -257,13 +250,13 @@ impl<'r> Syncer<'r> {
         plan: Plan,
         synced: &mut Synced,
     ) -> Result<()> {
-        let mut wanted: Vec<(What, Fetch)> = Vec::new();
+        let mut wanted: Vec<(Holds, Fetch)> = Vec::new();
         let known = Known::read(self.repo);
         for shared in shared {
             let Some(there) = at(&shared.name) else { continue };
             let has_it = self.repo.tip(&shared.tracking)?.is_some_and(|tip| tip.commit_id == there);
             if !has_it && !known.has(&shared.tracking, there) {
-                wanted.push((shared.what, shared.fetch()));
+                wanted.push((shared.holds, shared.fetch()));
             }
         }
         if plan.is_dry_run {
@@ -272,13 +265,13 @@ impl<'r> Syncer<'r> {
         }
         // Without its notes, a partial clone would ask for them one by one; words can wait until they are read.
         let is_partial = self.repo.is_partial();
-        let rounds: &[(&[What], Option<&str>)] = if is_partial {
-            &[(&[What::Purged, What::Notes], Some("--no-filter")), (&[What::Sessions], Some("--filter=blob:none"))]
+        let rounds: &[(&[Holds], Option<&str>)] = if is_partial {
+            &[(&[Holds::Marks, Holds::Notes], Some("--no-filter")), (&[Holds::Sessions], Some("--filter=blob:none"))]
         } else {
-            &[(&[What::Purged, What::Notes, What::Sessions], None)]
+            &[(&[Holds::Marks, Holds::Notes, Holds::Sessions], None)]
         };
-        for (whats, filter) in rounds {
-            let wanted = wanted.iter().filter(|(what, _)| whats.contains(what));
+        for (group, filter) in rounds {
+            let wanted = wanted.iter().filter(|(holds, _)| group.contains(holds));
             let fetches: Vec<Fetch> = wanted.map(|(_, fetch)| fetch.clone()).collect();
             if !fetches.is_empty() {
                 self.repo.fetch_refs(remote, &fetches, *filter, self.asking)?;
@@ -293,7 +286,7 @@ impl<'r> Syncer<'r> {
     ///
     /// What Git says.
     pub fn fetch_again(&self, remote: &str) -> Result<()> {
-        let shared = self.shared(remote, What::Sessions);
+        let shared = self.shared(remote, Holds::Sessions);
         let theirs = self.repo.remote_refs(remote, &[&shared.name], self.asking)?;
         if theirs.is_empty() {
             return Ok(());
@@ -307,31 +300,27 @@ impl<'r> Syncer<'r> {
         let before = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
         let deadline = Instant::now() + MERGE_TIMEOUT;
         let purged = Tombstones::read(self.repo)?;
-        match shared.what {
-            What::Purged => {}
-            What::Notes => {
+        match shared.holds {
+            Holds::Marks => {}
+            Holds::Notes => {
                 let takes_all = purged.is_empty();
                 notes::merge(self.repo, &shared.name, theirs, takes_all, deadline, |versions| {
                     Ok(resolve(self.repo, &purged, versions))
                 })?;
             }
-            What::Sessions => {
-                let is_barred = |path: &str, id: ObjectId| {
-                    purged.segments.contains_key(&id)
-                        || archive::session_of_path(path).is_some_and(|session| purged.bars(&session))
-                };
-                Archive::new(self.repo).merge(theirs, deadline, is_barred)?;
+            Holds::Sessions => {
+                Archive::new(self.repo).merge(theirs, deadline, |path, id| purged.bars_path(path, id))?;
             }
         }
         let after = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
-        self.count(shared.what, before, after, &mut synced.received)
+        self.count(shared.holds, before, after, &mut synced.received)
     }
 
     /// Returns the commit to join: what was fetched, or a copy of it without the entries that have no business there.
     fn checked(&self, remote: &str, shared: &Shared, left_out: &mut Vec<String>) -> Result<Option<ObjectId>> {
         let Some(theirs) = self.repo.tip(&shared.tracking)? else { return Ok(None) };
         let known = self.repo.tip(&shared.name)?.map(|tip| tip.commit_id);
-        let check = check::fetched(self.repo, shared.what.kind(), theirs.commit_id, known.as_slice())?;
+        let check = check::fetched(self.repo, shared.holds, theirs.commit_id, known.as_slice())?;
         let Some(clean) = check.clean else { return Ok(Some(theirs.commit_id)) };
         left_out.extend(check.bad.iter().map(|bad| format!("left out of '{}' of {remote}: {bad}", shared.name)));
         // The remote still has it there: it must not be fetched once more.
@@ -351,15 +340,15 @@ impl<'r> Syncer<'r> {
     fn outgoing(&self, shared: &Shared, there: Option<ObjectId>, bars: &Bars) -> Result<Option<ObjectId>> {
         let Some(ours) = self.repo.tip(&shared.name)? else { return Ok(None) };
         let theirs = there.and(self.repo.tip(&shared.tracking)?);
-        if shared.what == What::Purged {
+        if shared.holds == Holds::Marks {
             return theirs.map_or(Ok(Some(ours.commit_id)), |theirs| tombstone::joined(self.repo, ours, theirs));
         }
         if bars.is_empty() {
             return Ok(Some(ours.commit_id));
         }
         let base = theirs.map_or(self.repo.empty_tree_id(), |theirs| theirs.tree_id);
-        let tree_id = match shared.what {
-            What::Sessions => self.segments_without(base, ours.tree_id, bars)?,
+        let tree_id = match shared.holds {
+            Holds::Sessions => self.segments_without(base, ours.tree_id, bars)?,
             _ => self.notes_without(base, ours.tree_id, bars)?,
         };
         match tree_id {
@@ -377,10 +366,7 @@ impl<'r> Syncer<'r> {
         let archive = Archive::new(self.repo);
         let mut new = archive.added(base, ours)?;
         let count = new.len();
-        new.retain(|(path, id)| {
-            let session = archive::session_of_path(path);
-            !bars.has_segment(*id) && session.is_none_or(|session| bars.of_session(&session).is_none())
-        });
+        new.retain(|(path, id)| !bars.name_path(path, *id));
         if new.len() == count { Ok(None) } else { archive.edited(base, new, &[]).map(Some) }
     }
 
@@ -400,10 +386,8 @@ impl<'r> Syncer<'r> {
             }
             let count = ours.units().len();
             ours.retain(|unit| match unit {
-                Unit::Record(record) => bars.of_increment(self.repo, record).is_none(),
-                Unit::Newer(newer) => bars.of_increment(self.repo, &newer.record).is_none(),
                 Unit::Earlier(document, _) => bars.of_session(&document.key()).is_none(),
-                Unit::Foreign(_) => true,
+                unit => unit.record().is_none_or(|record| bars.of_increment(self.repo, record).is_none()),
             });
             is_hit |= ours.units().len() != count;
             let mut union = theirs.clone();
@@ -424,26 +408,16 @@ impl<'r> Syncer<'r> {
             Some(id) => Ok(self.repo.commit(id)?.tree_id),
             None => Ok::<_, Error>(self.repo.empty_tree_id()),
         };
-        self.count(shared.what, tree(push.expected)?, tree(Some(push.commit_id))?, sent)
+        self.count(shared.holds, tree(push.expected)?, tree(Some(push.commit_id))?, sent)
     }
 
-    fn count(&self, what: What, before: ObjectId, after: ObjectId, amount: &mut Amount) -> Result<()> {
-        match what {
-            What::Notes => amount.notes += notes::changed(self.repo, before, after)?.len(),
-            What::Sessions => amount.segments += Archive::new(self.repo).added(before, after)?.len(),
-            What::Purged => {}
+    fn count(&self, holds: Holds, before: ObjectId, after: ObjectId, amount: &mut Amount) -> Result<()> {
+        match holds {
+            Holds::Notes => amount.notes += notes::changed(self.repo, before, after)?.len(),
+            Holds::Sessions => amount.segments += Archive::new(self.repo).added(before, after)?.len(),
+            Holds::Marks => {}
         }
         Ok(())
-    }
-}
-
-impl What {
-    fn kind(self) -> check::Kind {
-        match self {
-            What::Notes => check::Kind::Notes,
-            What::Sessions => check::Kind::Sessions,
-            What::Purged => check::Kind::Marks,
-        }
     }
 }
 
@@ -453,19 +427,16 @@ fn hides_ours(repo: &Repository, bars: &Bars) -> Result<bool> {
         return Ok(false);
     }
     let here = Archive::new(repo).listing(archive::REF)?;
-    Ok(here.iter().any(|(path, id)| {
-        bars.has_segment(*id)
-            || archive::session_of_path(path).is_some_and(|session| bars.of_session(&session).is_some())
-    }))
+    Ok(here.iter().any(|(path, id)| bars.name_path(path, *id)))
 }
 
 /// Returns the ref under which a ref of a remote is kept.
 fn tracking_ref(repo: &Repository, remote: &str, last: &str) -> String {
     // A remote that is given by its URL has no name to keep its refs under.
     if repo.remotes().iter().any(|name| name == remote) {
-        format!("refs/shiftlog/remotes/{remote}/{last}")
+        format!("{REMOTES_PREFIX}{remote}/{last}")
     } else {
-        format!("refs/shiftlog/remotes/url-{:016x}/{last}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()))
+        format!("{REMOTES_PREFIX}url-{:016x}/{last}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()))
     }
 }
 
@@ -487,8 +458,8 @@ pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
 pub fn join_fetched(repo: &Repository, notes_ref: &str) -> Result<()> {
     let syncer = Syncer::new(repo, notes_ref, Asking::Never);
     for remote in repo.remotes() {
-        for what in [What::Purged, What::Sessions, What::Notes] {
-            syncer.merge(&remote, &syncer.shared(&remote, what), &mut Synced::default())?;
+        for holds in [Holds::Marks, Holds::Sessions, Holds::Notes] {
+            syncer.merge(&remote, &syncer.shared(&remote, holds), &mut Synced::default())?;
         }
     }
     Ok(())
