@@ -236,8 +236,7 @@ fn carry_notes(recorder: &Recorder<'_>, rewrite: &Rewrite) -> Result<()> {
             undone.insert(*new, copy);
         }
     }
-    let own = (recorder.notes_ref != notes::DEFAULT_REF).then_some(recorder.notes_ref.as_str());
-    let reader = rewrite.is_copy.then(|| Reader::new(recorder.repo, own));
+    let reader = rewrite.is_copy.then(|| Reader::beside(recorder.repo, &recorder.notes_ref));
     let message = format!("shiftlog: notes carried over by {}\n", rewrite.command);
     notes::carry(recorder.repo, &recorder.notes_ref, &message, recorder.deadline, |editor| {
         let carried = notes_to_carry(recorder, editor, rewrite, reader.as_ref(), &undone)?;

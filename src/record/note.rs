@@ -162,11 +162,7 @@ impl Note {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for unit in &self.units {
-            match unit {
-                Unit::Record(record) => bytes.extend(record.to_line().into_bytes()),
-                Unit::Newer(newer) => bytes.extend_from_slice(&newer.text),
-                Unit::Earlier(_, text) | Unit::Foreign(text) => bytes.extend_from_slice(text),
-            }
+            bytes.extend_from_slice(&unit.text());
             bytes.push(b'\n');
         }
         bytes

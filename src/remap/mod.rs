@@ -78,8 +78,7 @@ pub fn remap(
     if !is_range && (is_known || now.notes.is_empty()) {
         return Ok(Remapped::default());
     }
-    let own = (notes_ref != notes::DEFAULT_REF).then_some(notes_ref);
-    let reader = Reader::new(repo, own);
+    let reader = Reader::beside(repo, notes_ref);
     let new_notes = if matches!(scope, Scope::New | Scope::Notes) { new_notes(repo, &last, &now)? } else { None };
     let heads = now.head_ids(repo);
     let mut mapper = Mapper::new(&reader, heads.clone(), new_notes, deadline);
@@ -136,8 +135,7 @@ pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadli
     if now.notes.is_empty() {
         return Ok(remapped);
     }
-    let own = (notes_ref != notes::DEFAULT_REF).then_some(notes_ref);
-    let reader = Reader::new(repo, own);
+    let reader = Reader::beside(repo, notes_ref);
     let mut mapper = Mapper::new(&reader, now.head_ids(repo), None, deadline);
     mapper.add_sources()?;
     match mapper.find(commit_id)? {

@@ -162,9 +162,8 @@ impl<'a, 'r> Mapper<'a, 'r> {
                     Unit::Record(record) => {
                         records.insert(format!("{} {:?} {}", record.key(), record.since, record.through).into_bytes())
                     }
-                    Unit::Newer(newer) => records.insert(newer.text.to_vec()),
-                    Unit::Earlier(_, text) => records.insert(text.to_vec()),
                     Unit::Foreign(_) => false,
+                    unit => records.insert(unit.text().into_owned()),
                 };
             }
         }

@@ -75,7 +75,7 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
                 Some(_) => (None, false),
                 None => problem(repo, record, &mut transcripts),
             };
-            let own = if let Unit::Newer(newer) = unit { newer.text.to_string() } else { record.to_line() };
+            let own = unit.text().to_str_lossy().into_owned();
             let parts = lines.iter().filter(|(_, line)| *line == own);
             let origins = parts.map(|line| history.origin(line, &mut search)).collect::<Vec<_>>();
             let origin = origins.into_iter().flatten().min_by_key(|origin| origin.signature.state);
@@ -131,11 +131,7 @@ type Line = (SessionKey, String);
 
 /// Returns the records of a note, each as the line that it is, within the bounds of what readers show.
 fn lines(note: &[u8]) -> HashSet<Line> {
-    let line = |unit: &Unit| match unit {
-        Unit::Record(record) => Some((record.key(), record.to_line())),
-        Unit::Newer(newer) => Some((newer.record.key(), newer.text.to_string())),
-        Unit::Earlier(..) | Unit::Foreign(_) => None,
-    };
+    let line = |unit: &Unit| Some((unit.record()?.key(), unit.text().to_str_lossy().into_owned()));
     Note::read_lines(note).units().iter().filter_map(line).collect()
 }
 

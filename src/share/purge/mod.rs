@@ -228,12 +228,7 @@ fn noted_sessions(repo: &Repository, notes_ref: &str) -> Result<Vec<SessionKey>>
     for name in [notes_ref, EARLIER_REF] {
         for entry in notes::list(repo, name)? {
             let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
-            sessions.extend(note.units().iter().filter_map(|unit| match unit {
-                Unit::Record(record) => Some(record.key()),
-                Unit::Newer(newer) => Some(newer.record.key()),
-                Unit::Earlier(document, _) => Some(document.key()),
-                Unit::Foreign(_) => None,
-            }));
+            sessions.extend(note.units().iter().filter_map(Unit::key));
         }
     }
     Ok(sessions)

@@ -3,6 +3,7 @@
 //! Anybody who may push can make a note that costs more than can be had. One beyond the bounds of readers is kept
 //! as it is, and only what it lacks is put behind it.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashSet;
 
@@ -75,7 +76,6 @@ pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Vers
 /// too large and both changed.
 fn resolve_large(purged: &Tombstones, read: [Note; 2], versions: Versions) -> Resolved {
     let is_whole = read.each_ref().map(|note| note.problems().is_empty());
-    let [our_units, their_units] = read.map(Note::into_units);
     let bars_theirs = !purged.is_empty() && versions.theirs.is_some();
     let note = match (versions.ours, versions.theirs) {
         (ours, _) if bars_theirs => ours,
@@ -84,8 +84,8 @@ fn resolve_large(purged: &Tombstones, read: [Note; 2], versions: Versions) -> Re
         (None, theirs) => theirs,
         (Some(ours), None) => Some(ours),
         (Some(ours), Some(theirs)) => match is_whole {
-            [true, _] => Some(with_units(theirs, our_units).unwrap_or(ours)),
-            [_, true] => Some(with_units(ours.clone(), their_units).unwrap_or(ours)),
+            [true, _] => Some(with_units(theirs, read[0].units()).unwrap_or(ours)),
+            [_, true] => Some(with_units(ours.clone(), read[1].units()).unwrap_or(ours)),
             _ => Some(ours),
         },
     };
@@ -93,20 +93,15 @@ fn resolve_large(purged: &Tombstones, read: [Note; 2], versions: Versions) -> Re
 }
 
 /// Returns a note with those units behind it that it has not; `None` if nobody could read that.
-fn with_units(mut note: Vec<u8>, units: Vec<Unit>) -> Option<Vec<u8>> {
-    let text = |unit: Unit| match unit {
-        Unit::Record(record) => record.to_line().into_bytes(),
-        Unit::Newer(newer) => newer.text.into(),
-        Unit::Earlier(_, text) | Unit::Foreign(text) => text.into(),
-    };
-    let texts: Vec<Vec<u8>> = units.into_iter().map(text).collect();
-    let mut missing: HashSet<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+fn with_units(mut note: Vec<u8>, units: &[Unit]) -> Option<Vec<u8>> {
+    let texts: Vec<Cow<'_, [u8]>> = units.iter().map(Unit::text).collect();
+    let mut missing: HashSet<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
     // A document of an earlier tool can have several lines.
     missing.retain(|text| !text.contains(&b'\n') || note.find(text).is_none());
     for line in note.lines() {
         missing.remove(line.trim());
     }
-    let missing: Vec<&Vec<u8>> = texts.iter().filter(|text| missing.contains(text.as_slice())).collect();
+    let missing: Vec<&Cow<'_, [u8]>> = texts.iter().filter(|text| missing.contains(&text[..])).collect();
     if !missing.is_empty() && !note.ends_with(b"\n") {
         note.push(b'\n');
     }
