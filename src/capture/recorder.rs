@@ -400,15 +400,16 @@ impl<'r> Recorder<'r> {
         if progress.stored.segment.is_some() {
             return;
         }
-        let Ok(Some(newest)) = self.archive.newest(key) else { return };
-        let Ok(header) = self.archive.header(newest) else { return };
-        progress.stored = SegmentEnd { segment: Some(newest.to_string()), bytes: header.total_bytes(), raw: None };
+        let Ok(Progress { stored, .. }) = Progress::archived(&self.archive, key) else { return };
+        if stored.segment.is_none() {
+            return;
+        }
+        progress.stored = stored;
         for entry in notes::list(self.repo, &self.notes_ref).unwrap_or_default() {
             let Ok(note) = notes::read(self.repo, entry.note_blob_id) else { continue };
             for record in Note::parse(&note).records().filter(|record| record.key() == *key) {
                 if record.bytes > progress.recorded.bytes {
-                    progress.recorded =
-                        SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
+                    progress.recorded = SegmentEnd::of_record(record);
                 }
             }
         }

@@ -10,11 +10,13 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::process::Process;
+use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::git::ObjectId;
 pub use crate::git::private::Lock;
 pub use crate::git::private::write as write_private;
 use crate::git::private::{self, is_shared};
+use crate::record::Record;
 use crate::transcript::SessionKey;
 use crate::{agent, outside};
 
@@ -41,6 +43,23 @@ pub struct SegmentEnd {
     pub raw: Option<u64>,
 }
 
+impl SegmentEnd {
+    /// Returns the end of a segment of the archive.
+    ///
+    /// # Errors
+    ///
+    /// If the segment cannot be read.
+    pub fn of(archive: &Archive<'_>, segment_id: ObjectId) -> Result<Self> {
+        let bytes = archive.header(segment_id)?.total_bytes();
+        Ok(SegmentEnd { segment: Some(segment_id.to_string()), bytes, raw: None })
+    }
+
+    /// Returns the end of a record's increment.
+    pub fn of_record(record: &Record) -> Self {
+        SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None }
+    }
+}
+
 /// How far a transcript is stored, and how far it is recorded on commits.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Progress {
@@ -65,6 +84,18 @@ pub struct Progress {
     /// Size and modification time (ns) of a document or database when commits last had all of it.
     #[serde(default, rename = "stamp", skip_serializing_if = "Option::is_none")]
     pub size_and_mtime: Option<(u64, u64)>,
+}
+
+impl Progress {
+    /// Returns how far the archive has a session, with nothing recorded.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn archived(archive: &Archive<'_>, key: &SessionKey) -> Result<Self> {
+        let newest = archive.newest(key)?.map(|newest| SegmentEnd::of(archive, newest)).transpose()?;
+        Ok(Progress { stored: newest.unwrap_or_default(), ..Progress::default() })
+    }
 }
 
 /// A line end of the stored transcript at which a capture can resume.

@@ -39,7 +39,7 @@ impl Noted {
             for record in note.records() {
                 let mark = recorded.entry(record.key()).or_default();
                 if record.bytes > mark.bytes {
-                    *mark = SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
+                    *mark = SegmentEnd::of_record(record);
                 }
             }
         }
