@@ -213,7 +213,7 @@ impl<'r> Recorder<'r> {
             Ok(Some(mut increment)) => self.record_increment(&mut increment, &mut live.progress),
             Ok(None) => {}
             Err(error) if error.kind() == Kind::Busy => {
-                let error = keep_unread(&self.state, live.key(), &live.transcript, &live.progress, None, error);
+                let error = keep_unread(&self.state, &live.key(), &live.transcript, &live.progress, None, error);
                 self.warn(error);
             }
             Err(error) => return Err(error),
@@ -235,7 +235,7 @@ impl<'r> Recorder<'r> {
                 }
                 Ok(None) => {}
                 Err(error) if error.kind() == Kind::Busy && commit_id.is_some() => {
-                    let error = keep_unread(&self.state, key, &found.transcript, progress, commit_id, error);
+                    let error = keep_unread(&self.state, &key, &found.transcript, progress, commit_id, error);
                     self.warn(error);
                 }
                 Err(error) => self.warn(error),
@@ -452,11 +452,7 @@ impl<'r> Recorder<'r> {
         let until = if is_whole { increment.until } else { until.max(increment.reading.kept()) };
         increment.commit_ids.push(commit_id);
         increment.commit_ids.extend(self.amended_since(commit_id, &increment.key, increment.since.segment.as_deref()));
-        if increment.until > until {
-            let from = increment.reading.position(&increment.since)?;
-            increment.survey = increment.reading.survey(from, until)?;
-            increment.until = until;
-        }
+        increment.end_at(until)?;
         // The increment begins where the existing record ends, so the two records are joined.
         self.record_increment(&mut increment, &mut live.progress);
         self.unrecorded(live, limit)

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::process::Process;
 use crate::archive::Archive;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
+use crate::git::date::Time;
 pub use crate::git::private::Lock;
 pub use crate::git::private::write as write_private;
 use crate::git::private::{self, is_shared};
@@ -27,7 +28,9 @@ const MAX_EXAMINED: usize = 200;
 /// How many sessions that ran in another worktree are remembered.
 const MAX_ELSEWHERE: usize = 1000;
 /// A temporary file older than this was left by a process that was killed.
-const UNFINISHED: Duration = Duration::from_secs(60 * 60);
+const UNFINISHED_SECS: i64 = 60 * 60;
+/// How long a command waits for another one before it says so.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// The coarsest resolution of a file's modification time: two writes within it can have the same time.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
 
@@ -321,6 +324,22 @@ impl State {
         private::lock(&self.root.join(name), deadline)
     }
 
+    /// Takes another lock beside the state, under `name`, and waits as long as it takes. Calls `tell` once if that is more
+    /// than a second.
+    ///
+    /// # Errors
+    ///
+    /// If the lock file cannot be created.
+    pub fn wait_for_lock(&self, name: &str, tell: impl FnOnce()) -> Result<Lock> {
+        let mut tell = Some(tell);
+        loop {
+            match self.lock_file(name, Instant::now() + PATIENCE) {
+                Err(error) if error.kind() == Kind::Busy => tell.take().map_or((), |tell| tell()),
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// Returns the sessions that are running, or have ended with words that no commit has, ordered by agent and id.
     /// Files that cannot be read are skipped.
     pub fn sessions(&self) -> Vec<LiveSession> {
@@ -346,11 +365,11 @@ impl State {
     /// Removes temporary files of processes that were killed, and takes away other users' access to our directory
     /// unless the repository is shared.
     pub fn sweep(&self) {
+        let now = Time::now().seconds;
         for directory in ["", "live", "settled", "imported", "purged", "pending"] {
             for entry in std::fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten() {
-                let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-                let age = written.and_then(|written| SystemTime::now().duration_since(written).ok());
-                if is_unfinished(&entry) && age.is_some_and(|age| age > UNFINISHED) {
+                let written = || private::modified_secs(&entry.path());
+                if is_unfinished(&entry) && written().is_some_and(|written| written < now - UNFINISHED_SECS) {
                     let _ = std::fs::remove_file(entry.path());
                 }
             }
@@ -401,11 +420,9 @@ impl State {
     ///
     /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
     pub fn save(&self, live: &LiveSession) -> Result<()> {
-        let bytes =
-            serde_json::to_vec(live).map_err(|error| Error::other("cannot write a session's state").because(error))?;
         // Settled sessions have a directory of their own, so that hooks do not read their files.
         let (directory, other) = if live.is_settled() { ("settled", "live") } else { ("live", "settled") };
-        write_private(&self.file(directory, &live.key()), &bytes)?;
+        self.write(directory, live)?;
         for other in [other, "imported"] {
             let _ = std::fs::remove_file(self.file(other, &live.key()));
         }
@@ -418,9 +435,13 @@ impl State {
     ///
     /// As [`State::save`].
     pub fn save_imported(&self, live: &LiveSession) -> Result<()> {
-        let bytes =
-            serde_json::to_vec(live).map_err(|error| Error::other("cannot write a session's state").because(error))?;
-        write_private(&self.file("imported", &live.key()), &bytes)
+        self.write("imported", live)
+    }
+
+    fn write(&self, directory: &str, live: &LiveSession) -> Result<()> {
+        let bytes = serde_json::to_vec(live);
+        let bytes = bytes.map_err(|error| Error::other("cannot write a session's state").because(error))?;
+        write_private(&self.file(directory, &live.key()), &bytes)
     }
 
     /// Writes the file of a known session again, in the directory where it is.
@@ -461,9 +482,7 @@ impl State {
     pub fn forget_settled(&self, seconds: i64) {
         self.sweep();
         for entry in std::fs::read_dir(self.root.join("settled")).into_iter().flatten().flatten() {
-            let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-            let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-            let is_old = age.is_some_and(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written < seconds));
+            let is_old = private::modified_secs(&entry.path()).is_some_and(|written| written < seconds);
             // Without this file, the session would be taken for a new one and its purged words stored again from the
             // agent's file.
             let is_purged = self.root.join("purged").join(entry.file_name()).exists();
@@ -488,7 +507,7 @@ impl State {
         if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_LOG_BYTES) {
             let _ = std::fs::rename(&path, self.root.join("log.old"));
         }
-        let line = format!("{} {}\n", crate::git::date::Time::now().to_rfc3339(), outside::line(line));
+        let line = format!("{} {}\n", Time::now().to_rfc3339(), outside::line(line));
         private::append(&path, line.as_bytes()).is_ok()
     }
 }

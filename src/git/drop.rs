@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use bstr::ByteSlice as _;
 
-use super::{ObjectId, Repository, git};
+use super::{ObjectId, Repository, git, private};
 use crate::error::{Error, Result};
 
 impl Repository {
@@ -127,12 +127,7 @@ impl Repository {
         for id in ids {
             let hex = id.to_string();
             let path = objects.join(&hex[..2]).join(&hex[2..]);
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io("remove", &path, error));
-                }
-                _ => {}
-            }
+            private::remove(&path)?;
         }
         Ok(())
     }

@@ -74,6 +74,24 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).map_err(|error| Error::io("write", path, error))
 }
 
+/// Removes a file, if it is there.
+///
+/// # Errors
+///
+/// If it is there and cannot be removed.
+pub fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Returns when a file was last written, in seconds since the epoch; `None` if there is no such file.
+pub fn modified_secs(path: &Path) -> Option<i64> {
+    let age = path.metadata().ok()?.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(age.as_secs()).ok()
+}
+
 /// Makes a directory, with those above it, that is as open to the group as the one above it, and to nobody else.
 ///
 /// # Errors

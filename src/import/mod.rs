@@ -15,7 +15,6 @@ mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use self::candidates::Candidates;
 use self::claims::{Attribution, Claim, Confidence, Past, Reason};
@@ -24,15 +23,13 @@ use self::noted::Noted;
 pub use self::store::carry_out;
 use self::texts::Texts;
 use crate::agent::Agent;
-use crate::capture::State;
 use crate::capture::recorder::Report;
-use crate::capture::state::{LiveSession, Lock, Progress};
-use crate::error::{Error, Kind, Result};
+use crate::capture::state::{LiveSession, Progress};
+use crate::error::{Error, Result};
+use crate::git::private::modified_secs;
 use crate::git::{ObjectId, Repository};
 use crate::transcript::SessionKey;
 
-/// How long to wait for another import before saying so.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// How long before its last write a session without times is taken to have begun.
 const LONGEST_SECS: i64 = 60 * 24 * 60 * 60;
 
@@ -128,28 +125,8 @@ pub struct Done {
     pub report: Report,
 }
 
-/// Waits until no other process of this repository imports, and keeps others out while it is held.
-///
-/// A plan is only as good as what it was made from, so this is held from before [`plan`] until after [`carry_out`].
-/// `tell` is called once if it takes long.
-///
-/// # Errors
-///
-/// If there can be no lock.
-pub fn lock(repo: &Repository, tell: &mut dyn FnMut()) -> Result<Lock> {
-    let state = State::new(&repo.common_dir());
-    let mut has_told = false;
-    loop {
-        match state.lock_file("import.lock", Instant::now() + PATIENCE) {
-            Err(error) if error.kind() == Kind::Busy => {}
-            outcome => return outcome,
-        }
-        if !has_told {
-            tell();
-            has_told = true;
-        }
-    }
-}
+/// The lock that is held from before [`plan`] until after [`carry_out`], so that two imports do not plan the same.
+pub const LOCK: &str = "import.lock";
 
 /// Finds the sessions of the past that ran in this repository, and which commits each has made.
 ///
@@ -199,9 +176,7 @@ pub fn plan(
 
 /// Returns a time before the beginning of a session, by the file of its transcript. Some agents write no times.
 fn begun_after(transcript: &Path) -> i64 {
-    let written = transcript.metadata().and_then(|file| file.modified()).ok();
-    let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    age.and_then(|age| i64::try_from(age.as_secs()).ok()).map_or(i64::MAX, |written| written - LONGEST_SECS)
+    modified_secs(transcript).map_or(i64::MAX, |written| written - LONGEST_SECS)
 }
 
 /// Decides what becomes of a session, and cuts its transcripts; `None` if there is nothing to do.

@@ -1,7 +1,7 @@
 //! Our own files about live sessions, after something was removed.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
@@ -11,7 +11,7 @@ use crate::archive::{Archive, hex};
 use crate::capture::State;
 use crate::capture::state::{Progress, SegmentEnd};
 use crate::error::{Error, Result};
-use crate::git::Repository;
+use crate::git::{Repository, private};
 use crate::record::tombstone::Tombstones;
 use crate::transcript::{SessionKey, line_ends, without_last_line};
 
@@ -104,16 +104,9 @@ pub(super) fn update(
     // What a hook was writing when it was killed.
     for entry in std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(".tmp-") {
-            remove(&entry.path())?;
+            private::remove(&entry.path())?;
         }
     }
-    pending.iter().try_for_each(|path| remove(path))?;
+    pending.iter().try_for_each(|path| private::remove(path))?;
     Ok(files.into_iter().collect())
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
-        _ => Ok(()),
-    }
 }
