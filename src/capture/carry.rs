@@ -156,10 +156,7 @@ fn with_same_author(recorder: &Recorder<'_>, commit: &Commit, mut sources: Vec<O
 /// The source is the commit that `-x` names, or the only commit with a conversation and the same author and author
 /// time.
 fn picked(recorder: &Recorder<'_>, commit: &Commit, reader: &Reader<'_>) -> Result<Vec<ObjectId>> {
-    let named = commit.message.lines().rev().find_map(|line| {
-        let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
-        recorder.repo.parse_id(&hex.to_str_lossy())
-    });
+    let named = commit.picked_from().rev().find_map(|hex| recorder.repo.parse_id(&hex));
     let named = with_same_author(recorder, commit, named.into_iter().collect());
     if !named.is_empty() {
         return Ok(named);

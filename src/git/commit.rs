@@ -1,5 +1,7 @@
 //! A commit as a value: what `log` and `show` print of it, and the paths it changes.
 
+use std::borrow::Cow;
+
 use bstr::{BString, ByteSlice as _, ByteVec as _};
 
 use super::date::Time;
@@ -48,6 +50,13 @@ impl Commit {
             subject.push_str(line.trim_end());
         }
         subject
+    }
+
+    /// Returns the commits that `git cherry-pick -x` names in the message, in order, in hex.
+    pub fn picked_from(&self) -> impl DoubleEndedIterator<Item = Cow<'_, str>> {
+        self.message.lines().filter_map(|line| {
+            Some(line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?.to_str_lossy())
+        })
     }
 
     /// Returns what follows the subject, without the blank lines between.

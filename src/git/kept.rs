@@ -9,6 +9,7 @@ use std::time::Instant;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 
 use super::ref_name::full_name;
+use super::sign::ARCHIVE_REF;
 use super::{ObjectId, Order, Range, Repository, Tip};
 use crate::error::Result;
 
@@ -29,7 +30,7 @@ pub(super) enum Keep {
 /// Returns the name of the second ref; `None` for a ref that needs none.
 pub(super) fn kept_name(ref_name: &str) -> Option<String> {
     let name = match ref_name {
-        "refs/shiftlog/sessions" | "refs/shiftlog/purged" => ref_name.strip_prefix("refs/shiftlog/")?,
+        ARCHIVE_REF | "refs/shiftlog/purged" => ref_name.strip_prefix("refs/shiftlog/")?,
         name if name.starts_with("refs/notes/") => name.strip_prefix("refs/")?,
         _ => return None,
     };

@@ -8,8 +8,8 @@ use bstr::ByteSlice as _;
 use super::{ObjectId, Repository, git};
 use crate::error::Result;
 
-/// The ref whose commits are never signed.
-pub(super) const ARCHIVE_REF: &str = "refs/shiftlog/sessions";
+/// The ref of the archive, whose commits are never signed.
+pub(crate) const ARCHIVE_REF: &str = "refs/shiftlog/sessions";
 
 /// What Git says of a commit's signature.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -149,11 +149,7 @@ impl Plan {
 
     /// Returns what a file would have without our part; `None` if there is no file.
     pub fn current(&self, path: &Path) -> Result<Option<Vec<u8>>> {
-        let planned = self.steps.iter().rev().find_map(|step| match step {
-            Step::Write { path: planned, after, .. } if planned == path => Some(after.clone()),
-            _ => None,
-        });
-        let Some(bytes) = planned.map_or_else(|| file::read(path), |after| Ok(Some(after)))? else { return Ok(None) };
+        let Some(bytes) = self.planned(path)? else { return Ok(None) };
         Ok(match self.installed.original(path, &bytes) {
             Some(Original::Absent) => None,
             Some(Original::Bytes(original)) => Some(original),

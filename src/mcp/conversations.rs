@@ -6,8 +6,7 @@ use bstr::ByteSlice as _;
 use regex::bytes::RegexBuilder;
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
-use super::{Context, Refusal};
+use super::{Answer, Context, Refusal};
 use crate::error::{Error, Kind};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Paths, Range, Repository};

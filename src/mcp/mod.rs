@@ -3,7 +3,6 @@
 //! Read `tools` for what is offered, then `conversations` for what it does; `transport` and `handler` put it on the wire.
 //! Everything is read-only. `async` and the protocol's types stay in this room, and out of the tools.
 
-mod answer;
 mod conversations;
 mod handler;
 mod resources;
@@ -15,7 +14,9 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use rmcp::ServiceExt as _;
+use serde_json::Value;
 
+pub use self::values::find_index;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::record::{self, Reader};
@@ -71,11 +72,6 @@ impl Toolset {
     }
 }
 
-/// Finds the project index that a directory is, or holds in `.memo/index`.
-pub fn find_index(directory: &std::path::Path) -> Option<PathBuf> {
-    values::find_index(directory)
-}
-
 /// Reads one value by its path, as compact JSON.
 ///
 /// # Errors
@@ -116,6 +112,14 @@ pub const EARLIER_NAME: &str = "claudit";
 
 /// Why a call came to nothing: one sentence that says what to do next.
 type Refusal = String;
+
+/// The answer of a tool.
+struct Answer {
+    /// The value that the tool promises, for clients that show text.
+    text: Value,
+    /// The same with an object at its root, and what else belongs to it.
+    structured: Value,
+}
 
 /// What a tool works with: the repository is opened with the first call that needs it, not when the server starts.
 struct Context<'a> {

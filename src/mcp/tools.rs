@@ -6,8 +6,7 @@
 use rmcp::model::{self, MetaObject, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
-use super::{Context, NAME, Refusal, Server, Toolset, conversations, values};
+use super::{Answer, Context, NAME, Refusal, Server, Toolset, conversations, values};
 
 /// The first word of a tool's name, which is also the toolset it belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -165,7 +164,7 @@ pub const TOOLS: &[Tool] = &[
         input: || path_input("The path, such as [conversation][HEAD][messages]"),
         output: keys_output,
         max_result_chars: None,
-        run: values::list_keys,
+        run: |context, arguments| values::list_keys(context, arguments, false),
     },
     Tool {
         name: "get_value",
@@ -177,7 +176,7 @@ pub const TOOLS: &[Tool] = &[
         input: || path_input("The path, such as [conversation][HEAD][messages][0][text]"),
         output: value_output,
         max_result_chars: Some(500_000),
-        run: values::get_value,
+        run: |context, arguments| values::get_value(context, arguments, false),
     },
     Tool {
         name: "list_keys",
@@ -187,7 +186,7 @@ pub const TOOLS: &[Tool] = &[
         input: || path_input("The path, such as [arch][modules][0]"),
         output: keys_output,
         max_result_chars: None,
-        run: values::list_index_keys,
+        run: |context, arguments| values::list_keys(context, arguments, true),
     },
     Tool {
         name: "get_value",
@@ -197,7 +196,7 @@ pub const TOOLS: &[Tool] = &[
         input: || path_input("The path, such as [arch][modules][0][name]"),
         output: value_output,
         max_result_chars: None,
-        run: values::get_index_value,
+        run: |context, arguments| values::get_value(context, arguments, true),
     },
 ];
 

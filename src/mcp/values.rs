@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
-use super::{Context, Refusal, Server, conversations};
+use super::{Answer, Context, Refusal, Server, conversations};
 use crate::git::locate;
 use crate::outside;
 use crate::path::{self, Document, Keys, Segment};
@@ -68,8 +67,8 @@ fn index_below(top: &Path) -> Option<PathBuf> {
     (index.parent().is_some_and(is_directory) && is_directory(&index)).then_some(index)
 }
 
-/// Finds the index that a directory is, or holds.
-pub(super) fn find_index(directory: &Path) -> Option<PathBuf> {
+/// Finds the project index that a directory is, or holds in `.memo/index`.
+pub fn find_index(directory: &Path) -> Option<PathBuf> {
     if let Some(below) = index_below(directory) {
         return Some(below);
     }
@@ -243,22 +242,12 @@ fn answer(value: Value) -> Result<Answer, Refusal> {
     Ok(Answer { text: value.clone(), structured: value })
 }
 
-/// `memo_list_keys`.
-pub fn list_index_keys(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
-    answer(keys(context, path_of(arguments), true)?)
+/// `list_keys`, of the recorded data or of the index.
+pub fn list_keys(context: &Context<'_>, arguments: &Map<String, Value>, is_index: bool) -> Result<Answer, Refusal> {
+    answer(keys(context, path_of(arguments), is_index)?)
 }
 
-/// `memo_get_value`.
-pub fn get_index_value(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
-    answer(json!({ "value": value(context, path_of(arguments), true)? }))
-}
-
-/// `list_keys`.
-pub fn list_keys(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
-    answer(keys(context, path_of(arguments), false)?)
-}
-
-/// `get_value`.
-pub fn get_value(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
-    answer(json!({ "value": value(context, path_of(arguments), false)? }))
+/// `get_value`, of the recorded data or of the index.
+pub fn get_value(context: &Context<'_>, arguments: &Map<String, Value>, is_index: bool) -> Result<Answer, Refusal> {
+    answer(json!({ "value": value(context, path_of(arguments), is_index)? }))
 }

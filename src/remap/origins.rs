@@ -5,8 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
-use bstr::ByteSlice as _;
-
 use super::changes::{Changes, Facts};
 use super::lines::Lines;
 use super::sources::Sources;
@@ -225,11 +223,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
     /// Returns the commits that are named as the source: by `git filter-repo`, or by `git cherry-pick -x`.
     fn told(&self, commit: &Commit) -> Result<Vec<ObjectId>> {
         let mut told = self.map.get(&commit.commit_id).cloned().unwrap_or_default();
-        let picked = commit.message.lines().filter_map(|line| {
-            let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
-            self.repo.parse_id(&hex.to_str_lossy())
-        });
-        told.extend(picked);
+        told.extend(commit.picked_from().filter_map(|hex| self.repo.parse_id(&hex)));
         let mut with_records = Vec::new();
         for source in told {
             if !self.records(&[source])?.is_empty() && !self.repo.has_become_empty(source, commit.commit_id) {
