@@ -58,13 +58,6 @@ impl Commit {
             Some(line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?.to_str_lossy())
         })
     }
-
-    /// Returns what follows the subject, without the blank lines between.
-    pub fn body(&self) -> BString {
-        let mut lines = self.message.lines_with_terminator().skip_while(|line| line.trim().is_empty());
-        lines.by_ref().find(|line| line.trim().is_empty());
-        lines.skip_while(|line| line.trim().is_empty()).flat_map(|line| line.iter().copied()).collect::<Vec<_>>().into()
-    }
 }
 
 impl Repository {

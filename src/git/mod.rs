@@ -34,15 +34,15 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
-pub use gix::{ObjectId, hash::Kind as HashKind};
 
-pub use self::change::{PathChange, Version};
+pub use self::change::PathChange;
 pub use self::check::{Allowed, EntryBudget, MAX_ENTRIES};
 pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
 pub use self::graph::{Drawing, Node};
-pub use self::head::{Head, ReflogEntry, last_message, last_move};
+pub use self::head::{ReflogEntry, last_message, last_move};
 pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
 pub use self::lock::has_locked_notes;
@@ -52,7 +52,7 @@ pub use self::rebase::{Rebase, Step as RebaseStep};
 pub use self::ref_name::is_ref_name;
 pub use self::refs::{Branch, Merged, REMOTES_PREFIX, Replaced, Tip, backoff, fault_point, has_fault};
 pub use self::remote::{Asking, Fetch, Push};
-pub use self::walk::{Order, Paths, Range, Step};
+pub use self::walk::{Order, Paths, Range};
 pub use self::worktrees::Worktree;
 
 use crate::error::{Error, Kind, Result};

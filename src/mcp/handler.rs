@@ -19,7 +19,7 @@ use super::tools::{TOOLS, renamed};
 use super::{Context, NAME, Server};
 
 /// The name of the server on the wire.
-pub const SERVER_NAME: &str = "git-shiftlog";
+const SERVER_NAME: &str = "git-shiftlog";
 /// How many calls run at once: one. Each takes milliseconds as a rule, and what one may read is bounded; the server then
 /// needs no more memory than one call.
 pub const MAX_CALLS: usize = 1;

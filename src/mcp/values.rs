@@ -16,7 +16,7 @@ use crate::record::Unit;
 use crate::transcript::Message;
 
 /// The files of an index, each a root.
-pub const INDEX_ROOTS: &[&str] = &["arch", "interface", "stories", "issues"];
+const INDEX_ROOTS: &[&str] = &["arch", "interface", "stories", "issues"];
 /// The roots of what is recorded; the index is readable there too.
 const ROOTS: &[&str] = &["conversation", "commit", "branches", "arch", "interface", "stories", "issues"];
 /// The roots whose next segment is a revision.

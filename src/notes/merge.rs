@@ -12,8 +12,6 @@ use crate::git::{Merged, ObjectId, Repository};
 /// The note of one object on both sides and in their merge base. `None` where there is no note.
 #[derive(Clone, Debug)]
 pub struct Versions {
-    /// The object that the note is attached to.
-    pub annotated_id: ObjectId,
     /// Our note.
     pub ours: Option<Vec<u8>>,
     /// Their note.
@@ -64,7 +62,6 @@ pub fn merge(
         for annotated_id in changed(repo, root, theirs.tree_id)? {
             let at = |tree_id| get_at(repo, tree_id, annotated_id);
             let versions = Versions {
-                annotated_id,
                 ours: at(root)?,
                 theirs: at(theirs.tree_id)?,
                 base: base.map_or(Ok(None), |base| at(base.tree_id))?,
