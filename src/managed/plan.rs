@@ -1,6 +1,5 @@
 //! Steps to take, which can be shown before they are taken.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -170,11 +169,6 @@ impl Plan {
     pub fn planned_text(&self, path: &Path) -> Result<String> {
         let bytes = self.planned(path)?.unwrap_or_default();
         String::from_utf8(bytes).map_err(|_| Error::other(format!("cannot edit '{}': it is not UTF-8", path.display())))
-    }
-
-    /// Says whether a hook file is there but not executable, which is how a user turns it off.
-    pub fn is_disabled(&self, path: &Path) -> bool {
-        path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 == 0)
     }
 
     /// Plans that a file shall have these bytes.

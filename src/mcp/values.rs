@@ -39,24 +39,24 @@ impl Server {
             return Some(directory.clone());
         }
         let here = self.directory.clone().or_else(|| std::env::current_dir().ok())?;
-        index_below(&self.top(here))
-    }
-
-    /// Returns the top of the working tree that a directory is in.
-    fn top(&self, here: PathBuf) -> PathBuf {
-        locate(&here).and_then(|location| location.worktree).unwrap_or(here)
+        index_below(&top(here))
     }
 
     /// Says why there is no index.
     fn no_index(&self) -> Refusal {
         let here = self.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
-        let top = self.top(here);
+        let top = top(here);
         let is_link = |path: &str| top.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         match [".memo", INDEX_DIRECTORY].into_iter().find(|path| is_link(path)) {
             Some(path) => format!("{path} is a symbolic link, which is not followed"),
             None => "there is no project index here (.memo/index)".to_owned(),
         }
     }
+}
+
+/// Returns the top of the working tree that a directory is in.
+fn top(here: PathBuf) -> PathBuf {
+    locate(&here).and_then(|location| location.worktree).unwrap_or(here)
 }
 
 /// Returns the index below a directory. The project's authors decide what is there: a symbolic link could lead to any file

@@ -255,7 +255,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
                 self.check_time()?;
                 if source != commit.commit_id
                     && self.changes.facts(source).is_some_and(|facts| facts.time <= latest)
-                    && self.makes(source, commit, &change)?
+                    && self.makes(source, commit, &change)
                     && self.is_copy(source, commit, facts)?
                 {
                     copied.push(source);
@@ -292,9 +292,9 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Says whether a commit makes a change, byte for byte or by its patch id.
-    fn makes(&self, source: ObjectId, commit: &Commit, change: &[PathChange]) -> Result<bool> {
-        let Ok(source) = self.repo.commit(source) else { return Ok(false) };
-        let Ok(theirs) = self.repo.changes_of(&source) else { return Ok(false) };
+    fn makes(&self, source: ObjectId, commit: &Commit, change: &[PathChange]) -> bool {
+        let Ok(source) = self.repo.commit(source) else { return false };
+        let Ok(theirs) = self.repo.changes_of(&source) else { return false };
         let parent_tree = |commit: &Commit| {
             let parent = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok());
             parent.map(|parent| parent.tree_id)
@@ -307,17 +307,17 @@ impl<'a, 'r> Mapper<'a, 'r> {
         before: [Option<ObjectId>; 2],
         after: [ObjectId; 2],
         changes: [&[PathChange]; 2],
-    ) -> Result<bool> {
+    ) -> bool {
         if changes[0] == changes[1] {
-            return Ok(true);
+            return true;
         }
         let has_same_paths =
             changes[0].iter().map(|change| &change.path).eq(changes[1].iter().map(|change| &change.path));
         if !has_same_paths || self.repo.change_print(changes[0]) != self.repo.change_print(changes[1]) {
-            return Ok(false);
+            return false;
         }
         let one = self.repo.patch_id(before[0], after[0]).unwrap_or_default();
-        Ok(one.is_some() && one == self.repo.patch_id(before[1], after[1]).unwrap_or_default())
+        one.is_some() && one == self.repo.patch_id(before[1], after[1]).unwrap_or_default()
     }
 
     /// Decides between sources: those that say the same are one, and one that has all of the others' records stands.

@@ -34,7 +34,7 @@ impl Mapper<'_, '_> {
             let changes = |before: &Commit, after: &Commit| self.repo.tree_changes(Some(before.tree_id), after.tree_id);
             let (Ok(change), Ok(theirs)) = (changes(&parent, commit), changes(&base, &end)) else { continue };
             let (before, after) = ([Some(base.tree_id), Some(parent.tree_id)], [end.tree_id, commit.tree_id]);
-            if !self.is_same(before, after, [&theirs, &change])? {
+            if !self.is_same(before, after, [&theirs, &change]) {
                 continue;
             }
             let range = Range { tips: vec![tip], hidden: vec![parent_id] };

@@ -207,7 +207,9 @@ impl<'r> Syncer<'r> {
                     let reason =
                         std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
                     let error = Error::other(format!("'{remote}' does not take '{}'", push.ref_name)).because(reason);
-                    synced.refused.push(self.advised(error, push));
+                    let keep_apart = "git config shiftlog.sessionsRemote <remote>    # keeps transcripts elsewhere";
+                    let is_archive = push.ref_name == archive::REF;
+                    synced.refused.push(if is_archive { error.hint(keep_apart) } else { error });
                     refused.push(push.ref_name.clone());
                 }
             }
@@ -222,14 +224,6 @@ impl<'r> Syncer<'r> {
             theirs = self.repo.remote_refs(remote, &names, self.asking)?;
         }
         Ok(())
-    }
-
-    fn advised(&self, error: Error, push: &Push) -> Error {
-        if push.ref_name == archive::REF {
-            error.hint("git config shiftlog.sessionsRemote <remote>    # keeps transcripts elsewhere")
-        } else {
-            error
-        }
     }
 
     fn shared(&self, remote: &str, holds: Holds) -> Shared {
