@@ -6,7 +6,9 @@
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
+use twox_hash::XxHash3_64;
 
+use super::refs::REMOTES_PREFIX;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Kind, Result};
 
@@ -69,6 +71,16 @@ impl Repository {
             _ => Err(Error::new(Kind::Missing, "several remotes, and none is 'origin'")
                 .hint("'git shiftlog sync <remote>' chooses one")),
         }
+    }
+
+    /// Returns the ref to which a remote's ref is fetched, by the last part of its name: `notes`, `sessions`, `purged`.
+    ///
+    /// A remote that is given by its URL has no name; a hash of the URL stands for it.
+    pub fn tracking_ref(&self, remote: &str, last: &str) -> String {
+        if self.remotes().iter().any(|name| name == remote) {
+            return format!("{REMOTES_PREFIX}{remote}/{last}");
+        }
+        format!("{REMOTES_PREFIX}url-{:016x}/{last}", XxHash3_64::oneshot(remote.as_bytes()))
     }
 
     /// Asks a remote where it has these refs; one that it has not is left out.

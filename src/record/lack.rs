@@ -2,7 +2,7 @@
 
 use super::{Reader, Record};
 use crate::archive::{self, Archive};
-use crate::git::{REMOTES_PREFIX, Repository};
+use crate::git::Repository;
 
 /// The file, below the common directory, that names the remotes without transcripts.
 const WORDLESS: &str = "shiftlog/wordless";
@@ -55,7 +55,7 @@ pub fn may_be_fetched(repo: &Repository) -> bool {
         None => repo.remotes(),
     };
     let is_known = |remote: &String| {
-        let tracking = format!("{REMOTES_PREFIX}{remote}/sessions");
+        let tracking = repo.tracking_ref(remote, "sessions");
         wordless.lines().any(|line| line == remote) || repo.tip(&tracking).is_ok_and(|tip| tip.is_some())
     };
     !remotes.iter().all(is_known)

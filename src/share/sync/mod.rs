@@ -17,7 +17,7 @@ pub use self::quiet::{has_news, push_quietly};
 use super::check::{self, Holds};
 use crate::archive::{self, Archive};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Asking, Fetch, ObjectId, Push, REMOTES_PREFIX, Repository};
+use crate::git::{Asking, Fetch, ObjectId, Push, Repository};
 use crate::notes;
 use crate::record::bars::Bars;
 use crate::record::tombstone::{self, Tombstones};
@@ -232,7 +232,7 @@ impl<'r> Syncer<'r> {
             Holds::Sessions => (archive::REF, "sessions".into()),
             Holds::Marks => (tombstone::REF, "purged".into()),
         };
-        Shared { name: name.to_owned(), tracking: tracking_ref(self.repo, remote, &last), holds }
+        Shared { name: name.to_owned(), tracking: self.repo.tracking_ref(remote, &last), holds }
     }
 
     /// Fetches what the remote has and we have not.
@@ -422,16 +422,6 @@ fn hides_ours(repo: &Repository, bars: &Bars) -> Result<bool> {
     }
     let here = Archive::new(repo).listing(archive::REF)?;
     Ok(here.iter().any(|(path, id)| bars.name_path(path, *id)))
-}
-
-/// Returns the ref under which a ref of a remote is kept.
-fn tracking_ref(repo: &Repository, remote: &str, last: &str) -> String {
-    // A remote that is given by its URL has no name to keep its refs under.
-    if repo.remotes().iter().any(|name| name == remote) {
-        format!("{REMOTES_PREFIX}{remote}/{last}")
-    } else {
-        format!("{REMOTES_PREFIX}url-{:016x}/{last}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()))
-    }
 }
 
 /// Returns the last part of the name under which a remote's notes are kept. Only what belongs to our own notes is read

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Level, Plan, Syncer, notes_name, tracking_ref};
+use super::{Level, Plan, Syncer, notes_name};
 use crate::archive;
 use crate::capture::State;
 use crate::capture::state::write_private;
@@ -72,7 +72,7 @@ fn only_one(state: &State, remote: &str) -> Option<std::fs::File> {
 pub fn has_news(repo: &Repository, notes_ref: &str, remote: &str, level: Level) -> Result<bool> {
     let pairs = [(notes_ref, notes_name(notes_ref), Level::Notes), (archive::REF, "sessions".into(), Level::All)];
     for (name, last, needed) in pairs {
-        let tracking = tracking_ref(repo, remote, &last);
+        let tracking = repo.tracking_ref(remote, &last);
         let ours = repo.tip(name)?.map(|tip| tip.commit_id);
         if level >= needed && ours.is_some() && ours != repo.tip(&tracking)?.map(|tip| tip.commit_id) {
             return Ok(true);
