@@ -1,4 +1,4 @@
-//! A commit as a value: what `log` and `show` print of it, and the paths it changes.
+//! A commit as a value.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use super::date::Time;
 use super::{ObjectId, Repository, gix_error};
 use crate::error::Result;
 
-/// A name, an address and the moment they signed.
+/// A name, an address and a time, as in the header of a commit.
 #[derive(Clone, Debug)]
 pub struct Person {
     /// As in the commit, without surrounding space.
     pub name: BString,
     /// As in the commit, without angle brackets.
     pub email: BString,
-    /// When, with the offset that the person's clock had.
+    /// The time, with the offset of the person's clock.
     pub time: Time,
 }
 

@@ -132,8 +132,8 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Lets nothing be fetched from now on, also by the `git` commands that are started: for hooks, since a commit does not
-    /// wait for a network. Objects that a partial clone has not are missing.
+    /// Forbids fetching of missing objects from now on, also to the `git` commands that this process starts. Hooks call it,
+    /// because a commit must not wait for a network. Objects that a partial clone has not fetched then count as missing.
     pub fn stay_offline(&self) {
         self.is_offline.set(true);
     }
@@ -211,14 +211,14 @@ impl Repository {
         self.parse_id(output.trim_end().to_str_lossy().as_ref()).ok_or_else(bad)
     }
 
-    /// Says whether an object is in this repository; in a partial clone one may be fetched that is not.
+    /// Says whether an object is in this repository. In a partial clone, a missing object may still be fetched.
     pub fn has_object(&self, id: ObjectId) -> bool {
         self.inner.has_object(id)
     }
 
     /// Returns those of many objects that are not in this repository.
     ///
-    /// For one that is missing, [`Repository::has_object`] looks whether there are new packs; here that is done once for all.
+    /// [`Repository::has_object`] looks for new packs for each missing object; this function looks once for all of them.
     pub fn absent(&self, ids: Vec<ObjectId>) -> HashSet<ObjectId> {
         let among = |ids: Vec<ObjectId>| -> Vec<ObjectId> {
             let mut objects = self.inner.objects.clone();
@@ -230,10 +230,10 @@ impl Repository {
         let mut absent = ids;
         for _ in 0..2 {
             let before = written();
-            // To ask for what nobody has makes this process look for new packs.
+            // Asking for an object that cannot exist makes gix look for new packs.
             let _ = self.has_object(self.null_id());
             absent = among(absent);
-            // Otherwise 'git gc' may have moved some into a new pack meanwhile.
+            // If a pack was written, 'git gc' may have moved objects into it meanwhile.
             if written() == before {
                 break;
             }
@@ -253,7 +253,7 @@ impl Repository {
         // The size is asked for first: a small file can hold an object of any size.
         let mut header = self.inner.try_find_header(blob_id).map_err(fail)?;
         if header.is_none() && self.is_partial() && !self.is_offline.get() {
-            // Git fetches it to look at it.
+            // To look at the object, Git fetches it.
             git(["cat-file", "-e", &blob_id.to_string()]).repository(self).capture()?;
             header = self.inner.try_find_header(blob_id).map_err(fail)?;
         }
@@ -302,7 +302,7 @@ impl Repository {
         blobs
     }
 
-    /// Sorts objects as they are in their packs: what was made smaller by its neighbour comes after it.
+    /// Sorts objects by their place in their packs, where a delta base comes before its deltas.
     pub fn sort_as_packed(&self, ids: &mut Vec<ObjectId>) {
         let places = pack::places(self, ids);
         let mut placed: Vec<_> = places.into_iter().zip(ids.iter().copied()).collect();
@@ -310,7 +310,7 @@ impl Repository {
         *ids = placed.into_iter().map(|(_, id)| id).collect();
     }
 
-    /// Makes new objects and refs as accessible as `core.sharedRepository` asks for; gix does not look at it.
+    /// Sets the umask of this process as `core.sharedRepository` asks for, because gix ignores that setting.
     fn apply_shared_umask(&self) {
         use rustix::fs::Mode;
         let keep = match self.config_string("core.sharedRepository").as_deref() {
@@ -327,7 +327,7 @@ impl Repository {
     }
 }
 
-/// Says whether the environment allows to open the repository that `directory` is in, whoever owns it.
+/// Says whether `safe.directory` in the environment allows to open the repository of `directory`, whoever owns it.
 fn is_allowed(directory: &Path) -> bool {
     let Some(location) = locate(directory) else { return false };
     let places = location.worktree.into_iter().chain([location.git_dir]);
@@ -337,7 +337,7 @@ fn is_allowed(directory: &Path) -> bool {
 fn options() -> gix::open::Options {
     gix::open::Options::default()
         .cli_overrides(config::overrides_from_environment())
-        // An object of somebody else's can claim any size.
+        // An object that somebody else made can claim any size.
         .config_overrides([format!("gitoxide.objects.allocLimit={MAX_OBJECT_BYTES}")])
 }
 
@@ -353,7 +353,7 @@ fn open_error(directory: &Path, error: gix::Error) -> Error {
     Error::other(format!("cannot open the repository at '{}'", directory.display())).because(one_line(&error))
 }
 
-/// Turns an error of gix into one of ours, telling apart what a retry can mend and what it cannot.
+/// Turns an error of gix into one of ours. [`Kind::Busy`] means that a retry can succeed.
 pub(crate) fn gix_error(action: impl Into<String>, error: &gix::Error) -> Error {
     let mut kind = Kind::Other;
     for source in error.iter_errors() {

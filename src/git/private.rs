@@ -1,4 +1,4 @@
-//! Files of our own in the repository's directory: for their owner alone, or for the group that shares the repository.
+//! Files of our own in the repository's directory, readable by their owner, or by the group of a shared repository.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write as _;
@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Kind, Result};
 
-/// Keeps other processes of ours out while it is held; the system releases it with the process.
+/// A lock that other processes of ours wait for; the system releases it when the process ends.
 pub struct Lock {
     _file: File,
 }
 
-/// Takes the lock that is the file `path`, which is made if it is not there. Waits at most until `deadline`.
+/// Takes the lock file `path`, which is created if needed. Waits at most until `deadline`.
 ///
 /// # Errors
 ///
-/// [`Kind::Busy`] when the deadline passes, another kind if there can be no lock; the message names the file.
+/// [`Kind::Busy`] when the deadline passes, another kind if the file cannot be created; the message names the file.
 pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_dir(directory)?;
@@ -43,8 +43,7 @@ pub fn is_shared(directory: &Path) -> bool {
     directory.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o2020 == 0o2020)
 }
 
-/// Returns options that create files for their owner alone, or for those who share the repository: they repeat what was
-/// said.
+/// Returns options that create files for their owner, or for the group of a shared repository.
 pub fn options(is_shared: bool) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -59,7 +58,7 @@ pub fn share(file: &File, is_shared: bool) {
     }
 }
 
-/// Adds to the end of a file, which is made if it is not there.
+/// Appends to a file, which is created if needed.
 ///
 /// # Errors
 ///
@@ -92,7 +91,7 @@ pub fn modified_secs(path: &Path) -> Option<i64> {
     i64::try_from(age.as_secs()).ok()
 }
 
-/// Makes a directory, with those above it, that is as open to the group as the one above it, and to nobody else.
+/// Creates a directory and its parents, accessible to the group if its parent is, and to nobody else.
 ///
 /// # Errors
 ///

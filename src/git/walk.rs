@@ -14,7 +14,7 @@ use crate::error::{Error, Kind, Result};
 pub struct Range {
     /// Where to start.
     pub tips: Vec<ObjectId>,
-    /// What to leave out, with all its ancestors.
+    /// Commits to leave out, with all their ancestors.
     pub hidden: Vec<ObjectId>,
 }
 
@@ -32,7 +32,7 @@ pub struct Paths {
 pub enum Order {
     /// By commit time, as `git log` does.
     NewestFirst,
-    /// As found; the cheapest.
+    /// In any order; the cheapest.
     AsFound,
 }
 
@@ -110,7 +110,7 @@ impl Repository {
     }
 
     /// Walks the commits of a range as `git rev-list <options> <range> -- <paths>` finds them, newest first: pathspec
-    /// magic, history simplification and changed-path filters are Git's own. Git ends with the walk.
+    /// magic, history simplification and changed-path filters are Git's own. Dropping the iterator kills Git.
     ///
     /// # Errors
     ///
@@ -139,15 +139,14 @@ impl Repository {
         args.push("--".into());
         args.extend(paths.iter().flat_map(|paths| paths.specs.iter().cloned()));
         let command = git(args);
-        // Pathspecs begin where they were typed.
+        // Pathspecs are relative to the directory where they were typed.
         if paths.is_some() { command.lines() } else { command.repository(self).lines() }
     }
 
-    /// Turns a date that was typed into seconds since the epoch, by Git's own rules for dates.
+    /// Parses a date as `git reflog expire --expire=` does, into seconds since the epoch.
     ///
-    /// `--since=` and `--until=` of Git take every word they do not know for the present moment. What is wanted here is
-    /// how Git reads the date of `git reflog expire --expire=`: a wrong one is refused, `never` is the beginning of time,
-    /// and `now` and `all` are its end.
+    /// Git's `--since=` and `--until=` take an unknown word for the present moment; here it is an error. `never` is the
+    /// smallest time, `now` and `all` are the largest.
     ///
     /// # Errors
     ///
