@@ -1,4 +1,4 @@
-//! What came from a remote is checked before it is joined to ours; the same check tells what our own refs hold already.
+//! Checking fetched commits before they are merged, and our own refs.
 
 use std::time::Instant;
 
@@ -7,23 +7,23 @@ use crate::git::{Allowed, MAX_ENTRIES, ObjectId, Replaced, Repository};
 use crate::record::tombstone::{self, MAX_MARK_BYTES};
 use crate::{archive, notes};
 
-/// What a ref holds.
+/// The content of a ref.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Holds {
     /// Notes.
     Notes,
     /// Segments.
     Sessions,
-    /// Marks of what was removed for good.
+    /// Purge marks.
     Marks,
 }
 
-/// What a check of something fetched found.
+/// The result of checking a fetched commit.
 #[derive(Clone, Debug, Default)]
 pub struct Fetched {
-    /// What is wrong, an entry each.
+    /// The misfits, one entry each.
     pub bad: Vec<String>,
-    /// A commit without it; `None` if nothing is wrong.
+    /// A commit without the misfits; `None` if there are none.
     pub clean: Option<ObjectId>,
 }
 
@@ -36,14 +36,14 @@ impl Holds {
         }
     }
 
-    /// Returns what our own refs may hold. Words that are missing may come back from somebody; a mark is only a name.
-    /// They may have any number of paths: no check takes our own words away because there are many.
+    /// Returns the entries that our own refs may have. Missing notes and segments are accepted, because a remote may still
+    /// have them. The number of paths is not limited: the check must not remove our own data because there is much of it.
     fn own(self) -> Allowed {
         Allowed { max_bytes: u64::MAX, max_paths: usize::MAX, missing: self != Holds::Marks }
     }
 }
 
-/// Checks what a remote had: the commit `theirs` and its history since `known`.
+/// Checks the fetched commit `theirs` and its history since `known`.
 ///
 /// # Errors
 ///
@@ -78,8 +78,8 @@ pub fn own(repo: &Repository, notes_ref: &str) -> Result<Vec<(String, String)>> 
     Ok(found)
 }
 
-/// Puts trees without misfits in the place of those of our own refs that have any, or had any in their history: then that
-/// history goes, since 'git gc' would stop at it. Returns the refs.
+/// Removes misfits from those of our own refs that have any, now or in their history. Their history is dropped, because
+/// 'git gc' fails at it. Returns the refs.
 ///
 /// # Errors
 ///

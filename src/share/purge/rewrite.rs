@@ -1,4 +1,4 @@
-//! One session without what is to go: its segments stored anew, and what became of each.
+//! Storing a session again without the purged words.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -12,41 +12,42 @@ use crate::record::tombstone::Became;
 use crate::redact::Redactor;
 use crate::transcript::{SessionKey, line_ends};
 
-/// What became of one session's segments.
+/// The result for one session.
 #[derive(Default)]
 pub struct Rewritten {
-    /// How many are gone.
+    /// How many segments were removed.
     pub dropped: usize,
-    /// How many were stored anew.
+    /// How many segments were replaced.
     pub changed: usize,
     /// The session.
     pub session: Option<SessionKey>,
-    /// What became of each of them.
+    /// The replacements.
     pub became: HashMap<ObjectId, Became>,
 }
 
-/// Where a range of a transcript went.
+/// A range of the old transcript and its place in the new one.
 #[derive(Clone)]
 struct MovedRange {
     from: u64,
     to: u64,
     new_from: u64,
-    /// Line ends before and after, within the range, if its text changed; both are empty if all of it went.
+    /// The line ends before and after, within the range, if its text changed; the latter are empty if all of it is
+    /// purged.
     lines: Option<Rc<(Vec<u64>, Vec<u64>)>>,
 }
 
-/// A segment as it is after the rewriting.
+/// A segment after the rewriting.
 struct RewrittenSegment {
-    /// The segment in its place.
+    /// The segment that replaces it.
     segment_id: Option<ObjectId>,
-    /// The length and the digest of the transcript there.
+    /// The length and the digest of the transcript at the replacing segment.
     bytes: u64,
     digest: Sha256,
     is_same: bool,
     ranges: Vec<MovedRange>,
 }
 
-/// Returns where a position in the old transcript is in the new one. Positions are line ends.
+/// Returns the position in the new transcript of a line end of the old one.
 fn moved(ranges: &[MovedRange], position: u64) -> u64 {
     let Some(range) = ranges.iter().find(|range| range.from < position && position <= range.to) else {
         return 0;
@@ -66,7 +67,7 @@ fn ends(text: &[u8]) -> Vec<u64> {
     line_ends(text).map(|end| end as u64).collect()
 }
 
-/// Stores the segments of one session anew without what is to go; those before the first that changes stay.
+/// Stores the segments of one session again without the purged words; those before the first change stay.
 ///
 /// # Errors
 ///
@@ -84,11 +85,11 @@ pub fn rewrite(
     for segment_id in &archive.in_chain_order(segment_ids) {
         let (header, body) = match archive.read(*segment_id) {
             Ok(read) => read,
-            // Its words would stay although they were meant to go.
+            // Its words cannot be examined, so they might stay.
             Err(error) if error.kind() == Kind::Unsupported => {
                 return Err(Error::new(Kind::Unsupported, format!("cannot purge segment {segment_id}")).because(error));
             }
-            // What is not here cannot be rewritten; a check tells of it.
+            // A missing segment cannot be rewritten; 'fsck' reports it.
             Err(_) => continue,
         };
         let is_hit =
@@ -109,7 +110,7 @@ pub fn rewrite(
         let known = parent.and_then(|parent| segments.get(&parent));
         let mut ranges: Vec<MovedRange> = known.map(|known| known.ranges.clone()).unwrap_or_default();
         if let (Some(parent), None) = (parent, known) {
-            // The chain begins with what another archive has.
+            // The parent is not in our archive.
             let bytes = archive.header(parent).map_or(header.keep, |header| header.total_bytes());
             ranges.push(MovedRange { from: 0, to: bytes, new_from: 0, lines: None });
         }

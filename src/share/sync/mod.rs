@@ -1,8 +1,7 @@
-//! Sharing: bringing what others recorded, joining it to ours, and pushing what they have not.
+//! Sharing: fetching from a remote, merging into our refs, and pushing.
 //!
-//! Read [`Syncer::sync`]. A merge is a union: records are never removed by it, whatever the other side has removed.
-//! Fetch and push are Git's own; a push holds only if the remote is where it was when we looked, so nobody's words are
-//! ever overwritten.
+//! Read [`Syncer::sync`]. A merge is a union: it never removes a record. `git` fetches and pushes; a push succeeds only if
+//! the remote's refs have not moved since they were listed, so nobody's data is overwritten.
 
 mod join;
 mod known;
@@ -25,12 +24,12 @@ use crate::record::{Note, Unit, remember_words};
 
 /// How often a push is tried when others are faster.
 const MAX_ATTEMPTS: u32 = 40;
-/// How many times as long as for a ref of our own to wait before the next: a push takes longer than an edit.
+/// The factor by which to wait longer than for a local ref: a push takes longer than an edit.
 const PUSH_BACKOFF: u32 = 8;
 /// How long one merge may take while other processes keep moving the same ref.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What of a repository is shared.
+/// What is shared with a remote.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Level {
     /// Nothing.
@@ -42,49 +41,49 @@ pub enum Level {
     All,
 }
 
-/// What to do with a remote.
+/// What to exchange with a remote.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// What to fetch and join to ours.
+    /// What to fetch and merge.
     pub pull: Level,
-    /// What to push. What is pushed is fetched first.
+    /// What to push. The same refs are fetched first.
     pub push: Level,
-    /// Whether to say only what would be done.
+    /// Whether only to list what would be done.
     pub is_dry_run: bool,
 }
 
-/// How much came or went.
+/// How much was fetched or pushed.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Amount {
-    /// Notes that are new or have more in them.
+    /// New or extended notes.
     pub notes: usize,
-    /// Segments that were not there.
+    /// New segments.
     pub segments: usize,
 }
 
-/// What was done with a remote.
+/// The result of [`Syncer::sync`].
 #[derive(Debug, Default)]
 pub struct Synced {
-    /// What came and was new to us.
+    /// What was new to us.
     pub received: Amount,
-    /// What went and was new to the remote.
+    /// What was new to the remote.
     pub sent: Amount,
     /// Refs that the remote does not take, and why.
     pub refused: Vec<Error>,
-    /// What a dry run would do.
+    /// The actions of a dry run.
     pub would: Vec<String>,
-    /// Whether others have removed words for good that are here.
+    /// Whether purge marks of others name something in our archive.
     pub has_purged: bool,
-    /// Entries of others' trees that were left out, and why.
+    /// Entries of fetched trees that were left out, and why.
     pub left_out: Vec<String>,
 }
 
 impl Level {
-    /// Returns what is pushed to a remote: `shiftlog.<remote>.push`, then `shiftlog.push`, then nothing.
+    /// Returns the level for a remote: `shiftlog.<remote>.push`, then `shiftlog.push`, then none.
     ///
     /// # Errors
     ///
-    /// [`Kind::Usage`] for a value that is none.
+    /// [`Kind::Usage`] for an unknown value.
     pub fn of(repo: &Repository, remote: &str) -> Result<Self> {
         let own = format!("shiftlog.{remote}.push");
         let value = repo.config_string(&own).or_else(|| repo.config_string("shiftlog.push"));
@@ -109,7 +108,7 @@ pub struct Syncer<'r> {
 #[derive(Clone, Debug)]
 struct Shared {
     name: String,
-    /// Where the remote's is kept.
+    /// The ref of ours to which the remote's is fetched.
     tracking: String,
     holds: Holds,
 }
@@ -126,17 +125,17 @@ impl<'r> Syncer<'r> {
         Syncer { repo, notes_ref: notes_ref.to_owned(), asking }
     }
 
-    /// Fetches, merges and pushes as planned; starts again when another was faster.
+    /// Fetches, merges and pushes as planned; starts again when another clone was faster.
     ///
     /// Transcripts go to and come from `shiftlog.sessionsRemote` if that is set.
     ///
     /// # Errors
     ///
-    /// If the remote cannot be reached, or never stands still. What has been fetched by then is merged.
+    /// If the remote cannot be reached, or other clones were faster each time. What was fetched by then is merged.
     pub fn sync(&self, remote: &str, plan: Plan) -> Result<Synced> {
         let mut synced = Synced::default();
         let elsewhere = self.repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
-        // The words go first: a note whose words are not there yet is worse than words without a note.
+        // Transcripts go first: segments without a note do less harm than a note without its segments.
         if let Some(other) = &elsewhere
             && plan.pull.max(plan.push) == Level::All
         {
@@ -188,7 +187,7 @@ impl<'r> Syncer<'r> {
                 return Ok(());
             }
             let outcome = self.repo.push_refs(remote, &pushes, self.asking);
-            // What servers say when another was faster differs; where their refs are tells it.
+            // Servers report a lost race in different words, so the refs are listed again.
             let after = match &outcome {
                 Ok(()) => pushes.iter().map(|push| (push.ref_name.clone(), push.commit_id)).collect(),
                 Err(_) => self.repo.remote_refs(remote, &names, self.asking)?,
@@ -235,7 +234,7 @@ impl<'r> Syncer<'r> {
         Shared { name: name.to_owned(), tracking: self.repo.tracking_ref(remote, &last), holds }
     }
 
-    /// Fetches what the remote has and we have not.
+    /// Fetches the refs that have moved on the remote.
     fn fetch(
         &self,
         remote: &str,
@@ -257,7 +256,7 @@ impl<'r> Syncer<'r> {
             synced.would.extend(wanted.iter().map(|(_, fetch)| format!("fetch {} from {remote}", fetch.ref_name)));
             return Ok(());
         }
-        // Without its notes, a partial clone would ask for them one by one; words can wait until they are read.
+        // In a partial clone, notes are fetched at once, not one by one on demand. Segments are fetched when they are read.
         let is_partial = self.repo.is_partial();
         let rounds: &[(&[Holds], Option<&str>)] = if is_partial {
             &[(&[Holds::Marks, Holds::Notes], Some("--no-filter")), (&[Holds::Sessions], Some("--filter=blob:none"))]
@@ -274,7 +273,7 @@ impl<'r> Syncer<'r> {
         Ok(())
     }
 
-    /// Fetches all transcripts of a remote once more, also those that we should have: some are missing here.
+    /// Fetches all segments of a remote again, also those that we should have, because some are missing.
     ///
     /// # Errors
     ///
@@ -288,7 +287,7 @@ impl<'r> Syncer<'r> {
         self.repo.fetch_refs(remote, &[shared.fetch()], Some("--refetch"), self.asking)
     }
 
-    /// Joins what was fetched to ours, after a check of it. Marks of removal stay where they were fetched to.
+    /// Checks a fetched ref and merges it into ours. Purge marks are not merged; they stay in the fetched ref.
     fn merge(&self, remote: &str, shared: &Shared, synced: &mut Synced) -> Result<()> {
         let Some(theirs) = self.checked(remote, shared, &mut synced.left_out)? else { return Ok(()) };
         let before = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
@@ -310,27 +309,26 @@ impl<'r> Syncer<'r> {
         self.count(shared.holds, before, after, &mut synced.received)
     }
 
-    /// Returns the commit to join: what was fetched, or a copy of it without the entries that have no business there.
+    /// Returns the commit to merge: the fetched one, or a copy of it without misfits.
     fn checked(&self, remote: &str, shared: &Shared, left_out: &mut Vec<String>) -> Result<Option<ObjectId>> {
         let Some(theirs) = self.repo.tip(&shared.tracking)? else { return Ok(None) };
         let known = self.repo.tip(&shared.name)?.map(|tip| tip.commit_id);
         let check = check::fetched(self.repo, shared.holds, theirs.commit_id, known.as_slice())?;
         let Some(clean) = check.clean else { return Ok(Some(theirs.commit_id)) };
         left_out.extend(check.bad.iter().map(|bad| format!("left out of '{}' of {remote}: {bad}", shared.name)));
-        // The remote still has it there: it must not be fetched once more.
+        // The remote still has the bad commit; it must not be fetched again.
         let mut known = Known::read(self.repo);
         known.add(&shared.tracking, theirs.commit_id);
         known.write(self.repo)?;
         self.repo.point_ref(&shared.tracking, clean)?;
         self.repo.forget_reflog(&shared.tracking)?;
-        // The objects themselves are left to 'git gc': somebody may be adding a file with the same bytes just now.
+        // 'git gc' deletes the objects: another process may be adding a file with the same bytes at this moment.
         Ok(Some(clean))
     }
 
-    /// Returns the commit to push to a ref that the remote has at `there`; `None` if it has all of ours, or there is
-    /// nothing of ours.
+    /// Returns the commit to push to a ref that names `there` on the remote; `None` if there is nothing to push.
     ///
-    /// What others say was removed is not sent. Where we have any of it, neither is our history, which holds it.
+    /// What purge marks of others name is not pushed. If our tree has any of it, our history is not pushed either.
     fn outgoing(&self, shared: &Shared, there: Option<ObjectId>, bars: &Bars) -> Result<Option<ObjectId>> {
         let Some(ours) = self.repo.tip(&shared.name)? else { return Ok(None) };
         let theirs = there.and(self.repo.tip(&shared.tracking)?);
@@ -355,7 +353,7 @@ impl<'r> Syncer<'r> {
         }
     }
 
-    /// Returns the archive tree `base` with what ours has, but for what is barred; `None` if nothing of ours is.
+    /// Returns the archive tree `base` with the segments of `ours` that no mark names; `None` if marks name none of them.
     fn segments_without(&self, base: ObjectId, ours: ObjectId, bars: &Bars) -> Result<Option<ObjectId>> {
         let archive = Archive::new(self.repo);
         let mut new = archive.added(base, ours)?;
@@ -364,7 +362,7 @@ impl<'r> Syncer<'r> {
         if new.len() == count { Ok(None) } else { archive.edited(base, new, &[]).map(Some) }
     }
 
-    /// Does the same with notes.
+    /// Does the same for notes.
     fn notes_without(&self, base: ObjectId, ours: ObjectId, bars: &Bars) -> Result<Option<ObjectId>> {
         let mut outgoing = Vec::new();
         let mut is_hit = false;
@@ -373,7 +371,7 @@ impl<'r> Syncer<'r> {
                 Ok(Note::read_lines(&notes::get_at(self.repo, tree_id, annotated_id)?.unwrap_or_default()))
             };
             let (theirs, mut ours) = (note(base)?, note(ours)?);
-            // It cannot be looked for in a note that is too large for readers, so that one is not sent.
+            // Marks cannot be applied to a note that is too large for readers; it is not pushed.
             if !theirs.problems().is_empty() || !ours.problems().is_empty() {
                 is_hit = true;
                 continue;
@@ -397,7 +395,7 @@ impl<'r> Syncer<'r> {
     }
 
     fn count_sent(&self, shared: &Shared, push: &Push, sent: &mut Amount) -> Result<()> {
-        // What was there may be gone here, after a purge.
+        // After a purge, the remote's old commit may be missing here.
         let tree = |id: Option<ObjectId>| match id.filter(|id| self.repo.has_object(*id)) {
             Some(id) => Ok(self.repo.commit(id)?.tree_id),
             None => Ok::<_, Error>(self.repo.empty_tree_id()),
@@ -415,7 +413,7 @@ impl<'r> Syncer<'r> {
     }
 }
 
-/// Says whether others have removed something that is here.
+/// Says whether purge marks of others name something in our archive.
 fn hides_ours(repo: &Repository, bars: &Bars) -> Result<bool> {
     if bars.is_empty() {
         return Ok(false);
@@ -424,8 +422,8 @@ fn hides_ours(repo: &Repository, bars: &Bars) -> Result<bool> {
     Ok(here.iter().any(|(path, id)| bars.name_path(path, *id)))
 }
 
-/// Returns the last part of the name under which a remote's notes are kept. Only what belongs to our own notes is read
-/// beside them.
+/// Returns the last part of the name of the ref to which a remote's notes are fetched: `notes` for the usual notes ref, so
+/// that only those are read together with ours.
 pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
     if notes_ref == notes::DEFAULT_REF {
         "notes".into()
@@ -434,7 +432,7 @@ pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
     }
 }
 
-/// Joins to ours what was fetched and not joined yet.
+/// Merges everything that was fetched and is not merged yet.
 ///
 /// # Errors
 ///
