@@ -25,8 +25,6 @@ use crate::{agent, outside};
 const MAX_LOG_BYTES: u64 = 1 << 20;
 /// How many commits that `post-commit` has examined are remembered.
 const MAX_EXAMINED: usize = 200;
-/// How many sessions that ran in another worktree are remembered.
-const MAX_ELSEWHERE: usize = 1000;
 /// A temporary file older than this was left by a process that was killed.
 const UNFINISHED_SECS: i64 = 60 * 60;
 /// How long a command waits for another one before it says so.
@@ -241,33 +239,6 @@ pub(super) fn size_and_mtime(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.len(), u64::try_from(written.as_nanos()).ok()?)).filter(|_| is_past)
 }
 
-/// A cache of sessions that ran in other worktrees, one line each: it saves reading their transcripts at every commit.
-pub(super) struct SessionsElsewhere {
-    path: PathBuf,
-    lines: String,
-    worktree: String,
-}
-
-impl SessionsElsewhere {
-    fn line(&self, key: &SessionKey) -> String {
-        format!("{key} {}", self.worktree)
-    }
-
-    /// Says whether the cache names this session.
-    pub fn contains(&self, key: &SessionKey) -> bool {
-        let line = self.line(key);
-        self.lines.lines().any(|known| known == line)
-    }
-
-    /// Adds a session. A failed write costs only time at the next commit.
-    pub fn add(&mut self, key: &SessionKey) {
-        let kept = self.lines.lines().count().saturating_sub(MAX_ELSEWHERE);
-        let start = self.lines.split_inclusive('\n').take(kept).map(str::len).sum();
-        self.lines = format!("{}{}\n", &self.lines[start..], self.line(key));
-        let _ = write_private(&self.path, self.lines.as_bytes());
-    }
-}
-
 /// The directory with our state.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -399,13 +370,6 @@ impl State {
         let known = std::fs::read_to_string(self.root.join("judged")).unwrap_or_default();
         let id = commit_id.to_string();
         known.lines().any(|line| line == id)
-    }
-
-    /// Reads the cache of sessions that did not run in `worktree`.
-    pub(super) fn elsewhere(&self, worktree: &Path) -> SessionsElsewhere {
-        let path = self.root.join("elsewhere");
-        let lines = std::fs::read_to_string(&path).unwrap_or_default();
-        SessionsElsewhere { path, lines, worktree: outside::line(&worktree.to_string_lossy()) }
     }
 
     /// Returns what is known of the session `key`; `None` if nothing is, or its file cannot be read.
