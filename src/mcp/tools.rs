@@ -1,7 +1,7 @@
-//! The tools: a row for each, and how their arguments are checked.
+//! The table of tools, and checking their arguments.
 //!
-//! A tool is a plain function from arguments to an answer. The schemas are written by hand, in the narrow form that every
-//! client accepts; arguments are checked against them, so that the two cannot differ.
+//! A tool is a function from arguments to an answer. Its schemas are written by hand, in a form that every client accepts;
+//! arguments are checked against the input schema.
 
 use rmcp::model::{self, MetaObject, ToolAnnotations};
 use serde_json::{Map, Value, json};
@@ -25,11 +25,11 @@ pub struct Tool {
     pub name: &'static str,
     pub word: Word,
     pub title: &'static str,
-    /// What it gives, when to use it, what comes back.
+    /// What it does, when to use it, and what it returns.
     pub description: &'static str,
     pub input: fn() -> Value,
     pub output: fn() -> Value,
-    /// How much text a client that knows this key lets through.
+    /// The largest result in characters, for clients that know this key.
     pub max_result_chars: Option<u32>,
     pub run: fn(&Context<'_>, &Map<String, Value>) -> Result<Answer, Refusal>,
 }
@@ -282,7 +282,7 @@ impl Tool {
     }
 }
 
-/// Returns a text of ours with the names of tools as they are on the wire; nothing else in it changes.
+/// Returns a text with the names of tools as the client knows them.
 pub fn renamed(text: &str, word: &str) -> String {
     let rename = |text: String, tool: &Tool| text.replace(&tool.full_name(NAME), &tool.full_name(word));
     TOOLS.iter().fold(text.to_owned(), rename)
