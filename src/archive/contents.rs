@@ -87,16 +87,6 @@ impl Archive<'_> {
         contents
     }
 
-    /// Returns where the increment from `since` to `through` begins, in bytes of the transcript at `through`.
-    ///
-    /// This is the length of the transcript at `since`, or the smallest `keep` of the segments in between if that is
-    /// less: then the agent rewrote its file.
-    pub fn increment_start(&self, since: Option<ObjectId>, through: ObjectId) -> u64 {
-        let Some(since) = since else { return 0 };
-        let (links, _) = self.chain(through, Some(since));
-        increment_start(&links, since)
-    }
-
     /// Returns the increment from `since` to `through`; only its own segments are unpacked.
     pub fn increment(&self, since: Option<ObjectId>, through: ObjectId) -> Contents {
         let Some(since) = since else { return self.transcript(through) };
@@ -167,6 +157,10 @@ impl Archive<'_> {
     }
 }
 
+/// Returns where the increment after `since` begins, in bytes of the transcript at the end of a chain.
+///
+/// This is the length of the transcript at `since`, or the smallest `keep` of the segments in between if that is less:
+/// then the agent rewrote its file.
 fn increment_start(links: &[Link], since: ObjectId) -> u64 {
     let mut start = u64::MAX;
     for link in links {

@@ -22,7 +22,7 @@ pub use crate::hex::{hex, unhex};
 use crate::transcript::SessionKey;
 
 /// The ref that holds all segments.
-pub const REF: &str = "refs/shiftlog/sessions";
+pub const REF: &str = crate::git::sign::ARCHIVE_REF;
 
 /// The largest segment file that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 128 << 20;

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use bstr::ByteSlice as _;
 use sha2::{Digest as _, Sha256};
 
-use super::{Archive, REF, hex};
-use crate::error::Result;
+use super::{Archive, hex};
+use crate::error::{Error, Result};
 use crate::git::{EntryBudget, ObjectId, Tip};
 use crate::transcript::SessionKey;
 
@@ -86,11 +86,10 @@ impl Archive<'_> {
         budget: &mut EntryBudget,
         is_wanted: impl Fn(gix::objs::tree::EntryMode, &str) -> bool,
     ) -> Result<Vec<(String, ObjectId)>> {
-        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
-        let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
+        let tree = self.repo.gix().find_tree(tree_id).map_err(unreadable)?;
         let mut entries = Vec::new();
         for entry in tree.iter() {
-            let entry = entry.map_err(fail)?;
+            let entry = entry.map_err(unreadable)?;
             budget.take()?;
             if let Ok(name) = entry.filename().to_str()
                 && is_wanted(entry.mode(), name)
@@ -99,34 +98,6 @@ impl Archive<'_> {
             }
         }
         Ok(entries)
-    }
-
-    /// Returns the ids of all segments that the archive's ref reaches, session by session, oldest first.
-    ///
-    /// Reads trees only.
-    ///
-    /// # Errors
-    ///
-    /// If a tree cannot be read.
-    pub fn segments(&self) -> Result<Vec<ObjectId>> {
-        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
-        let Some(tip) = self.repo.tip(REF)? else { return Ok(Vec::new()) };
-        let mut segment_ids = Vec::new();
-        let mut trees = vec![(tip.tree_id, 0)];
-        let mut budget = EntryBudget::new();
-        while let Some((tree_id, depth)) = trees.pop() {
-            let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
-            for entry in tree.iter() {
-                let entry = entry.map_err(fail)?;
-                budget.take()?;
-                match (entry.mode().is_tree(), depth) {
-                    (true, 0 | 1) => trees.push((entry.object_id(), depth + 1)),
-                    (false, 2) => segment_ids.push(entry.object_id()),
-                    _ => {}
-                }
-            }
-        }
-        Ok(segment_ids)
     }
 
     /// Returns all paths and ids in the tree of `ref_name`, unchecked, in the order of paths; nothing if there is no
@@ -168,10 +139,9 @@ impl Archive<'_> {
         budget: &mut EntryBudget,
         visit: &mut dyn FnMut(&str, ObjectId),
     ) -> Result<()> {
-        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
-        let tree = self.repo.gix().find_tree(tree_id).map_err(fail)?;
+        let tree = self.repo.gix().find_tree(tree_id).map_err(unreadable)?;
         for entry in tree.iter() {
-            let entry = entry.map_err(fail)?;
+            let entry = entry.map_err(unreadable)?;
             budget.take()?;
             let length = path.len();
             path.push_str(&entry.filename().to_str_lossy());
@@ -197,20 +167,23 @@ impl Archive<'_> {
 
     /// Returns the sequence numbers and ids of the segments in a session's directory, oldest first.
     pub(super) fn entries(&self, tip: Option<Tip>, directory: &str) -> Result<Vec<(u32, ObjectId)>> {
-        let fail = |error: gix::Error| crate::git::gix_error("cannot read the archive's tree", &error);
         let Some(tip) = tip else { return Ok(Vec::new()) };
-        let root = self.repo.gix().find_tree(tip.tree_id).map_err(fail)?;
-        let Some(entry) = root.lookup_entry_by_path(directory).map_err(fail)? else { return Ok(Vec::new()) };
-        let object = entry.object().map_err(fail)?;
+        let root = self.repo.gix().find_tree(tip.tree_id).map_err(unreadable)?;
+        let Some(entry) = root.lookup_entry_by_path(directory).map_err(unreadable)? else { return Ok(Vec::new()) };
+        let object = entry.object().map_err(unreadable)?;
         let Ok(tree) = object.try_into_tree() else { return Ok(Vec::new()) };
         let mut entries = Vec::new();
         for entry in tree.iter() {
-            let entry = entry.map_err(fail)?;
+            let entry = entry.map_err(unreadable)?;
             let number = entry.filename().to_str().ok().and_then(sequence);
             entries.extend(number.map(|number| (number, entry.object_id())));
         }
         Ok(entries)
     }
+}
+
+fn unreadable(error: gix::Error) -> Error {
+    crate::git::gix_error("cannot read the archive's tree", &error)
 }
 
 /// Says whether names in our trees may contain this byte.

@@ -6,7 +6,7 @@ use super::State;
 use super::pending::{self, Capture, Pending, Unredacted};
 use super::reading::{Reading, Survey};
 use super::state::{Progress, SegmentEnd};
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::transcript::SessionKey;
 
@@ -40,16 +40,17 @@ impl<'a> Increment<'a> {
 
     /// Returns the first line of a pending file whose bytes follow `from`.
     pub(super) fn capture(&self, from: SegmentEnd) -> Capture {
-        Capture {
-            shiftlog: 1,
-            agent: self.key.agent.clone(),
-            session: self.key.id.clone(),
-            commits: self.commit_ids.iter().map(ToString::to_string).collect(),
-            from,
-            since: Some(self.since.clone()),
-            transcript: None,
-            record: None,
+        Capture::new(&self.key, &self.commit_ids, from, self.since.clone())
+    }
+
+    /// Makes the increment end at a position, if it reaches further.
+    pub(super) fn end_at(&mut self, until: u64) -> Result<()> {
+        if self.until > until {
+            let from = self.reading.position(&self.since)?;
+            self.survey = self.reading.survey(from, until)?;
+            self.until = until;
         }
+        Ok(())
     }
 }
 
@@ -105,23 +106,16 @@ pub(super) fn put_aside(
 /// for the user. A later command records the transcript on the commit, up to its present length.
 pub(super) fn keep_unread(
     state: &State,
-    key: SessionKey,
+    key: &SessionKey,
     transcript: &Path,
     progress: &Progress,
     commit_id: Option<ObjectId>,
     error: Error,
 ) -> Error {
     let until = transcript.metadata().map_or(u64::MAX, |file| file.len());
-    let capture = Capture {
-        shiftlog: 1,
-        agent: key.agent,
-        session: key.id,
-        commits: commit_id.iter().map(ToString::to_string).collect(),
-        from: progress.stored.clone(),
-        since: Some(progress.recorded.clone()),
-        transcript: Some(Unredacted { path: transcript.to_owned(), until }),
-        record: None,
-    };
+    let transcript = Some(Unredacted { path: transcript.to_owned(), until });
+    let (stored, recorded) = (progress.stored.clone(), progress.recorded.clone());
+    let capture = Capture { transcript, ..Capture::new(key, commit_id.as_slice(), stored, recorded) };
     match pending::keep(state, &Pending::Capture(capture), b"") {
         Ok(path) => with_pending_hint(error, &path),
         Err(second) => second.because(error),

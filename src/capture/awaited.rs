@@ -28,10 +28,8 @@ impl Recorder<'_> {
             let amended = self.amended_since(commit_id, &increment.key, increment.since.segment.as_deref());
             increment.commit_ids.push(commit_id);
             increment.commit_ids.extend(amended);
-            if increment.until > until && !agent.is_rendered(&found.transcript) {
-                let from = increment.reading.position(&increment.since)?;
-                increment.survey = increment.reading.survey(from, until)?;
-                increment.until = until;
+            if !agent.is_rendered(&found.transcript) {
+                increment.end_at(until)?;
             }
             self.record_increment(&mut increment, progress);
             live.awaited_result = None;

@@ -6,7 +6,7 @@ use super::state::SegmentEnd;
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
-use crate::transcript::SessionKey;
+use crate::transcript::{SessionKey, end_last_line};
 
 /// A transcript to attach to a commit.
 #[derive(Debug)]
@@ -30,16 +30,13 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
     let mut progress = live.as_ref().map(|live| live.progress.clone()).unwrap_or_default();
     recorder.recover_progress(&addition.key, &mut progress);
     let mut transcript = addition.transcript;
-    if transcript.last().is_some_and(|byte| *byte != b'\n') && live.is_none() {
-        // A file given by hand is finished; only a live one can have a line that is still being written.
-        transcript.push(b'\n');
+    // Only a live session can have a line that is still being written.
+    if live.is_none() {
+        end_last_line(&mut transcript);
     }
     let reading = Reading::of_bytes(recorder.context(agent, &addition.key), &progress, transcript)?;
     let since = match addition.since {
-        Some(since) => {
-            let bytes = recorder.archive.header(since)?.total_bytes();
-            SegmentEnd { segment: Some(since.to_string()), bytes, raw: None }
-        }
+        Some(since) => SegmentEnd::of(&recorder.archive, since)?,
         None => progress.recorded.clone(),
     };
     if reading.end() == 0 {

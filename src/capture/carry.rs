@@ -14,7 +14,6 @@ use super::rewritten::{self, Rewrite};
 use super::state::write_private;
 use crate::error::{Error, Result};
 use crate::git::{Commit, Location, ObjectId, PathChange, ReflogEntry, Repository, has_locked_notes, last_message};
-use crate::notes;
 use crate::record::Reader;
 
 /// The subject of the message that `git merge --squash` writes.
@@ -120,8 +119,7 @@ pub(super) fn carry_at_once(
     if !is_pick && head.is_none() && !may_be_squash {
         return Ok(false);
     }
-    let own = (recorder.notes_ref != notes::DEFAULT_REF).then_some(recorder.notes_ref.as_str());
-    let reader = Reader::new(recorder.repo, own);
+    let reader = Reader::beside(recorder.repo, &recorder.notes_ref);
     let (command, sources) = match head {
         Some(head) => ("cherry-pick", with_same_author(recorder, commit, vec![head])),
         None if is_pick => ("cherry-pick", picked(recorder, commit, &reader)?),
@@ -158,10 +156,7 @@ fn with_same_author(recorder: &Recorder<'_>, commit: &Commit, mut sources: Vec<O
 /// The source is the commit that `-x` names, or the only commit with a conversation and the same author and author
 /// time.
 fn picked(recorder: &Recorder<'_>, commit: &Commit, reader: &Reader<'_>) -> Result<Vec<ObjectId>> {
-    let named = commit.message.lines().rev().find_map(|line| {
-        let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
-        recorder.repo.parse_id(&hex.to_str_lossy())
-    });
+    let named = commit.picked_from().rev().find_map(|hex| recorder.repo.parse_id(&hex));
     let named = with_same_author(recorder, commit, named.into_iter().collect());
     if !named.is_empty() {
         return Ok(named);

@@ -13,6 +13,7 @@ pub mod carry;
 pub(crate) mod catch_up;
 pub(crate) mod choose;
 pub mod commit;
+mod elsewhere;
 pub mod hook;
 pub(crate) mod paths;
 pub(crate) mod pending;

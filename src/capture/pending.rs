@@ -25,11 +25,6 @@ pub const TOLD: &str = "told";
 /// The beginning of the names of files that hold rewritten commits; see `rewritten`.
 pub const REWRITTEN: &str = "rewritten-";
 
-/// Says whether a file holds rewritten commits.
-pub fn is_rewritten(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(REWRITTEN.as_bytes()))
-}
-
 /// The content of a pending file.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
@@ -98,6 +93,15 @@ pub struct Capture {
     pub record: Option<Box<Record>>,
 }
 
+impl Capture {
+    /// Returns the first line of a file for an increment that begins after `since` and whose bytes follow `from`.
+    pub fn new(key: &SessionKey, commit_ids: &[ObjectId], from: SegmentEnd, since: SegmentEnd) -> Self {
+        let commits = commit_ids.iter().map(ToString::to_string).collect();
+        let (agent, session) = (key.agent.clone(), key.id.clone());
+        Capture { shiftlog: 1, agent, session, commits, from, since: Some(since), transcript: None, record: None }
+    }
+}
+
 /// Words that could not be redacted and are left in the agent's transcript.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Unredacted {
@@ -134,10 +138,15 @@ impl Pending {
 ///
 /// [`Kind::Storage`] when the disk is full or read-only.
 pub fn keep(state: &State, pending: &Pending, bytes: &[u8]) -> Result<PathBuf> {
-    let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-    let path = state.pending_dir().join(format!("{nanos}-{}", std::process::id()));
+    let path = new_path(state, "");
     write(&path, pending, bytes)?;
     Ok(path)
+}
+
+/// Returns the path of a new file: `prefix`, then the time, so that older files sort first.
+pub fn new_path(state: &State, prefix: &str) -> PathBuf {
+    let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    state.pending_dir().join(format!("{prefix}{nanos}-{}", std::process::id()))
 }
 
 fn write(path: &Path, pending: &Pending, bytes: &[u8]) -> Result<()> {
@@ -150,10 +159,18 @@ fn write(path: &Path, pending: &Pending, bytes: &[u8]) -> Result<()> {
 
 /// Returns the pending files, oldest first.
 pub fn list(state: &State) -> Vec<PathBuf> {
+    files(state, |name| !name.starts_with('.') && !name.starts_with(REWRITTEN))
+}
+
+/// Returns the files of rewritten commits, oldest first; see `rewritten`.
+pub fn list_rewritten(state: &State) -> Vec<PathBuf> {
+    files(state, |name| name.starts_with(REWRITTEN))
+}
+
+fn files(state: &State, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten();
-    let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.'));
-    let is_capture = |path: &PathBuf| is_ours(path) && !is_rewritten(path);
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_capture).collect();
+    let wanted = entries.filter(|entry| is_wanted(&entry.file_name().to_string_lossy()));
+    let mut paths: Vec<PathBuf> = wanted.map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }
@@ -177,8 +194,7 @@ pub fn read_head(path: &Path) -> Result<Pending> {
     let fail = |error| Error::io("read", path, error);
     let mut line = Vec::new();
     BufReader::new(File::open(path).map_err(fail)?).read_until(b'\n', &mut line).map_err(fail)?;
-    let corrupt = || Error::new(Kind::Corrupt, format!("'{}' is not a pending capture", path.display()));
-    serde_json::from_slice(&line).map_err(|error| corrupt().because(error))
+    serde_json::from_slice(&line).map_err(|error| corrupt(path).because(error))
 }
 
 /// Reads a pending file.
@@ -188,11 +204,14 @@ pub fn read_head(path: &Path) -> Result<Pending> {
 /// [`Kind::Corrupt`] if the file is not a pending capture.
 pub fn read(path: &Path) -> Result<(Pending, Vec<u8>)> {
     let mut contents = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
-    let corrupt = || Error::new(Kind::Corrupt, format!("'{}' is not a pending capture", path.display()));
-    let end = contents.iter().position(|byte| *byte == b'\n').ok_or_else(corrupt)?;
-    let pending = serde_json::from_slice(&contents[..end]).map_err(|error| corrupt().because(error))?;
+    let end = contents.iter().position(|byte| *byte == b'\n').ok_or_else(|| corrupt(path))?;
+    let pending = serde_json::from_slice(&contents[..end]).map_err(|error| corrupt(path).because(error))?;
     contents.drain(..=end);
     Ok((pending, contents))
+}
+
+fn corrupt(path: &Path) -> Error {
+    Error::new(Kind::Corrupt, format!("'{}' is not a pending capture", path.display()))
 }
 
 /// Removes from a pending commit all sessions but these (`agent/session`): the others have been recorded.

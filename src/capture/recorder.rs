@@ -213,7 +213,7 @@ impl<'r> Recorder<'r> {
             Ok(Some(mut increment)) => self.record_increment(&mut increment, &mut live.progress),
             Ok(None) => {}
             Err(error) if error.kind() == Kind::Busy => {
-                let error = keep_unread(&self.state, live.key(), &live.transcript, &live.progress, None, error);
+                let error = keep_unread(&self.state, &live.key(), &live.transcript, &live.progress, None, error);
                 self.warn(error);
             }
             Err(error) => return Err(error),
@@ -235,7 +235,7 @@ impl<'r> Recorder<'r> {
                 }
                 Ok(None) => {}
                 Err(error) if error.kind() == Kind::Busy && commit_id.is_some() => {
-                    let error = keep_unread(&self.state, key, &found.transcript, progress, commit_id, error);
+                    let error = keep_unread(&self.state, &key, &found.transcript, progress, commit_id, error);
                     self.warn(error);
                 }
                 Err(error) => self.warn(error),
@@ -400,15 +400,16 @@ impl<'r> Recorder<'r> {
         if progress.stored.segment.is_some() {
             return;
         }
-        let Ok(Some(newest)) = self.archive.newest(key) else { return };
-        let Ok(header) = self.archive.header(newest) else { return };
-        progress.stored = SegmentEnd { segment: Some(newest.to_string()), bytes: header.total_bytes(), raw: None };
+        let Ok(Progress { stored, .. }) = Progress::archived(&self.archive, key) else { return };
+        if stored.segment.is_none() {
+            return;
+        }
+        progress.stored = stored;
         for entry in notes::list(self.repo, &self.notes_ref).unwrap_or_default() {
             let Ok(note) = notes::read(self.repo, entry.note_blob_id) else { continue };
             for record in Note::parse(&note).records().filter(|record| record.key() == *key) {
                 if record.bytes > progress.recorded.bytes {
-                    progress.recorded =
-                        SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
+                    progress.recorded = SegmentEnd::of_record(record);
                 }
             }
         }
@@ -451,11 +452,7 @@ impl<'r> Recorder<'r> {
         let until = if is_whole { increment.until } else { until.max(increment.reading.kept()) };
         increment.commit_ids.push(commit_id);
         increment.commit_ids.extend(self.amended_since(commit_id, &increment.key, increment.since.segment.as_deref()));
-        if increment.until > until {
-            let from = increment.reading.position(&increment.since)?;
-            increment.survey = increment.reading.survey(from, until)?;
-            increment.until = until;
-        }
+        increment.end_at(until)?;
         // The increment begins where the existing record ends, so the two records are joined.
         self.record_increment(&mut increment, &mut live.progress);
         self.unrecorded(live, limit)

@@ -122,8 +122,7 @@ impl Rewrite {
         };
         let text = serde_json::to_vec(&kept)
             .map_err(|error| Error::other("cannot write the names of rewritten commits").because(error))?;
-        let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-        let path = state.pending_dir().join(format!("{}{nanos}-{}", pending::REWRITTEN, std::process::id()));
+        let path = pending::new_path(state, pending::REWRITTEN);
         write_private(&path, &text)?;
         Ok(path)
     }
@@ -187,8 +186,7 @@ pub(super) fn keep_amended(recorder: &mut Recorder<'_>, old: ObjectId, new: Obje
     }
     pending::follow_rewrites(&recorder.state, &[(old, new)])?;
     // A note for the old commit may itself still have to be carried.
-    let entries = std::fs::read_dir(recorder.state.pending_dir()).into_iter().flatten().flatten();
-    let waits = entries.map(|entry| entry.path()).any(|path| pending::is_rewritten(&path));
+    let waits = !pending::list_rewritten(&recorder.state).is_empty();
     if !waits && notes::get(recorder.repo, &recorder.notes_ref, old)?.is_none() {
         return Ok(());
     }
@@ -212,11 +210,7 @@ fn keep_rewrite(recorder: &mut Recorder<'_>, rewrite: &Rewrite, why: Error) -> R
 ///
 /// The error of the first that cannot be written.
 pub(super) fn carry_pending(recorder: &mut Recorder<'_>) -> Result<()> {
-    let entries = std::fs::read_dir(recorder.state.pending_dir()).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| pending::is_rewritten(path)).collect();
-    paths.sort();
-    for path in paths {
+    for path in pending::list_rewritten(&recorder.state) {
         let outcome = Rewrite::read(recorder.repo, &path).and_then(|rewrite| carry_notes(recorder, &rewrite));
         match outcome {
             Ok(()) => std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?,
@@ -236,8 +230,7 @@ fn carry_notes(recorder: &Recorder<'_>, rewrite: &Rewrite) -> Result<()> {
             undone.insert(*new, copy);
         }
     }
-    let own = (recorder.notes_ref != notes::DEFAULT_REF).then_some(recorder.notes_ref.as_str());
-    let reader = rewrite.is_copy.then(|| Reader::new(recorder.repo, own));
+    let reader = rewrite.is_copy.then(|| Reader::beside(recorder.repo, &recorder.notes_ref));
     let message = format!("shiftlog: notes carried over by {}\n", rewrite.command);
     notes::carry(recorder.repo, &recorder.notes_ref, &message, recorder.deadline, |editor| {
         let carried = notes_to_carry(recorder, editor, rewrite, reader.as_ref(), &undone)?;

@@ -10,6 +10,7 @@ use super::state::{LiveSession, State};
 use crate::agent::{self, Agent, Found};
 use crate::error::Result;
 use crate::git::date::Time;
+use crate::git::private::modified_secs;
 use crate::transcript::SessionKey;
 
 /// A session without a hook for this long counts as ended.
@@ -154,11 +155,7 @@ pub(super) fn named_by_environment(state: &State, worktree: Option<&Path>, known
     }
     // A terminal that an agent once opened keeps the variable.
     let oldest = Time::now().seconds - RECENT_SECS;
-    let is_recent = |live: &LiveSession| {
-        let written = live.transcript.metadata().and_then(|file| file.modified()).ok();
-        let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-        age.is_none_or(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written >= oldest))
-    };
+    let is_recent = |live: &LiveSession| modified_secs(&live.transcript).is_none_or(|written| written >= oldest);
     let find = |(agent, key): (&'static dyn Agent, SessionKey)| {
         let directory = worktree.unwrap_or(Path::new("."));
         let found = || {

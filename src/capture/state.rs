@@ -10,11 +10,14 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::process::Process;
-use crate::error::{Error, Result};
+use crate::archive::Archive;
+use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
+use crate::git::date::Time;
 pub use crate::git::private::Lock;
 pub use crate::git::private::write as write_private;
 use crate::git::private::{self, is_shared};
+use crate::record::Record;
 use crate::transcript::SessionKey;
 use crate::{agent, outside};
 
@@ -22,10 +25,10 @@ use crate::{agent, outside};
 const MAX_LOG_BYTES: u64 = 1 << 20;
 /// How many commits that `post-commit` has examined are remembered.
 const MAX_EXAMINED: usize = 200;
-/// How many sessions that ran in another worktree are remembered.
-const MAX_ELSEWHERE: usize = 1000;
 /// A temporary file older than this was left by a process that was killed.
-const UNFINISHED: Duration = Duration::from_secs(60 * 60);
+const UNFINISHED_SECS: i64 = 60 * 60;
+/// How long a command waits for another one before it says so.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// The coarsest resolution of a file's modification time: two writes within it can have the same time.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
 
@@ -39,6 +42,23 @@ pub struct SegmentEnd {
     /// The length of the agent's own file at this segment, before redaction; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<u64>,
+}
+
+impl SegmentEnd {
+    /// Returns the end of a segment of the archive.
+    ///
+    /// # Errors
+    ///
+    /// If the segment cannot be read.
+    pub fn of(archive: &Archive<'_>, segment_id: ObjectId) -> Result<Self> {
+        let bytes = archive.header(segment_id)?.total_bytes();
+        Ok(SegmentEnd { segment: Some(segment_id.to_string()), bytes, raw: None })
+    }
+
+    /// Returns the end of a record's increment.
+    pub fn of_record(record: &Record) -> Self {
+        SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None }
+    }
 }
 
 /// How far a transcript is stored, and how far it is recorded on commits.
@@ -65,6 +85,18 @@ pub struct Progress {
     /// Size and modification time (ns) of a document or database when commits last had all of it.
     #[serde(default, rename = "stamp", skip_serializing_if = "Option::is_none")]
     pub size_and_mtime: Option<(u64, u64)>,
+}
+
+impl Progress {
+    /// Returns how far the archive has a session, with nothing recorded.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn archived(archive: &Archive<'_>, key: &SessionKey) -> Result<Self> {
+        let newest = archive.newest(key)?.map(|newest| SegmentEnd::of(archive, newest)).transpose()?;
+        Ok(Progress { stored: newest.unwrap_or_default(), ..Progress::default() })
+    }
 }
 
 /// A line end of the stored transcript at which a capture can resume.
@@ -207,33 +239,6 @@ pub(super) fn size_and_mtime(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.len(), u64::try_from(written.as_nanos()).ok()?)).filter(|_| is_past)
 }
 
-/// A cache of sessions that ran in other worktrees, one line each: it saves reading their transcripts at every commit.
-pub(super) struct SessionsElsewhere {
-    path: PathBuf,
-    lines: String,
-    worktree: String,
-}
-
-impl SessionsElsewhere {
-    fn line(&self, key: &SessionKey) -> String {
-        format!("{key} {}", self.worktree)
-    }
-
-    /// Says whether the cache names this session.
-    pub fn contains(&self, key: &SessionKey) -> bool {
-        let line = self.line(key);
-        self.lines.lines().any(|known| known == line)
-    }
-
-    /// Adds a session. A failed write costs only time at the next commit.
-    pub fn add(&mut self, key: &SessionKey) {
-        let kept = self.lines.lines().count().saturating_sub(MAX_ELSEWHERE);
-        let start = self.lines.split_inclusive('\n').take(kept).map(str::len).sum();
-        self.lines = format!("{}{}\n", &self.lines[start..], self.line(key));
-        let _ = write_private(&self.path, self.lines.as_bytes());
-    }
-}
-
 /// The directory with our state.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -290,6 +295,22 @@ impl State {
         private::lock(&self.root.join(name), deadline)
     }
 
+    /// Takes another lock beside the state, under `name`, and waits as long as it takes. Calls `tell` once if that is more
+    /// than a second.
+    ///
+    /// # Errors
+    ///
+    /// If the lock file cannot be created.
+    pub fn wait_for_lock(&self, name: &str, tell: impl FnOnce()) -> Result<Lock> {
+        let mut tell = Some(tell);
+        loop {
+            match self.lock_file(name, Instant::now() + PATIENCE) {
+                Err(error) if error.kind() == Kind::Busy => tell.take().map_or((), |tell| tell()),
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// Returns the sessions that are running, or have ended with words that no commit has, ordered by agent and id.
     /// Files that cannot be read are skipped.
     pub fn sessions(&self) -> Vec<LiveSession> {
@@ -315,16 +336,15 @@ impl State {
     /// Removes temporary files of processes that were killed, and takes away other users' access to our directory
     /// unless the repository is shared.
     pub fn sweep(&self) {
+        let now = Time::now().seconds;
         for directory in ["", "live", "settled", "imported", "purged", "pending"] {
             for entry in std::fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten() {
-                let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-                let age = written.and_then(|written| SystemTime::now().duration_since(written).ok());
-                if is_unfinished(&entry) && age.is_some_and(|age| age > UNFINISHED) {
+                let written = || private::modified_secs(&entry.path());
+                if is_unfinished(&entry) && written().is_some_and(|written| written < now - UNFINISHED_SECS) {
                     let _ = std::fs::remove_file(entry.path());
                 }
             }
         }
-        #[cfg(unix)]
         if !is_shared(&self.root) {
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
             let _ = std::fs::set_permissions(&self.root, mode);
@@ -352,13 +372,6 @@ impl State {
         known.lines().any(|line| line == id)
     }
 
-    /// Reads the cache of sessions that did not run in `worktree`.
-    pub(super) fn elsewhere(&self, worktree: &Path) -> SessionsElsewhere {
-        let path = self.root.join("elsewhere");
-        let lines = std::fs::read_to_string(&path).unwrap_or_default();
-        SessionsElsewhere { path, lines, worktree: outside::line(&worktree.to_string_lossy()) }
-    }
-
     /// Returns what is known of the session `key`; `None` if nothing is, or its file cannot be read.
     pub fn session(&self, key: &SessionKey) -> Option<LiveSession> {
         let mut files = ["live", "settled", "imported"].into_iter().map(|name| self.file(name, key));
@@ -371,11 +384,9 @@ impl State {
     ///
     /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
     pub fn save(&self, live: &LiveSession) -> Result<()> {
-        let bytes =
-            serde_json::to_vec(live).map_err(|error| Error::other("cannot write a session's state").because(error))?;
         // Settled sessions have a directory of their own, so that hooks do not read their files.
         let (directory, other) = if live.is_settled() { ("settled", "live") } else { ("live", "settled") };
-        write_private(&self.file(directory, &live.key()), &bytes)?;
+        self.write(directory, live)?;
         for other in [other, "imported"] {
             let _ = std::fs::remove_file(self.file(other, &live.key()));
         }
@@ -388,9 +399,13 @@ impl State {
     ///
     /// As [`State::save`].
     pub fn save_imported(&self, live: &LiveSession) -> Result<()> {
-        let bytes =
-            serde_json::to_vec(live).map_err(|error| Error::other("cannot write a session's state").because(error))?;
-        write_private(&self.file("imported", &live.key()), &bytes)
+        self.write("imported", live)
+    }
+
+    fn write(&self, directory: &str, live: &LiveSession) -> Result<()> {
+        let bytes = serde_json::to_vec(live);
+        let bytes = bytes.map_err(|error| Error::other("cannot write a session's state").because(error))?;
+        write_private(&self.file(directory, &live.key()), &bytes)
     }
 
     /// Writes the file of a known session again, in the directory where it is.
@@ -431,9 +446,7 @@ impl State {
     pub fn forget_settled(&self, seconds: i64) {
         self.sweep();
         for entry in std::fs::read_dir(self.root.join("settled")).into_iter().flatten().flatten() {
-            let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-            let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-            let is_old = age.is_some_and(|age| i64::try_from(age.as_secs()).is_ok_and(|written| written < seconds));
+            let is_old = private::modified_secs(&entry.path()).is_some_and(|written| written < seconds);
             // Without this file, the session would be taken for a new one and its purged words stored again from the
             // agent's file.
             let is_purged = self.root.join("purged").join(entry.file_name()).exists();
@@ -458,7 +471,7 @@ impl State {
         if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_LOG_BYTES) {
             let _ = std::fs::rename(&path, self.root.join("log.old"));
         }
-        let line = format!("{} {}\n", crate::git::date::Time::now().to_rfc3339(), outside::line(line));
+        let line = format!("{} {}\n", Time::now().to_rfc3339(), outside::line(line));
         private::append(&path, line.as_bytes()).is_ok()
     }
 }

@@ -77,14 +77,8 @@ fn columns() -> usize {
     from_environment.or_else(terminal_columns).filter(|columns| *columns > 0).unwrap_or(80)
 }
 
-#[cfg(unix)]
 fn terminal_columns() -> Option<usize> {
     rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into())
-}
-
-#[cfg(not(unix))]
-fn terminal_columns() -> Option<usize> {
-    None
 }
 
 impl Output {

@@ -195,7 +195,6 @@ fn before_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let mut push = Command::new(own);
     push.args(["git", "push-now", remote]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A terminal that is closed right after the push must not end this one.
-    #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut push, 0);
     let started = push.spawn().map_err(|error| Error::other("cannot start a push").because(error));
     started.map(|_| Push::Goes)

@@ -7,11 +7,12 @@ use clap::{Parser, ValueEnum};
 use serde_json::json;
 
 use crate::agent::{self, Agent};
+use crate::capture::State;
 use crate::cli::{self, Outcome, Progress, Writing};
 use crate::error::Result;
 use crate::git::{Repository, has_fault};
 use crate::import::claims::{Confidence, Reason};
-use crate::import::{self, Fate, Link, Planned, Request, carry_out, lock, plan};
+use crate::import::{self, Fate, Link, Planned, Request, carry_out, plan};
 use crate::{outside, pretty};
 
 /// Record past sessions
@@ -63,8 +64,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             Least::Medium => Confidence::Medium,
             Least::Low => Confidence::Low,
         };
-        let mut tell_waiting = || cli::warning("waiting for another 'git shiftlog import' to end");
-        let _lock = (!options.dry_run).then(|| lock(&repo, &mut tell_waiting)).transpose()?;
+        let tell_waiting = || cli::warning("waiting for another 'git shiftlog import' to end");
+        let wait = || State::new(&repo.common_dir()).wait_for_lock(import::LOCK, tell_waiting);
+        let _lock = (!options.dry_run).then(wait).transpose()?;
         let mut progress = Progress::new("Reading sessions", !options.writing.quiet);
         let request = Request { agents: &agents, since, least };
         let plan = plan(&repo, &notes_ref, &request, &mut |done, total| progress.tell(done, total))?;

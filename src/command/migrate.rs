@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::capture::State;
 use crate::cli::{self, Outcome, Writing};
 use crate::error::Result;
 use crate::git::Repository;
@@ -35,7 +36,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             crate::command::add::store_pending(&repo);
         }
         let _lock = (!options.dry_run).then(|| {
-            migrate::lock(&repo, || cli::warning("waiting for another 'git shiftlog migrate' in this repository"))
+            let tell = || cli::warning("waiting for another 'git shiftlog migrate' in this repository");
+            State::new(&repo.common_dir()).wait_for_lock(migrate::LOCK, tell)
         });
         let _lock = _lock.transpose()?;
         let mut plan = migrate::plan(&repo, &notes_ref, &others)?;

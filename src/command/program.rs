@@ -3,6 +3,7 @@
 //! Uses the standard library alone: `src/bin/start` compiles this file into programs that link nothing else of ours.
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -10,18 +11,9 @@ use std::process::{Command, ExitCode};
 ///
 /// # Errors
 ///
-/// If it cannot be run. On Unix nothing else comes back; elsewhere its exit code does.
+/// If it cannot be run; otherwise this does not return.
 pub fn replace(program: &Path, args: impl IntoIterator<Item = OsString>) -> std::io::Result<ExitCode> {
-    let mut command = Command::new(program);
-    command.args(args);
-    #[cfg(unix)]
-    {
-        Err(std::os::unix::process::CommandExt::exec(&mut command))
-    }
-    #[cfg(not(unix))]
-    {
-        command.status().map(|status| ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
-    }
+    Err(Command::new(program).args(args).exec())
 }
 
 /// Finds a program beside this one, then where Git keeps its own, then on `PATH`.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::archive::Archive;
+use crate::archive::{self, Archive};
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Result};
 use crate::git::{Range, Repository, date};
@@ -121,7 +121,7 @@ impl Scanner<'_> {
     }
 
     fn archive(&mut self, archive: &Archive<'_>) -> Result<()> {
-        for segment_id in archive.segments()? {
+        for (_, segment_id) in archive.listing(archive::REF)? {
             let (header, body) = match archive.read(segment_id) {
                 Ok(read) => read,
                 Err(error) => {

@@ -12,7 +12,7 @@ use twox_hash::XxHash3_64;
 use super::{Commit, ObjectId, Repository, git, gix_error};
 use crate::error::Result;
 
-/// What is at a path: the mode as a number, and the blob (or the commit of a submodule).
+/// The content of a path: its mode as a number, and its blob (or the commit of a submodule).
 pub type Version = (u16, ObjectId);
 
 /// A path that differs between two trees.
@@ -20,9 +20,9 @@ pub type Version = (u16, ObjectId);
 pub struct PathChange {
     /// The path from the top.
     pub path: BString,
-    /// What was there.
+    /// The content before.
     pub before: Option<Version>,
-    /// What is there.
+    /// The content after.
     pub after: Option<Version>,
 }
 
@@ -36,7 +36,7 @@ impl Repository {
         Ok(self.changes_of(commit)?.into_iter().map(|change| change.path).collect())
     }
 
-    /// Returns what a commit changes beside its first parent (or nothing, for a root commit), in the order of paths.
+    /// Returns the changes of a commit against its first parent (for a root commit, against nothing), ordered by path.
     ///
     /// # Errors
     ///
@@ -49,11 +49,11 @@ impl Repository {
         self.tree_changes(old, commit.tree_id)
     }
 
-    /// Returns the paths that each of many commits changes beside its first parent. Merges, and commits that change nothing,
-    /// are left out.
+    /// Returns the paths that each of many commits changes against its first parent. Leaves out merges and commits without
+    /// changes.
     ///
-    /// `git diff-tree` finds them. For many commits it is several times as fast as [`Repository::changes_of`], since it keeps
-    /// what it has unpacked. That serves best in the order of [`Repository::sort_as_packed`].
+    /// Runs `git diff-tree`, which caches unpacked objects: for many commits it is several times as fast as
+    /// [`Repository::changes_of`]. It is fastest in the order of [`Repository::sort_as_packed`].
     ///
     /// # Errors
     ///
@@ -75,8 +75,8 @@ impl Repository {
         Ok(changed)
     }
 
-    /// Says whether the change of a commit was left out of the commit that was made of it: this one changes nothing beside
-    /// its only parent, and the old one changed something. A merge is never empty.
+    /// Says whether `new`, which was made from `old`, has lost its change: it has the tree of its parent, and `old` does
+    /// not. A merge never counts as empty.
     pub fn has_become_empty(&self, old: ObjectId, new: ObjectId) -> bool {
         let is_empty = |commit_id: ObjectId| -> Result<bool> {
             let commit = self.commit(commit_id)?;
@@ -89,9 +89,9 @@ impl Repository {
         is_empty(new).unwrap_or(false) && !is_empty(old).unwrap_or(false)
     }
 
-    /// Returns what differs between two trees, in the order of paths; no tree before means an empty one.
+    /// Returns the differences between two trees, ordered by path. `None` means the empty tree.
     ///
-    /// Costs two reads for each directory that differs. A rename counts as one path gone and one new.
+    /// Reads two trees for each directory that differs. A rename is a removed and an added path.
     ///
     /// # Errors
     ///
@@ -119,11 +119,11 @@ impl Repository {
         Ok(buffer)
     }
 
-    /// Returns a number that two changes of the same paths have in common if they have the same patch id: what their
-    /// lines come to, without white space, less what the lines before came to.
+    /// Returns a hash that is equal for two changes with the same patch id: for each path, the sum of the hashes of the
+    /// lines after the change, without white space, minus that of the lines before.
     ///
-    /// Lines around a change do not count, so it is the same on another base. Each file is read and hashed once, and no
-    /// process runs. A file that is too large, is no file or is not here counts by its id.
+    /// Unchanged lines cancel out, so the hash does not depend on the base. Reads each file once and runs no process. A
+    /// large or missing file, and anything but a file, counts by its id.
     pub fn change_print(&self, changes: &[PathChange]) -> u64 {
         let sum = |version: Option<Version>| version.map_or(0, |version| self.sum_of_lines(version));
         let print = |change: &PathChange| {

@@ -1,8 +1,8 @@
-//! Checking trees that came from elsewhere, before anything of ours names what is in them.
+//! Checking fetched trees before they are merged into our refs.
 //!
-//! Our refs hold files in trees, and nothing else. A link to a commit of another repository, a symbolic link, an object
-//! that is missing or of another type, or a name that no file should have is a misfit. Git itself would carry a misfit on
-//! to everybody who fetches, and 'git gc' stops at some of them.
+//! The trees of our refs have files and directories only. A *misfit* is any other entry: a submodule, a symbolic link, an
+//! object that is missing or has the wrong type, or an unsafe name. Git would pass misfits on to everybody who fetches, and
+//! 'git gc' fails at some of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,12 +15,12 @@ use crate::error::{Error, Kind, Result};
 /// How many entries are listed of the trees of one ref. Three small trees that name each other many times have more
 /// paths than any memory can hold; a repository with a million noted commits stays below.
 pub const MAX_ENTRIES: usize = 2_000_000;
-/// With fewer new paths than this, the paths that are known already are not counted.
+/// Up to this many new paths, the paths of known commits are not counted.
 const FEW_PATHS: usize = 1_000;
 
 /// How deep trees may be nested: a fanout of two digits needs 31.
 const MAX_DEPTH: usize = 40;
-/// The most trees that are looked at. A history with more of them is none that we or Git made from notes.
+/// The largest number of trees that are checked. Neither we nor Git make a notes history with more.
 const MAX_TREES: usize = 2_000_000;
 /// The longest name of an entry, in bytes.
 const MAX_NAME: usize = 255;
@@ -43,7 +43,7 @@ pub struct Allowed {
     pub max_bytes: u64,
     /// How many paths a tree may have, together with those of the commits that are known; `usize::MAX` for no limit.
     pub max_paths: usize,
-    /// Whether objects may be missing, or damaged: another check tells of those, and they can come back.
+    /// Whether missing and damaged objects are accepted. 'fsck' reports them, and a remote may still have them.
     pub missing: bool,
 }
 
@@ -81,11 +81,11 @@ struct Checker<'r> {
     checked: Checked,
     /// The checked form of each tree, by its id and depth; `None` if nothing of it is left.
     known: HashMap<(ObjectId, usize), CheckedTree>,
-    /// The commits that are known to be sound.
+    /// The trees of the commits that count as sound.
     sound_trees: Vec<ObjectId>,
-    /// How many paths their trees have, once that is counted.
+    /// The number of paths in these trees; counted when first needed.
     sound_paths: Option<usize>,
-    /// What is wrong with each file: many entries can name the same one.
+    /// The misfit of each file, if it is one, by blob id: many entries can name the same blob.
     files: HashMap<ObjectId, Option<String>>,
 }
 
@@ -93,7 +93,7 @@ struct Checker<'r> {
 #[derive(Clone, Copy)]
 struct CheckedTree {
     tree_id: Option<ObjectId>,
-    /// How many paths are new in it, directories among them, however often its subtrees are named.
+    /// The number of new paths in it, including directories. A subtree that is named twice counts twice.
     paths: usize,
 }
 
@@ -128,8 +128,8 @@ impl Repository {
         Ok(checker.checked)
     }
 
-    /// Makes the commit that stands for another one whose trees have misfits: a tree without them, and no history. Doing
-    /// it again makes the same commit.
+    /// Writes the commit that replaces a fetched one with misfits: the tree without them, no parents, the same author and
+    /// time. The same input always gives the same commit.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl Checker<'_> {
         Ok(checked.tree_id)
     }
 
-    /// Returns how many paths a tree has, directories among them.
+    /// Returns the number of paths in a tree, including directories.
     fn count(&self, tree_id: ObjectId, depth: usize, counted: &mut HashMap<ObjectId, usize>) -> usize {
         if let Some(paths) = counted.get(&tree_id) {
             return *paths;
@@ -212,7 +212,7 @@ impl Checker<'_> {
             self.misfit("too many trees", path);
             return Ok(CheckedTree { tree_id: None, paths: 0 });
         }
-        // A tree that is met within itself cannot be; this ends the search all the same.
+        // No tree can contain itself; if one did, this would end the recursion.
         self.known.insert((tree_id, depth), CheckedTree { tree_id: None, paths: 0 });
         let clean = self.clean(tree_id, sound, path, depth)?;
         self.known.insert((tree_id, depth), clean);
@@ -314,7 +314,7 @@ impl Checker<'_> {
     }
 }
 
-/// Says whether an entry of our trees may have this name: one that is a file's name wherever it is checked out.
+/// Says whether an entry of our trees may have this name: it must be a safe file name on every system.
 fn is_name(name: &[u8]) -> bool {
     let is_odd = |byte: &u8| byte.is_ascii_control() || b"/\\:".contains(byte);
     let lower = name.to_ascii_lowercase();

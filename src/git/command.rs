@@ -62,7 +62,7 @@ impl Git {
         self
     }
 
-    /// Says whether Git may ask a person for a password; otherwise it fails where it would.
+    /// Sets whether Git may ask for a password. If not, a command that needs one fails.
     #[must_use]
     pub fn asking(mut self, asking: Asking) -> Self {
         self.asking = asking;
@@ -79,7 +79,7 @@ impl Git {
         self
     }
 
-    /// Ends the command if it has not ended by then: it fails.
+    /// Kills the command at `deadline`; [`Git::capture`] then fails.
     #[must_use]
     pub fn until(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
@@ -93,7 +93,7 @@ impl Git {
         command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
         command.env("LC_ALL", "C");
         if self.asking != Asking::Allowed {
-            // No terminal, and no window that pops up from a program nobody sees.
+            // Neither a prompt in the terminal nor a window of an askpass program.
             command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS_REQUIRE", "never");
         }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -103,8 +103,8 @@ impl Git {
         command
     }
 
-    /// Starts the command and returns the lines of its stdout as they come. Whoever wants no more of them drops them: the
-    /// command ends then. Its input and its deadline are not used.
+    /// Starts the command and returns the lines of its stdout as they come. Dropping the iterator kills the command. Input
+    /// and deadline are ignored.
     ///
     /// # Errors
     ///
@@ -120,11 +120,10 @@ impl Git {
     ///
     /// # Errors
     ///
-    /// If `git` cannot be run or exits with anything but 0; the reason is the line of its stderr that says it.
+    /// If `git` cannot be run or exits with anything but 0; the reason is the first error line of its stderr.
     pub fn capture(self) -> Result<Output> {
         let mut command = self.command();
         let name = self.name;
-        #[cfg(unix)]
         if self.deadline.is_some() {
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
         }
@@ -197,13 +196,12 @@ impl Drop for Lines {
     }
 }
 
-/// Ends a process that is still there at `deadline`.
+/// Kills the process group `id` at `deadline`, unless `is_over` is set before.
 fn end_at(deadline: Instant, id: u32, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         if Instant::now() >= deadline {
-            #[cfg(unix)]
             if let Some(process) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
-                // With all that it has started, which would keep its output open.
+                // The processes that it started would keep its output open.
                 let _ = rustix::process::kill_process_group(process, rustix::process::Signal::TERM);
             }
             return;

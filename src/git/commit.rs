@@ -1,19 +1,21 @@
-//! A commit as a value: what `log` and `show` print of it, and the paths it changes.
+//! A commit as a value.
+
+use std::borrow::Cow;
 
 use bstr::{BString, ByteSlice as _, ByteVec as _};
 
 use super::date::Time;
 use super::{ObjectId, Repository, gix_error};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
-/// A name, an address and the moment they signed.
+/// A name, an address and a time, as in the header of a commit.
 #[derive(Clone, Debug)]
 pub struct Person {
     /// As in the commit, without surrounding space.
     pub name: BString,
     /// As in the commit, without angle brackets.
     pub email: BString,
-    /// When, with the offset that the person's clock had.
+    /// The time, with the offset of the person's clock.
     pub time: Time,
 }
 
@@ -50,11 +52,11 @@ impl Commit {
         subject
     }
 
-    /// Returns what follows the subject, without the blank lines between.
-    pub fn body(&self) -> BString {
-        let mut lines = self.message.lines_with_terminator().skip_while(|line| line.trim().is_empty());
-        lines.by_ref().find(|line| line.trim().is_empty());
-        lines.skip_while(|line| line.trim().is_empty()).flat_map(|line| line.iter().copied()).collect::<Vec<_>>().into()
+    /// Returns the commits that `git cherry-pick -x` names in the message, in order, in hex.
+    pub fn picked_from(&self) -> impl DoubleEndedIterator<Item = Cow<'_, str>> {
+        self.message.lines().filter_map(|line| {
+            Some(line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?.to_str_lossy())
+        })
     }
 }
 
@@ -65,18 +67,9 @@ impl Repository {
     ///
     /// If there is no such object or it is no commit.
     pub fn commit(&self, commit_id: ObjectId) -> Result<Commit> {
-        let object = self.gix().find_commit(commit_id).map_err(|error| unreadable(commit_id, &error))?;
-        self.commit_of(commit_id, &object.data)
-    }
-
-    /// Returns the commit that these bytes are; no object is read.
-    ///
-    /// # Errors
-    ///
-    /// If they are none.
-    pub fn commit_of(&self, commit_id: ObjectId, data: &[u8]) -> Result<Commit> {
-        let fail = |error: gix::Error| unreadable(commit_id, &error);
-        let decoded = gix::objs::CommitRef::from_bytes(data, commit_id.kind()).map_err(fail)?;
+        let fail = |error: gix::Error| gix_error(format!("cannot read commit '{commit_id}'"), &error);
+        let object = self.gix().find_commit(commit_id).map_err(fail)?;
+        let decoded = object.decode().map_err(fail)?;
         let person = |signature: gix::actor::SignatureRef<'_>| Person {
             name: signature.name.trim().into(),
             email: signature.email.trim().into(),
@@ -91,8 +84,4 @@ impl Repository {
             message: decoded.message.to_owned(),
         })
     }
-}
-
-pub(super) fn unreadable(commit_id: ObjectId, error: &gix::Error) -> Error {
-    gix_error(format!("cannot read commit '{commit_id}'"), error)
 }

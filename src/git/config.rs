@@ -1,4 +1,4 @@
-//! Git's configuration: reading through gix, writing through `git config`, and what `git -c` passed on.
+//! Git's configuration: reading through gix, writing through `git config`, and the values of `git -c`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use gix::bstr::{BString, ByteSlice as _};
 use super::{Repository, git};
 use crate::error::Result;
 
-/// How many settings of `GIT_CONFIG_COUNT` are looked at.
+/// How many settings of `GIT_CONFIG_COUNT` are read.
 const MAX_PAIRS: usize = 1000;
 
-/// Who writes our commits; resolved once, since gix's own way scans the time zone database on each write.
+/// The committer of our commits. Resolved once: gix scans the time zone database on each write.
 pub(super) struct Identity {
     name: BString,
     email: BString,
@@ -83,7 +83,7 @@ impl Repository {
         git(["config", "--local", "--fixed-value", "--unset", key, value]).repository(self).capture().map(drop)
     }
 
-    /// Returns who writes commits on our own refs, and when: now, in UTC.
+    /// Returns the committer for commits on our refs, with the present time in UTC.
     pub(super) fn signature(&self) -> Signature {
         let Identity { name, email } = &self.user_config;
         let time = gix::date::Time::new(super::date::Time::now().seconds, 0);
@@ -91,13 +91,13 @@ impl Repository {
     }
 }
 
-/// Returns what `git -c key=value` passed on, as `key=value`; gix does not read this variable.
+/// Returns the settings of `git -c`, as `key=value`; gix does not read the variable that has them.
 pub(super) fn overrides_from_environment() -> Vec<BString> {
     std::env::var("GIT_CONFIG_PARAMETERS").map(|text| parse_parameters(&text)).unwrap_or_default()
 }
 
-/// Says whether `safe.directory` in the environment allows to open a repository of somebody else: Git honours it there, as
-/// in the user's own file, and gix does not. `places` are the names that the repository goes by.
+/// Says whether `safe.directory` in the environment allows to open a repository of another user: Git honours that, gix does
+/// not. `places` are the directories by which the repository may be named.
 pub(super) fn is_safe_by_environment(places: &[PathBuf]) -> bool {
     let variable = |name: String| std::env::var(name).ok();
     let count = variable("GIT_CONFIG_COUNT".into()).and_then(|count| count.parse().ok()).unwrap_or(0).min(MAX_PAIRS);
@@ -112,7 +112,7 @@ pub(super) fn is_safe_by_environment(places: &[PathBuf]) -> bool {
     is_safe(of_directory.map(|(_, value)| value), places)
 }
 
-/// Says whether values of `safe.directory` allow one of these places: an empty one takes back those before it.
+/// Says whether values of `safe.directory` allow one of these places. An empty value cancels those before it.
 fn is_safe(values: impl Iterator<Item = String>, places: &[PathBuf]) -> bool {
     values.fold(false, |is_safe, value| match value.as_str() {
         "" => false,

@@ -1,14 +1,14 @@
-//! Removing objects for good: what no ref reaches any more, loose or packed.
+//! Deleting unreachable objects, loose or packed.
 
 use std::collections::HashSet;
 
 use bstr::ByteSlice as _;
 
-use super::{ObjectId, Repository, git};
+use super::{ObjectId, Repository, git, private};
 use crate::error::{Error, Result};
 
 impl Repository {
-    /// Removes a ref, if it is there.
+    /// Deletes a ref, if it exists.
     ///
     /// # Errors
     ///
@@ -27,15 +27,14 @@ impl Repository {
             return Ok(());
         }
         git(["reflog", "expire", "--expire=all", "--rewrite", "--updateref", ref_name]).repository(self).capture()?;
-        // The newest entry is always kept; it names where the ref was before.
+        // 'expire' keeps the newest entry, which names the ref's previous commit.
         git(["reflog", "delete", &format!("{ref_name}@{{0}}")]).repository(self).capture().map(drop)
     }
 
-    /// Returns the objects that nothing needs any more: neither a ref, a reflog nor the index of any worktree. Of these,
-    /// those that the commits `tips` reach; and, wherever they stray, blobs that `is_wanted` says by their bytes, with
-    /// every tree and commit that names one.
+    /// Returns objects that no ref, reflog or index reaches. Of these, the ones that the commits `tips` reach, the blobs for
+    /// which `is_wanted` is true, and every tree and commit that names one of them.
     ///
-    /// Costs a walk of everything that is reachable, and a read of everything that is not.
+    /// Walks all reachable objects, and reads all unreachable ones.
     ///
     /// # Errors
     ///
@@ -74,7 +73,7 @@ impl Repository {
                 _ => {}
             }
         }
-        // What names an object that goes must go with it, or 'git fsck' would miss that one.
+        // A tree or commit that names a deleted object would make 'git fsck' fail.
         loop {
             let more: Vec<ObjectId> = holders
                 .iter()
@@ -89,10 +88,10 @@ impl Repository {
         Ok(gone.into_iter().collect())
     }
 
-    /// Removes objects from this repository, and returns those that are still there: in a pack that is to be kept, or in
-    /// a repository whose objects this one borrows.
+    /// Deletes objects from this repository. Returns those that remain: in a pack with a `.keep` file, or in a repository
+    /// whose objects this one borrows.
     ///
-    /// Where one is packed, everything is packed again by Git; other objects that no ref reaches stay as loose ones.
+    /// If one of them is packed, Git packs everything again; other unreachable objects become loose.
     ///
     /// # Errors
     ///
@@ -109,14 +108,14 @@ impl Repository {
         Ok(left)
     }
 
-    /// Writes the commit-graph file again, if there is one: it may name commits that are gone.
+    /// Writes the commit-graph file again, if there is one: it may name deleted commits.
     fn renew_commit_graph(&self) -> Result<()> {
         let info = self.gix().objects.store_ref().path().join("info");
         let (file, chain) = (info.join("commit-graph"), info.join("commit-graphs"));
         if !file.exists() && !chain.exists() {
             return Ok(());
         }
-        // It is a cache; the new one takes the place of both forms.
+        // It is a cache; the new file replaces both forms.
         let _ = std::fs::remove_file(file);
         let _ = std::fs::remove_dir_all(chain);
         git(["commit-graph", "write", "--reachable"]).repository(self).capture().map(drop)
@@ -127,12 +126,7 @@ impl Repository {
         for id in ids {
             let hex = id.to_string();
             let path = objects.join(&hex[..2]).join(&hex[2..]);
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io("remove", &path, error));
-                }
-                _ => {}
-            }
+            private::remove(&path)?;
         }
         Ok(())
     }

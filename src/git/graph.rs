@@ -1,7 +1,7 @@
 //! A graph of some commits of a range, drawn by `git log --graph`.
 //!
-//! Git cannot be told to draw just these. So a throw-away repository gets a commit for each, with the text to show as its
-//! message and the nearest of the others as its parents, and Git draws that.
+//! Git has no option to draw only chosen commits. So a temporary repository gets one commit for each, with the text to
+//! show as its message and the nearest chosen ancestors as its parents, and `git log --graph` draws that.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -18,7 +18,7 @@ pub struct Node {
     pub commit_id: ObjectId,
     /// When it was committed, in seconds since the epoch.
     pub time: i64,
-    /// What to show of it.
+    /// The text to show for it.
     pub text: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ pub struct Drawing<'a> {
 impl Repository {
     /// Returns a graph of commits of a range, as `git log --graph` draws it.
     ///
-    /// Two commits are joined if the range has a way from one to the other on which none of the others is.
+    /// Two commits are joined if a path leads from one to the other without passing a third.
     ///
     /// # Errors
     ///
@@ -66,16 +66,16 @@ impl Repository {
         run(&args).capture()
     }
 
-    /// Returns the commits to draw, parents first: each with its number among `nodes`, and which of those before it are
-    /// its parents.
+    /// Returns the commits to draw, parents first: each with its index in `nodes`, and the positions of its parents in the
+    /// returned list.
     fn nearest(&self, range: &Range, nodes: &[Node], drawing: Drawing<'_>) -> Result<Vec<(usize, Rc<[usize]>)>> {
         let numbers: HashMap<ObjectId, usize> =
             nodes.iter().enumerate().map(|(at, node)| (node.commit_id, at)).collect();
         let mut drawn: Vec<(usize, Rc<[usize]>)> = Vec::new();
-        // For each commit, those of the drawn ones that are reached first from it.
+        // For each commit, the nearest drawn commits that it reaches.
         let mut reached: HashMap<ObjectId, Rc<[usize]>> = HashMap::new();
         let none: Rc<[usize]> = Rc::from([]);
-        // All of history is looked at: an option that leaves commits out must not cut it.
+        // Options that leave commits out must not cut the paths between the others.
         let options: Vec<&str> =
             drawing.walk_options.iter().copied().filter(|option| *option == "--first-parent").collect();
         let options = [&["--topo-order", "--reverse", "--parents"], options.as_slice()].concat();
@@ -107,7 +107,7 @@ impl Repository {
     }
 }
 
-/// Joins what is reached from several parents, in their order. What another of them descends from is left out.
+/// Merges the drawn commits that several parents reach, in their order, without those that are ancestors of others.
 fn without_ancestors(several: &[&Rc<[usize]>], drawn: &[(usize, Rc<[usize]>)]) -> Rc<[usize]> {
     let mut all: Vec<usize> = Vec::new();
     for at in several.iter().flat_map(|found| found.iter()) {
@@ -153,7 +153,7 @@ fn history(nodes: &[Node], order: &[(usize, Rc<[usize]>)]) -> Vec<u8> {
         stream.push(b'\n');
         tips.insert((*number, at));
     }
-    // Git starts with the branches by name; of commits of one time, the first is drawn first.
+    // Git draws branches in the order of their names; of commits with the same time, the first one first.
     for (number, at) in tips {
         stream.extend_from_slice(format!("reset refs/heads/{number:08}\nfrom :{}\n\n", at + 1).as_bytes());
     }

@@ -1,4 +1,4 @@
-//! Where HEAD is, how it got there, and whether Git is in the middle of something.
+//! HEAD, its reflog, and whether Git is in the middle of an operation.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 
@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use super::{Location, ObjectId, Repository, gix_error};
 use crate::error::{Error, Result};
 
-/// What HEAD names.
+/// The branch and commit of HEAD.
 #[derive(Clone, Debug)]
 pub struct Head {
     /// The full name of the branch, or `None` when HEAD is detached.
@@ -16,35 +16,35 @@ pub struct Head {
     pub commit_id: Option<ObjectId>,
 }
 
-/// One movement of HEAD.
+/// One entry of the reflog of HEAD.
 #[derive(Clone, Debug)]
 pub struct ReflogEntry {
-    /// Where HEAD was; the null id if it was nowhere.
+    /// The commit of HEAD before; the null id if there was none.
     pub old_id: ObjectId,
-    /// Where it went.
+    /// The commit of HEAD after.
     pub new_id: ObjectId,
-    /// What moved it, such as `commit (amend): fix the parser`.
+    /// The message, such as `commit (amend): fix the parser`.
     pub message: BString,
 }
 
-/// The longest end of a reflog that is read for its last message.
+/// How many bytes at the end of a reflog are read for its last line.
 const MAX_MESSAGE_BYTES: u64 = 4096;
 
-/// Returns what a message of a reflog says that Git did, such as `commit (amend)`: it ends before the commit's subject,
-/// which may be empty.
+/// Returns the action in a reflog message, such as `commit (amend)`: the part before the commit's subject, which may be
+/// empty.
 fn action(message: &BStr) -> &[u8] {
-    // Of a message without a subject Git leaves the colon, and not the space behind it.
+    // Without a subject, Git writes the colon but not the space after it.
     let action = message.split_str(": ").next().unwrap_or_default();
     action.strip_suffix(b":").unwrap_or(action)
 }
 
-/// Returns the message of the last movement of HEAD without opening the repository; empty if there is no reflog.
+/// Returns the last message in the reflog of HEAD without opening the repository; empty if there is no reflog.
 pub fn last_message(location: &Location) -> BString {
     last_line(location).split_once_str("\t").map(|(_, message)| message.into()).unwrap_or_default()
 }
 
-/// Returns the last movement of HEAD without opening the repository; `None` if Git's files do not tell it, or if it ended at
-/// another commit than the one that HEAD names.
+/// Returns the last entry of the reflog of HEAD without opening the repository; `None` if it cannot be read from Git's
+/// files, or if HEAD names another commit by now.
 pub fn last_move(location: &Location) -> Option<ReflogEntry> {
     let line = last_line(location);
     let (ids, message) = line.split_once_str("\t")?;
@@ -52,7 +52,7 @@ pub fn last_move(location: &Location) -> Option<ReflogEntry> {
     let entry = ReflogEntry { old_id: ids.next()??, new_id: ids.next()??, message: message.into() };
     let read = |path: std::path::PathBuf| std::fs::read(path).ok();
     let head = read(location.git_dir.join("HEAD"))?;
-    // A ref that was just moved has a file of its own.
+    // A ref that has just moved is loose, not packed.
     let head = match head.strip_prefix(b"ref: ") {
         Some(name) => read(location.common_dir.join(name.trim().to_path().ok()?))?,
         None => head,
@@ -84,18 +84,18 @@ impl ReflogEntry {
         Self::is_pick_message(self.message.as_bstr())
     }
 
-    /// Does the same for a message alone.
+    /// Says the same from the message of an entry.
     pub fn is_pick_message(message: &BStr) -> bool {
         [&b"cherry-pick"[..], b"commit (cherry-pick)"].contains(&action(message))
     }
 
-    /// Says whether `git commit --amend` made the entry that has this message.
+    /// Says whether `git commit --amend` made the entry with this message.
     pub fn is_amend_message(message: &BStr) -> bool {
         action(message) == b"commit (amend)"
     }
 
-    /// Says whether a merge made a commit here: `git merge` or `git pull` alone, or the commit that ended one with
-    /// conflicts. What only moved HEAD forward to somebody else's merge made none.
+    /// Says whether this entry is a merge commit that was made here: by `git merge` or `git pull`, or by the commit that
+    /// ended a merge with conflicts. A fast-forward to somebody else's merge is none.
     pub fn is_merge(&self) -> bool {
         let is_clean =
             self.message.contains_str(": Merge made by the '") || self.message.ends_with(b": In-index merge");
@@ -108,8 +108,8 @@ impl ReflogEntry {
         [&b"commit"[..], b"commit (initial)", b"commit (amend)"].contains(&self.action())
     }
 
-    /// Says whether this entry is of a commit that was made from older ones: a step of a rebase, a cherry-pick, a revert,
-    /// a mailed patch. What only moved HEAD to a commit that was there says nothing about it.
+    /// Says whether this entry is a commit that was made from older ones: a step of a rebase, a cherry-pick, a revert, a
+    /// mailed patch. A move of HEAD to an existing commit is none.
     pub fn is_old_work(&self) -> bool {
         let action = self.action();
         let steps = [&b"pick)"[..], b"(reword)", b"(squash)", b"(fixup)", b"(edit)", b"(continue)", b"(merge)"];
@@ -128,7 +128,7 @@ impl Repository {
         Error::other(format!("your current branch '{name}' does not have any commits yet"))
     }
 
-    /// Returns what HEAD names in this worktree.
+    /// Returns the branch and commit of HEAD in this worktree.
     ///
     /// # Errors
     ///
@@ -139,9 +139,9 @@ impl Repository {
         Ok(Head { branch, commit_id: head.id().map(|id| id.detach()) })
     }
 
-    /// Returns the newest movements of HEAD, newest first, at most `limit`; nothing when there is no reflog.
+    /// Returns the newest entries of the reflog of HEAD, newest first, at most `limit`; none if there is no reflog.
     pub fn head_reflog(&self, limit: usize) -> Vec<ReflogEntry> {
-        // Without what HEAD names.
+        // The reflog of HEAD itself, not of its branch.
         let Ok(Some(head)) = self.gix().try_find_reference("HEAD") else { return Vec::new() };
         let mut log = head.log_iter();
         let Ok(Some(entries)) = log.rev() else { return Vec::new() };
@@ -151,7 +151,7 @@ impl Repository {
             .collect()
     }
 
-    /// Returns where a ref has been, as its reflog tells; nothing if it has none.
+    /// Returns the ids in the reflog of a ref; none if it has no reflog.
     pub fn reflog(&self, ref_name: &str) -> Vec<ObjectId> {
         let Ok(Some(reference)) = self.gix().try_find_reference(ref_name) else { return Vec::new() };
         let mut log = reference.log_iter();

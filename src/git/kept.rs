@@ -1,35 +1,36 @@
-//! A second ref for each of ours, which names the tree that the first one had after our last write.
+//! A second ref for each of ours, which names the tree of the first one after our last write.
 //!
 //! What rewrites history (`git filter-repo`, BFG) rewrites or deletes every ref that names a commit, and a forced fetch
-//! replaces notes. Neither touches a ref that names a tree. So what we stored stays reachable, and
-//! [`Repository::lost_tree`] tells that it must be joined again.
+//! replaces notes. Neither touches a ref that names a tree. So our data stays reachable, and [`Repository::lost_tree`]
+//! returns the tree that must be merged back.
 
 use std::time::Instant;
 
 use gix::refs::transaction::{PreviousValue, RefEdit};
 
 use super::ref_name::full_name;
+use super::sign::ARCHIVE_REF;
 use super::{ObjectId, Order, Range, Repository, Tip};
 use crate::error::Result;
 
-/// The names of all of these refs begin so.
+/// The prefix of these refs.
 pub const KEPT_PREFIX: &str = "refs/shiftlog/kept/";
 
-/// When the second ref moves together with the first.
+/// When the second ref is updated together with the first.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Keep {
-    /// Unless the first has been replaced: what it had is still to be joined.
+    /// Unless the first has been replaced: then the kept tree must still be merged back.
     IfFollowed,
-    /// What it had is joined.
+    /// Always: the kept tree has been merged.
     Always,
-    /// If there is one. What it had is meant to be gone.
+    /// If there is one. The user removed what the kept tree has.
     IfThere,
 }
 
 /// Returns the name of the second ref; `None` for a ref that needs none.
 pub(super) fn kept_name(ref_name: &str) -> Option<String> {
     let name = match ref_name {
-        "refs/shiftlog/sessions" | "refs/shiftlog/purged" => ref_name.strip_prefix("refs/shiftlog/")?,
+        ARCHIVE_REF | "refs/shiftlog/purged" => ref_name.strip_prefix("refs/shiftlog/")?,
         name if name.starts_with("refs/notes/") => name.strip_prefix("refs/")?,
         _ => return None,
     };
@@ -37,10 +38,10 @@ pub(super) fn kept_name(ref_name: &str) -> Option<String> {
 }
 
 impl Repository {
-    /// Returns the tree that one of our refs had after our last write, if the ref has been replaced or deleted since.
+    /// Returns the tree of one of our refs after our last write, if the ref has been replaced or deleted since.
     ///
-    /// A ref that still has that state in its history was changed, not replaced: somebody who ran `git notes remove`
-    /// meant it. Costs a look at two refs if nobody else has written, otherwise a walk back to our last write.
+    /// If that tree is still in the history of the ref, the ref was only changed, for example by `git notes remove`. Reads
+    /// two refs if nobody else has written, otherwise walks back to our last write.
     ///
     /// # Errors
     ///
@@ -49,9 +50,9 @@ impl Repository {
         Ok(self.lost_of(ref_name, self.tip(ref_name)?))
     }
 
-    /// Joins the tree that was lost with a ref to what the ref has now. Returns whether the ref moved.
+    /// Merges the lost tree of a ref back into the ref. Returns whether the ref moved.
     ///
-    /// `join` gets the tip and the lost tree and returns the tree to have; it may run several times, as in
+    /// `join` gets the tip and the lost tree and returns the merged tree; it may run several times, as in
     /// [`Repository::update_ref`].
     ///
     /// # Errors
@@ -72,14 +73,14 @@ impl Repository {
                 return Ok(false);
             }
             let parents: Vec<ObjectId> = tip.iter().map(|tip| tip.commit_id).collect();
-            // What is joined again can be anybody's.
+            // The restored notes can be other people's, so this is not signed.
             let commit_id = self.carry(message, tree_id, &parents)?;
             self.swap(ref_name, message, tip, Tip { commit_id, tree_id }, Keep::Always)?;
             Ok(true)
         })
     }
 
-    /// Makes the second ref of one of ours name what the ref has now, whatever it named before.
+    /// Sets the second ref of one of ours to the ref's present tree.
     ///
     /// # Errors
     ///
@@ -95,7 +96,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Removes the second ref of one of ours.
+    /// Deletes the second ref of one of ours.
     ///
     /// # Errors
     ///
@@ -109,7 +110,7 @@ impl Repository {
         self.kept_tree(ref_name).is_some()
     }
 
-    /// Returns the change of the second ref that goes with a change of the first from `tip` to a commit with `tree_id`.
+    /// Returns the update of the second ref for a move of the first from `tip` to a commit with `tree_id`, if it needs one.
     pub(super) fn kept_edit(
         &self,
         ref_name: &str,
@@ -135,7 +136,7 @@ impl Repository {
         self.kept_tree(ref_name).filter(|kept| !self.follows(tip, *kept))
     }
 
-    /// Returns the tree that the second ref names, if that is here.
+    /// Returns the tree that the second ref names, if the repository has it.
     pub(super) fn kept_tree(&self, ref_name: &str) -> Option<ObjectId> {
         let reference = self.gix().try_find_reference(kept_name(ref_name)?.as_str()).ok()??;
         let tree_id = reference.target().try_id()?.to_owned();

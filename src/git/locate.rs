@@ -1,4 +1,4 @@
-//! Finding the repository without opening it, for hooks that usually have nothing to do.
+//! Finding the repository without opening it, for hooks, which usually have nothing to do.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ pub struct Location {
     pub git_dir: PathBuf,
     /// The directory that all worktrees share.
     pub common_dir: PathBuf,
-    /// The top of the working tree, if it was found on the way.
+    /// The top of the working tree, if it is known.
     pub worktree: Option<PathBuf>,
 }
 
@@ -24,16 +24,16 @@ impl Location {
 
 /// Finds the repository that Git would use from `directory`, or `None`.
 ///
-/// Honours `GIT_DIR` and `GIT_COMMON_DIR`. Reads no config and no object: about thirty microseconds. What is found
-/// here is only good for looking whether there is work; [`Repository::open`](super::Repository::open) decides.
+/// Honours `GIT_DIR` and `GIT_COMMON_DIR`. Reads no config and no object: about thirty microseconds. Use the result only to
+/// see whether there is work; [`Repository::open`](super::Repository::open) checks whether the repository may be used.
 pub fn locate(directory: &Path) -> Option<Location> {
     let (git_dir, worktree) = match std::env::var_os("GIT_DIR") {
         Some(dir) => (directory.join(dir), {
-            // Git runs hooks at the top of the working tree, and names it only if it is in an unusual place.
+            // Git runs hooks at the top of the working tree, and sets GIT_WORK_TREE only if it is in an unusual place.
             let named = std::env::var_os("GIT_WORK_TREE").map(|tree| directory.join(tree));
             Some(named.unwrap_or_else(|| directory.to_owned()))
         }),
-        // Git runs its hooks there; to go through all that could be costs five times as much.
+        // The usual case for hooks. The full discovery takes five times as long.
         None if is_git_dir(&directory.join(".git")) => (directory.join(".git"), Some(directory.to_owned())),
         None => {
             let options = gix::discover::upwards::Options {

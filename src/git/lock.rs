@@ -11,31 +11,30 @@ const REF_TIMEOUT_MILLIS: i64 = 100;
 /// How long Git waits for `packed-refs.lock` unless `core.packedRefsTimeout` says otherwise.
 const PACKED_REFS_TIMEOUT_MILLIS: i64 = 1000;
 
-/// Says, without opening a repository, whether a notes ref is locked. Git's own copy of notes to an amended commit fails
-/// then, and ends `git commit` before it runs the hook for rewritten commits.
+/// Says, without opening a repository, whether a notes ref is locked. In that case Git's own copying of notes to an amended
+/// commit fails, and `git commit` ends before it runs `post-rewrite`.
 pub fn has_locked_notes(common_dir: &Path) -> bool {
     let entries = std::fs::read_dir(common_dir.join("refs/notes")).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|extension| extension == "lock"))
 }
 
-/// A lock file that is there. Another process that takes the same lock makes another file.
+/// An existing lock file. Path and creation time tell it from a later lock on the same ref.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Held {
     path: PathBuf,
     made: Option<SystemTime>,
-    /// How long to wait for it; `None` for as long as the caller may.
+    /// How long to wait for it; `None` for until the caller's deadline.
     timeout: Option<Duration>,
 }
 
-/// A wait for locks, one after the other.
+/// Waiting for locks, one after the other.
 #[derive(Default)]
 pub(super) struct Waiting {
     held: Option<(Held, Instant)>,
 }
 
 impl Waiting {
-    /// Looks at the locks of `ref_names` after an attempt that failed. Returns the error to give up with if one of them
-    /// has been there for too long.
+    /// Looks for locks of `ref_names` after a failed attempt. Returns an error if one has existed for too long.
     pub fn look(&mut self, repo: &Repository, ref_names: &[String], is_over: bool) -> Option<Error> {
         let held = repo.held_lock(ref_names)?;
         let since = match self.held.take() {
@@ -75,8 +74,9 @@ impl Repository {
         self.lock_wait.set(Some(total));
     }
 
-    /// Runs `wait`, which waits for a lock at most until the moment it gets: `deadline`, or earlier where the time for
-    /// waits is limited.
+    /// Runs `wait` with the time until which it may wait for a lock: `deadline`, or less if [`limit_lock_waits`] was called.
+    ///
+    /// [`limit_lock_waits`]: Repository::limit_lock_waits
     pub fn within_lock_wait<T>(&self, deadline: Instant, wait: impl FnOnce(Instant) -> T) -> T {
         let Some(left) = self.lock_wait.get() else { return wait(deadline) };
         let started = Instant::now();
@@ -85,7 +85,7 @@ impl Repository {
         outcome
     }
 
-    /// Returns the lock that stands in the way of a change of these refs, if there is one.
+    /// Returns a lock that prevents a change of these refs, if there is one.
     fn held_lock(&self, ref_names: &[String]) -> Option<Held> {
         let timeout = |key: &str, default: i64| {
             // Git waits for ever if it is negative.

@@ -1,8 +1,8 @@
-//! Loose objects: how what we write gets into the object database.
+//! Writing loose objects.
 //!
 //! Small objects are collected in memory while a ref's new commit is built, and written together right before the ref
-//! moves. They are stored, not deflated: trees and commits are ids for the most part, which do not shrink, and segments
-//! are compressed already. To set up a deflater took longer than to write the file.
+//! moves. They are stored uncompressed: trees and commits are mostly ids, which do not compress, and segments are
+//! compressed already. Setting up a deflater takes longer than writing the file.
 
 use std::io::Write as _;
 
@@ -27,13 +27,13 @@ impl Repository {
         Ok(id)
     }
 
-    /// Forgets the objects that were collected in memory.
+    /// Drops the objects that were collected in memory.
     pub(super) fn discard_objects(&self) {
         self.gix().objects.reset_object_memory();
     }
 
-    /// Writes the objects that were collected in memory, each after those it names: a crash in between leaves nothing
-    /// that names what is not there.
+    /// Writes the objects that were collected in memory, each after the objects it names: after a crash, no object names a
+    /// missing one.
     ///
     /// # Errors
     ///
@@ -63,16 +63,15 @@ impl Repository {
         let objects = self.gix().objects.store_ref().path().to_owned();
         let hex = id.to_string();
         let (directory, path) = (objects.join(&hex[..2]), objects.join(&hex[..2]).join(&hex[2..]));
-        // One that is in a pack is written again, as 'git gc' sorts out: to be sure that it is in none, gix would look
-        // for new packs each time.
+        // An object that is in a pack is written again, and 'git gc' removes it. To be sure that it is in no pack, gix
+        // would look for new packs each time.
         if path.exists() {
             return Ok(());
         }
         let fail = |error| Error::io("write", &path, error);
-        // 'git gc' removes files of this name that were left behind.
+        // 'git gc' removes old files with this prefix.
         let mut builder = tempfile::Builder::new();
         builder.prefix("tmp_obj_");
-        #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o444));
         let mut file = builder.tempfile_in(&objects).map_err(fail)?;
         file.write_all(&stored(kind, bytes)).map_err(fail)?;
@@ -80,7 +79,7 @@ impl Repository {
         let mut attempts = 0;
         loop {
             let Err(error) = temporary.persist(&path) else { return Ok(()) };
-            // The directory is not there yet, or 'git gc' has removed it because it was empty.
+            // The directory does not exist yet, or 'git gc' has removed it because it was empty.
             attempts += 1;
             if error.error.kind() != std::io::ErrorKind::NotFound || attempts > 8 {
                 return Err(fail(error.error));

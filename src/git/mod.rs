@@ -34,15 +34,15 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
-pub use gix::{ObjectId, hash::Kind as HashKind};
 
-pub use self::change::{PathChange, Version};
+pub use self::change::PathChange;
 pub use self::check::{Allowed, EntryBudget, MAX_ENTRIES};
 pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
 pub use self::graph::{Drawing, Node};
-pub use self::head::{Head, ReflogEntry, last_message, last_move};
+pub use self::head::{ReflogEntry, last_message, last_move};
 pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
 pub use self::lock::has_locked_notes;
@@ -50,14 +50,14 @@ pub use self::names::Names;
 pub use self::printed::{ChangeOptions, PrintOptions};
 pub use self::rebase::{Rebase, Step as RebaseStep};
 pub use self::ref_name::is_ref_name;
-pub use self::refs::{Branch, Merged, Replaced, Tip, backoff, fault_point, has_fault};
+pub use self::refs::{Branch, Merged, REMOTES_PREFIX, Replaced, Tip, backoff, fault_point, has_fault};
 pub use self::remote::{Asking, Fetch, Push};
-pub use self::walk::{Met, Order, Paths, Range, Step};
+pub use self::walk::{Order, Paths, Range};
 pub use self::worktrees::Worktree;
 
 use crate::error::{Error, Kind, Result};
 
-/// How much memory whole objects may take while many are read.
+/// The size of the cache of delta bases; see [`Repository::reopened_for_many`].
 const BASES_BYTES: usize = 64 * 1024 * 1024;
 
 /// The largest object that is unpacked.
@@ -71,27 +71,6 @@ pub struct Repository {
     lock_wait: Cell<Option<Duration>>,
     /// See [`Repository::stay_offline`].
     is_offline: Cell<bool>,
-}
-
-/// Many pieces of bytes in one place: a thread that hands them to another pays for one allocation.
-#[derive(Default)]
-pub struct Pieces {
-    bytes: Vec<u8>,
-    ranges: Vec<Option<std::ops::Range<usize>>>,
-}
-
-impl Pieces {
-    /// Adds a piece.
-    pub fn push(&mut self, piece: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(piece);
-        self.ranges.push(Some(start..self.bytes.len()));
-    }
-
-    /// Returns the pieces in order; `None` for one that was left out.
-    pub fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        self.ranges.iter().map(|range| Some(&self.bytes[range.clone()?]))
-    }
 }
 
 impl Repository {
@@ -115,7 +94,7 @@ impl Repository {
         Self::of(inner.map_err(|error| open_error(directory, error))?)
     }
 
-    /// Opens the repository with this git directory once more, for another thread.
+    /// Opens the repository with this git directory: another worktree, or the same repository again.
     ///
     /// # Errors
     ///
@@ -153,8 +132,8 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Lets nothing be fetched from now on, also by the `git` commands that are started: for hooks, since a commit does not
-    /// wait for a network. Objects that a partial clone has not are missing.
+    /// Forbids fetching of missing objects from now on, also to the `git` commands that this process starts. Hooks call it,
+    /// because a commit must not wait for a network. Objects that a partial clone has not fetched then count as missing.
     pub fn stay_offline(&self) {
         self.is_offline.set(true);
     }
@@ -235,14 +214,14 @@ impl Repository {
         self.parse_id(output.trim_end().to_str_lossy().as_ref()).ok_or_else(bad)
     }
 
-    /// Says whether an object is in this repository; in a partial clone one may be fetched that is not.
+    /// Says whether an object is in this repository. In a partial clone, a missing object may still be fetched.
     pub fn has_object(&self, id: ObjectId) -> bool {
         self.inner.has_object(id)
     }
 
     /// Returns those of many objects that are not in this repository.
     ///
-    /// For one that is missing, [`Repository::has_object`] looks whether there are new packs; here that is done once for all.
+    /// [`Repository::has_object`] looks for new packs for each missing object; this function looks once for all of them.
     pub fn absent(&self, ids: Vec<ObjectId>) -> HashSet<ObjectId> {
         let among = |ids: Vec<ObjectId>| -> Vec<ObjectId> {
             let mut objects = self.inner.objects.clone();
@@ -254,10 +233,10 @@ impl Repository {
         let mut absent = ids;
         for _ in 0..2 {
             let before = written();
-            // To ask for what nobody has makes this process look for new packs.
+            // Asking for an object that cannot exist makes gix look for new packs.
             let _ = self.has_object(self.null_id());
             absent = among(absent);
-            // Otherwise 'git gc' may have moved some into a new pack meanwhile.
+            // If a pack was written, 'git gc' may have moved objects into it meanwhile.
             if written() == before {
                 break;
             }
@@ -277,7 +256,7 @@ impl Repository {
         // The size is asked for first: a small file can hold an object of any size.
         let mut header = self.inner.try_find_header(blob_id).map_err(fail)?;
         if header.is_none() && self.is_partial() && !self.is_offline.get() {
-            // Git fetches it to look at it.
+            // To look at the object, Git fetches it.
             git(["cat-file", "-e", &blob_id.to_string()]).repository(self).capture()?;
             header = self.inner.try_find_header(blob_id).map_err(fail)?;
         }
@@ -293,37 +272,40 @@ impl Repository {
         Ok(object.detach().data)
     }
 
-    /// Keeps whole objects in memory while many are read: gix forgets bases otherwise, and unpacks each again for
-    /// everything that was made smaller by it.
-    pub fn keep_bases(&mut self) {
-        let cache = || Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASES_BYTES));
-        self.inner.objects.set_pack_cache(move || cache());
-        // What is read here is read once.
-        self.inner.objects.unset_object_cache();
+    /// Opens the repository again with a cache of delta bases, for reading many objects once in the order of their packs:
+    /// without the cache, gix unpacks a base again for each object that is a delta of it. Costs about a millisecond.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::open`].
+    pub fn reopened_for_many(&self) -> Result<Self> {
+        let mut repo = Self::open_git_dir(self.git_dir())?;
+        repo.inner
+            .objects
+            .set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASES_BYTES)));
+        repo.inner.objects.unset_object_cache();
+        repo.is_offline.set(self.is_offline.get());
+        Ok(repo)
     }
 
-    /// Returns the bytes of many blobs, in the order asked for, as far as they have room in `max_bytes` together. What has
-    /// no room, or cannot be read, is left out: who reads it alone learns what is wrong with it.
+    /// Returns the bytes of many blobs, in the order asked for. `None` for a blob that does not fit into `max_bytes` with
+    /// the others, or that cannot be read: reading it alone tells what is wrong with it.
     ///
-    /// They are read in the order they have in their packs: there a base comes before what was made smaller by it, so
-    /// that after [`Repository::keep_bases`] each is unpacked once.
-    pub fn read_blobs(&self, blob_ids: &[ObjectId], max_bytes: usize) -> Pieces {
+    /// They are read in the order of their packs, where a delta base comes before its deltas.
+    pub fn read_blobs(&self, blob_ids: &[ObjectId], max_bytes: usize) -> Vec<Option<Vec<u8>>> {
         let mut order: Vec<usize> = (0..blob_ids.len()).collect();
         let places = pack::places(self, blob_ids);
         order.sort_by_key(|index| places[*index]);
-        let mut blobs = Pieces { bytes: Vec::new(), ranges: vec![None; blob_ids.len()] };
+        let mut blobs = vec![None; blob_ids.len()];
+        let mut room = max_bytes;
         for index in order {
-            let room = max_bytes - blobs.bytes.len();
-            if let Ok(blob) = self.read_blob(blob_ids[index], room as u64) {
-                let start = blobs.bytes.len();
-                blobs.bytes.extend_from_slice(&blob);
-                blobs.ranges[index] = Some(start..blobs.bytes.len());
-            }
+            blobs[index] = self.read_blob(blob_ids[index], room as u64).ok();
+            room -= blobs[index].as_ref().map_or(0, Vec::len);
         }
         blobs
     }
 
-    /// Sorts objects as they are in their packs: what was made smaller by its neighbour comes after it.
+    /// Sorts objects by their place in their packs, where a delta base comes before its deltas.
     pub fn sort_as_packed(&self, ids: &mut Vec<ObjectId>) {
         let places = pack::places(self, ids);
         let mut placed: Vec<_> = places.into_iter().zip(ids.iter().copied()).collect();
@@ -331,7 +313,7 @@ impl Repository {
         *ids = placed.into_iter().map(|(_, id)| id).collect();
     }
 
-    /// Makes new objects and refs as accessible as `core.sharedRepository` asks for; gix does not look at it.
+    /// Sets the umask of this process as `core.sharedRepository` asks for, because gix ignores that setting.
     fn apply_shared_umask(&self) {
         use rustix::fs::Mode;
         let keep = match self.config_string("core.sharedRepository").as_deref() {
@@ -348,7 +330,7 @@ impl Repository {
     }
 }
 
-/// Says whether the environment allows to open the repository that `directory` is in, whoever owns it.
+/// Says whether `safe.directory` in the environment allows to open the repository of `directory`, whoever owns it.
 fn is_allowed(directory: &Path) -> bool {
     let Some(location) = locate(directory) else { return false };
     let places = location.worktree.into_iter().chain([location.git_dir]);
@@ -358,7 +340,7 @@ fn is_allowed(directory: &Path) -> bool {
 fn options() -> gix::open::Options {
     gix::open::Options::default()
         .cli_overrides(config::overrides_from_environment())
-        // An object of somebody else's can claim any size.
+        // An object that somebody else made can claim any size.
         .config_overrides([format!("gitoxide.objects.allocLimit={MAX_OBJECT_BYTES}")])
 }
 
@@ -374,7 +356,7 @@ fn open_error(directory: &Path, error: gix::Error) -> Error {
     Error::other(format!("cannot open the repository at '{}'", directory.display())).because(one_line(&error))
 }
 
-/// Turns an error of gix into one of ours, telling apart what a retry can mend and what it cannot.
+/// Turns an error of gix into one of ours. [`Kind::Busy`] means that a retry can succeed.
 pub(crate) fn gix_error(action: impl Into<String>, error: &gix::Error) -> Error {
     let mut kind = Kind::Other;
     for source in error.iter_errors() {

@@ -1,4 +1,4 @@
-//! Short names of many objects: as Git abbreviates them, without looking at the disk for each.
+//! Abbreviating many object ids as Git does, with one look at the disk.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use gix::prelude::ObjectIdExt as _;
 
 use super::{ObjectId, Repository};
 
-/// The shortest names that Git gives by itself.
+/// The smallest number of digits that Git chooses by itself.
 const MIN_DIGITS: usize = 7;
 
-/// Shortens ids. What is on disk is looked at once, when the first id needs it.
+/// Shortens ids. Reads pack indexes and directories of loose objects once, when first needed.
 pub struct Names<'r> {
     repo: &'r Repository,
     indexes: Vec<Index>,
     loose: HashMap<u8, Vec<String>>,
-    /// How many digits a name has if nothing else begins with them; `None` if gix has to look at each id.
+    /// The number of digits of an unambiguous id; `None` if gix has to shorten each id.
     digits: Option<usize>,
 }
 
@@ -34,7 +34,7 @@ impl Repository {
             "no" | "off" | "false" => hex_digits,
             number => number.parse().unwrap_or(automatic).clamp(4, hex_digits),
         };
-        // Objects that are borrowed from another repository count too.
+        // Objects of an alternate repository can make an id ambiguous too.
         let borrows = self.common_dir().join("objects/info/alternates").exists();
         Names { repo: self, indexes, loose: HashMap::new(), digits: (!borrows).then_some(digits) }
     }

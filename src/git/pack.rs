@@ -1,8 +1,8 @@
-//! Where objects are in their packs, which is the order to read many of them in.
+//! The places of objects in their packs, which is the fastest order to read many.
 
 use super::{ObjectId, Repository, names};
 
-/// Below this many objects, looking for their places costs more than it saves.
+/// For fewer objects, finding their places costs more than it saves.
 const MIN_OBJECTS: usize = 32;
 
 /// Returns for each object the number of its pack and its offset there; `None` for one that is in no pack of this

@@ -9,26 +9,26 @@ use crate::error::{Error, Result};
 pub struct PrintOptions<'a> {
     /// The option that chooses the format, such as `--format=%h %s` or `--oneline`.
     pub format: &'a str,
-    /// What `--date=` says, if somebody gave it.
+    /// The value of `--date=`, if it was given.
     pub date: Option<&'a str>,
     /// Whether colours are wanted.
     pub is_colored: bool,
-    /// Whether a person sees it: Git decorates what a person sees.
+    /// Whether the output goes to a terminal: then Git adds decorations.
     pub is_screen: bool,
 }
 
-/// What of a commit's change Git is to show.
+/// Which parts of a commit's change Git is to show.
 #[derive(Clone, Debug, Default)]
 pub struct ChangeOptions {
-    /// How much each file changed.
+    /// The number of changed lines of each file.
     pub has_stat: bool,
-    /// The change itself.
+    /// The patch.
     pub has_patch: bool,
     /// Only these paths, from the top of the working tree; all if there are none.
     pub paths: Vec<String>,
     /// Whether colours are wanted.
     pub is_colored: bool,
-    /// How many columns there are, if somebody sees it.
+    /// The width of the terminal, if the output goes to one.
     pub columns: Option<usize>,
 }
 
@@ -53,9 +53,9 @@ impl Repository {
         command.lines()
     }
 
-    /// Returns what Git prints of some commits, in the order given: so many `fields` for each, which NUL ends or parts.
+    /// Returns the output of Git for some commits, in the given order: `fields` texts for each, split at NUL.
     ///
-    /// No commit has a NUL in its text, so a format with `fields - 1` of `%x00` has `fields` fields. Costs one process.
+    /// A commit has no NUL in its text, so a format with `fields - 1` times `%x00` gives `fields` texts. Runs one process.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Repository {
         let output = command.capture()?;
         let mut found: Vec<Vec<u8>> = output.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
         let wanted = commit_ids.len() * fields;
-        // Some formats end each commit, others part them.
+        // Some formats have a NUL after each commit, others only between commits.
         if found.len() == wanted + 1 && found.last().is_some_and(Vec::is_empty) {
             found.pop();
         }
@@ -86,7 +86,7 @@ impl Repository {
     }
 }
 
-/// Returns the user's own language, which commands of ours do not speak otherwise: relative dates and counts are in it.
+/// Returns the user's locale. [`git`] sets `C`, but relative dates and counts are printed in the user's language.
 fn language() -> String {
     std::env::var("LC_ALL").unwrap_or_default()
 }

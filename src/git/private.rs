@@ -1,22 +1,23 @@
-//! Files of our own in the repository's directory: for their owner alone, or for the group that shares the repository.
+//! Files of our own in the repository's directory, readable by their owner, or by the group of a shared repository.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Kind, Result};
 
-/// Keeps other processes of ours out while it is held; the system releases it with the process.
+/// A lock that other processes of ours wait for; the system releases it when the process ends.
 pub struct Lock {
     _file: File,
 }
 
-/// Takes the lock that is the file `path`, which is made if it is not there. Waits at most until `deadline`.
+/// Takes the lock file `path`, which is created if needed. Waits at most until `deadline`.
 ///
 /// # Errors
 ///
-/// [`Kind::Busy`] when the deadline passes, another kind if there can be no lock; the message names the file.
+/// [`Kind::Busy`] when the deadline passes, another kind if the file cannot be created; the message names the file.
 pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_dir(directory)?;
@@ -39,39 +40,25 @@ pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
 /// Says whether a directory belongs to a group that shares the repository: `git init --shared` makes new files in it
 /// belong to the group, and lets the group write.
 pub fn is_shared(directory: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        directory.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o2020 == 0o2020)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = directory;
-        false
-    }
+    directory.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o2020 == 0o2020)
 }
 
-/// Returns options that create files for their owner alone, or for those who share the repository: they repeat what was
-/// said.
+/// Returns options that create files for their owner, or for the group of a shared repository.
 pub fn options(is_shared: bool) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, if is_shared { 0o660 } else { 0o600 });
+    options.mode(if is_shared { 0o660 } else { 0o600 });
     options
 }
 
 /// Lets the group write a file of a shared repository, whatever the umask says. Only its owner can.
 pub fn share(file: &File, is_shared: bool) {
-    #[cfg(unix)]
     if is_shared {
-        let _ = file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o660));
+        let _ = file.set_permissions(Permissions::from_mode(0o660));
     }
-    #[cfg(not(unix))]
-    let _ = (file, is_shared);
 }
 
-/// Adds to the end of a file, which is made if it is not there.
+/// Appends to a file, which is created if needed.
 ///
 /// # Errors
 ///
@@ -86,7 +73,25 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).map_err(|error| Error::io("write", path, error))
 }
 
-/// Makes a directory, with those above it, that is as open to the group as the one above it, and to nobody else.
+/// Removes a file, if it is there.
+///
+/// # Errors
+///
+/// If it is there and cannot be removed.
+pub fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Returns when a file was last written, in seconds since the epoch; `None` if there is no such file.
+pub fn modified_secs(path: &Path) -> Option<i64> {
+    let age = path.metadata().ok()?.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(age.as_secs()).ok()
+}
+
+/// Creates a directory and its parents, accessible to the group if its parent is, and to nobody else.
 ///
 /// # Errors
 ///
@@ -102,12 +107,8 @@ pub fn create_dir(path: &Path) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => return Ok(()),
         made => made.map_err(fail)?,
     }
-    #[cfg(unix)]
-    {
-        let mode = if is_shared(above) { 0o2770 } else { 0o700 };
-        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).map_err(fail)?;
-    }
-    Ok(())
+    let mode = if is_shared(above) { 0o2770 } else { 0o700 };
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fail)
 }
 
 /// Writes a file in one step: readers see the old one or the new one, never a part.

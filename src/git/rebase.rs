@@ -1,29 +1,29 @@
-//! A rebase that is under way or about to end, as Git's own files tell.
+//! A rebase in progress, read from Git's files.
 
 use super::{ObjectId, Repository};
 
-/// What a rebase does with a commit.
+/// The instruction of a rebase for a commit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Step {
-    /// It goes into the commit before it: `squash` or `fixup`.
+    /// `squash` or `fixup`: the commit is melded into the one before it.
     Meld,
-    /// It becomes a commit of its own, and the rebase stops there: `edit`.
+    /// `edit`: the commit is picked, and the rebase stops there.
     Edit,
-    /// It becomes a commit of its own.
+    /// `pick` and others: the commit is picked.
     Pick,
 }
 
-/// A rebase, while its directory is there. That is so when the `post-rewrite` hook runs.
+/// A rebase whose directory still exists, as it does while `post-rewrite` runs.
 #[derive(Clone, Debug, Default)]
 pub struct Rebase {
     /// The head of the branch before the rebase, and the commit that it was rebased onto.
     pub before: Vec<ObjectId>,
-    /// The steps that were taken, each with its commit in hex, which may be abbreviated.
+    /// The instructions that were carried out, each with its commit in hex, which may be abbreviated.
     steps: Vec<(Step, String)>,
 }
 
 impl Rebase {
-    /// Returns what the rebase did with a commit; `None` if that is not known.
+    /// Returns the instruction for a commit; `None` if it is not known.
     pub fn step(&self, commit_id: ObjectId) -> Option<Step> {
         let hex = commit_id.to_string();
         self.steps.iter().find(|(_, prefix)| hex.starts_with(prefix)).map(|(step, _)| *step)

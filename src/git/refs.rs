@@ -15,11 +15,14 @@ use super::sign::ARCHIVE_REF;
 use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
 
-/// So often an object can be missing because 'git gc' runs; then it is missing.
+/// How often an edit is tried again after a missing object. 'git gc' moves objects, so one can be missing for a moment.
 const MAX_MISSING: u32 = 8;
 
-/// The author of the archive's commits, so that `git shortlog --all` does not count them as somebody's work. Who wrote a
-/// record is told by its note, and who removed words by the mark.
+/// Where the refs of remotes are fetched to: `refs/shiftlog/remotes/<remote>/<name>`.
+pub const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
+
+/// The author of the archive's commits, so that `git shortlog --all` does not count them as somebody's work. The
+/// author of a record is the author of its notes commit.
 const ARCHIVIST: (&str, &str) = ("git-shiftlog", "shiftlog@localhost");
 
 /// Where one of our refs points before an edit.
@@ -31,23 +34,23 @@ pub struct Tip {
     pub tree_id: ObjectId,
 }
 
-/// What a merge makes of two sides.
+/// The result of merging two commits of a ref of ours.
 #[derive(Clone, Copy, Debug)]
 pub struct Merged {
-    /// The tree with what both have.
+    /// The merged tree.
     pub tree_id: ObjectId,
-    /// Whether our history may be a parent. Not if it holds what has been removed for good.
+    /// Whether our commit becomes a parent. Not if its history holds purged words.
     pub joins_ours: bool,
-    /// Whether theirs may be.
+    /// Whether their commit becomes a parent.
     pub joins_theirs: bool,
 }
 
-/// What takes the place of a ref and its history.
+/// The trees that replace a ref and its history.
 #[derive(Clone, Copy, Debug)]
 pub struct Replaced {
-    /// The tree with what stays as it was.
+    /// The tree with only the parts that did not change.
     pub carried_tree_id: ObjectId,
-    /// The tree with everything.
+    /// The whole new tree.
     pub tree_id: ObjectId,
 }
 
@@ -98,8 +101,13 @@ impl Repository {
         found.flatten().map(|reference| reference.name().as_bstr().to_string()).collect()
     }
 
-    /// Returns the refs that start with `prefix` and what they name, as it stands there: no object is read. Symbolic refs
-    /// are left out.
+    /// Returns the refs that were fetched from remotes under one name: `notes`, `sessions` or `purged`.
+    pub fn fetched_refs(&self, name: &str) -> Vec<String> {
+        let refs = self.ref_names(REMOTES_PREFIX).into_iter();
+        refs.filter(|ref_name| ref_name.rsplit('/').next() == Some(name)).collect()
+    }
+
+    /// Returns the refs that start with `prefix` with the ids that they hold. Reads no object; leaves symbolic refs out.
     pub fn ref_targets(&self, prefix: &str) -> Vec<(String, ObjectId)> {
         let Ok(platform) = self.gix().references() else { return Vec::new() };
         let Ok(found) = platform.prefixed(prefix) else { return Vec::new() };
@@ -132,7 +140,7 @@ impl Repository {
         })
     }
 
-    /// Does the same with a commit that only carries what was written before; see [`Repository::carry`].
+    /// Moves a ref as [`Repository::update_ref`] does, with an unsigned commit; see [`Repository::carry`].
     ///
     /// # Errors
     ///
@@ -167,11 +175,11 @@ impl Repository {
         })
     }
 
-    /// Moves `ref_name` so that it has what the commit `theirs` has beside its own. Returns whether it moved.
+    /// Merges the commit `theirs` into `ref_name`. Returns whether the ref moved.
     ///
-    /// `merge` gets both tips and that of their merge base, and returns the tree to have; it may run several times, as
-    /// in [`Repository::update_ref`]. Where nothing of our own is left to keep, the ref just moves to `theirs`; where
-    /// ours has all of theirs already, `merge` is not asked. The commit is never signed: it only carries what both wrote.
+    /// `merge` gets both tips and that of their merge base, and returns the merged tree; it may run several times, as in
+    /// [`Repository::update_ref`]. If we have nothing of our own, the ref moves to `theirs`. If `theirs` is in our history,
+    /// nothing is done. The merge commit is never signed, because it only carries what others wrote.
     ///
     /// # Errors
     ///
@@ -214,9 +222,10 @@ impl Repository {
         })
     }
 
-    /// Moves `ref_name` to a commit with a tree but without what the ref reached before. `None` leaves it alone.
+    /// Replaces a ref by a new commit without the ref's history. If `edit` returns `None`, the ref stays.
     ///
-    /// What is carried over as it was goes into a commit without a signature; only what is new in it is signed.
+    /// Unchanged parts go into a first, unsigned commit; a second commit with the changes is signed if commits of the ref
+    /// are.
     ///
     /// # Errors
     ///
@@ -241,7 +250,7 @@ impl Repository {
         })
     }
 
-    /// Points a ref at a commit, wherever it was: for a ref that only repeats what another repository has.
+    /// Points a ref at a commit, whatever it named before. For refs that only mirror a remote's.
     ///
     /// # Errors
     ///
@@ -250,7 +259,7 @@ impl Repository {
         git(["update-ref", ref_name, &commit_id.to_string()]).repository(self).capture().map(drop)
     }
 
-    /// Makes a ref that names a commit. Returns whether it did: one that is there is left alone.
+    /// Creates a ref that names a commit. Returns `false` if the ref exists; it is not changed then.
     ///
     /// # Errors
     ///
@@ -260,7 +269,7 @@ impl Repository {
             return Ok(false);
         }
         match self.swap(ref_name, message, None, self.tip_of(commit_id)?, Keep::IfThere) {
-            // Somebody was faster.
+            // Another process has created it meanwhile.
             Err(_) if self.tip(ref_name)?.is_some() => Ok(false),
             outcome => outcome.map(|()| true),
         }
@@ -284,8 +293,8 @@ impl Repository {
         base.map(|base| base.map(|id| id.detach())).map_err(|error| gix_error("cannot find a merge base", &error))
     }
 
-    /// Runs `edit` on the tip of a ref until it succeeds, fails for good, or `deadline` has passed. A lock is waited for as
-    /// long as Git would.
+    /// Runs `edit` on the tip of a ref until it succeeds, fails with an error that a retry cannot mend, or `deadline` has
+    /// passed. Waits for a lock as long as Git would.
     pub(super) fn attempt(
         &self,
         ref_name: &str,
@@ -300,7 +309,7 @@ impl Repository {
             let outcome = self.tip(ref_name).and_then(&mut edit);
             let error = match outcome {
                 Ok(moved) => return Ok(moved),
-                // A missing file is gc's doing; see above. Both it and a moved ref are gone on the next attempt.
+                // 'git gc' removes empty directories and moves objects. The next attempt sees the ref as it is then.
                 Err(error) if matches!(error.kind(), Kind::Busy | Kind::Missing) => error,
                 Err(error) => return Err(error),
             };
@@ -322,7 +331,7 @@ impl Repository {
         }
     }
 
-    /// Makes a commit of our own for a ref and writes it with everything it names. It is signed if the configuration says so.
+    /// Writes a commit for one of our refs, with the trees that are still in memory. Signs it if the configuration says so.
     pub(super) fn commit_tree(
         &self,
         ref_name: &str,
@@ -344,8 +353,8 @@ impl Repository {
         }
     }
 
-    /// Makes a commit that only carries what others wrote, and writes it with everything it names. It is never signed:
-    /// our signature stands for what we recorded ourselves.
+    /// Writes an unsigned commit, with the trees that are still in memory. For records that were written before: our
+    /// signature stands for what this process recorded.
     ///
     /// # Errors
     ///
@@ -354,7 +363,7 @@ impl Repository {
         self.write_commit(&self.signature(), message, tree_id, parents)
     }
 
-    /// Makes a commit by somebody, and writes it with everything it names.
+    /// Writes a commit with this author, with the trees that are still in memory.
     pub(super) fn write_commit(
         &self,
         by: &Signature,
@@ -371,15 +380,15 @@ impl Repository {
         Ok(commit_id)
     }
 
-    /// Moves a ref to a commit, if it still is where `tip` says, and the second ref with it; see [`Keep`].
+    /// Moves a ref to a commit if the ref still names `tip`, together with its second ref; see [`Keep`].
     pub(super) fn swap(&self, ref_name: &str, message: &str, tip: Option<Tip>, new: Tip, keep: Keep) -> Result<()> {
         let expected = match tip {
             Some(tip) => PreviousValue::MustExistAndMatch(tip.commit_id.into()),
             None => PreviousValue::MustNotExist,
         };
-        // An entry of a reflog is one line, which gix ends itself.
+        // A reflog entry is one line; gix adds the line end.
         let message = message.lines().next().unwrap_or_default();
-        // Without a reflog there is no way back from a tip that a power cut has damaged.
+        // 'fsck --repair' uses the reflog to go back from a tip that a power cut has damaged.
         let log = LogChange {
             message: message.into(),
             force_create_reflog: kept_name(ref_name).is_some(),
@@ -393,7 +402,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Changes refs, all or none. Locks are not waited for here.
+    /// Changes several refs in one transaction. Does not wait for locks.
     pub(super) fn move_refs(&self, edits: impl IntoIterator<Item = RefEdit>) -> Result<()> {
         let edits: Vec<RefEdit> = edits.into_iter().collect();
         let Some(first) = edits.first() else { return Ok(()) };
@@ -407,7 +416,7 @@ impl Repository {
                 source.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() != std::io::ErrorKind::AlreadyExists)
             });
             let error = gix_error(action, &error);
-            // Losing the race and meeting a lock look alike to the caller: somebody else is writing.
+            // A ref that has moved and a ref that is locked both mean that another process is writing.
             if error.kind() == Kind::Other && !is_permanent { Error::new(Kind::Busy, error.to_string()) } else { error }
         })
     }
@@ -438,7 +447,7 @@ impl Repository {
     }
 }
 
-/// Makes an error about a ref of ours that cannot be read to its end.
+/// Returns the error for a damaged ref of ours, with the command that repairs it.
 fn damaged(ref_name: &str, error: Error) -> Error {
     if !matches!(error.kind(), Kind::Missing | Kind::Corrupt | Kind::Other) {
         return error;
@@ -448,7 +457,7 @@ fn damaged(ref_name: &str, error: Error) -> Error {
         .hint("git shiftlog fsck --repair")
 }
 
-/// Returns how long to wait before an attempt: growing, and different in each process so that writers spread out.
+/// Returns how long to wait before an attempt. Grows with each attempt and differs between processes.
 pub fn backoff(attempt: u32) -> Duration {
     let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
     let jitter = u64::from(nanos ^ std::process::id().wrapping_mul(0x9e37_79b9)) % 1000;

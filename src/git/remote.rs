@@ -1,43 +1,45 @@
-//! Remotes: which refs they have, and moving ours there and back.
+//! Remotes: listing, fetching and pushing our refs.
 //!
-//! All of it is `git` itself: credentials and transports are its business. What we fetch goes to refs of our own, never
-//! onto those we write.
+//! Runs `git`, which knows credentials and transports. Fetched refs are kept apart from the refs that we write.
 
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
+use twox_hash::XxHash3_64;
 
+use super::refs::REMOTES_PREFIX;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Kind, Result};
 
-/// A ref of a remote that is to be fetched.
+/// A ref to fetch.
 #[derive(Clone, Debug)]
 pub struct Fetch {
-    /// What the remote calls it.
+    /// Its name on the remote.
     pub ref_name: String,
-    /// The ref of ours that shall point where the remote's points.
+    /// The ref of ours to which it is fetched.
     pub tracking: String,
 }
 
-/// How a ref of a remote is to change.
+/// A ref to push.
 #[derive(Clone, Debug)]
 pub struct Push {
-    /// The ref, which has the same name on both sides.
+    /// The ref; it has the same name on both sides.
     pub ref_name: String,
-    /// Where it shall point.
+    /// Its new commit.
     pub commit_id: ObjectId,
-    /// Where the remote had it when we looked; the push is refused if it has moved since. `None` for nowhere.
+    /// The remote's commit when we listed its refs; the push is refused if the ref has moved since. `None` if there was no
+    /// such ref.
     pub expected: Option<ObjectId>,
 }
 
-/// Whether a person is there to be asked for a password.
+/// Whether Git may ask for a password.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Asking {
     /// Git may ask.
     Allowed,
-    /// What cannot be done without asking fails.
+    /// It may not; a command that needs one fails.
     Never,
-    /// The same, and what has not been done by then fails too.
+    /// It may not, and the command fails at this time.
     Until(Instant),
 }
 
@@ -71,7 +73,17 @@ impl Repository {
         }
     }
 
-    /// Asks a remote where it has these refs; one that it has not is left out.
+    /// Returns the ref to which a remote's ref is fetched, by the last part of its name: `notes`, `sessions`, `purged`.
+    ///
+    /// A remote that is given by its URL has no name; a hash of the URL stands for it.
+    pub fn tracking_ref(&self, remote: &str, last: &str) -> String {
+        if self.remotes().iter().any(|name| name == remote) {
+            return format!("{REMOTES_PREFIX}{remote}/{last}");
+        }
+        format!("{REMOTES_PREFIX}url-{:016x}/{last}", XxHash3_64::oneshot(remote.as_bytes()))
+    }
+
+    /// Returns the ids of these refs on a remote; leaves out those that it does not have.
     ///
     /// # Errors
     ///
@@ -84,14 +96,14 @@ impl Repository {
             let (hex, name) = line.split_once_str("\t")?;
             Some((name.to_str_lossy().into_owned(), self.parse_id(&hex.to_str_lossy())?))
         });
-        // A pattern also matches the end of a longer name.
+        // 'git ls-remote' also matches the end of a longer name.
         Ok(parsed.filter(|(name, _)| names.contains(&name.as_str())).collect())
     }
 
-    /// Fetches refs of a remote to refs of ours, wherever those were.
+    /// Fetches refs of a remote to refs of ours, also if those do not fast-forward.
     ///
-    /// Nothing else is fetched or changed, whatever the configuration says. `option` is one more for `git fetch`,
-    /// which says what a partial clone leaves where it is, or that all shall come once more.
+    /// Nothing else is fetched or changed, whatever the configuration says. `option` is a further option for `git fetch`,
+    /// such as `--filter` or `--refetch`.
     ///
     /// # Errors
     ///
@@ -108,14 +120,14 @@ impl Repository {
         git(args).repository(self).asking(asking).capture().map(drop)
     }
 
-    /// Pushes refs, each only if the remote has it where it was when we looked.
+    /// Pushes refs, each only if it is unchanged on the remote; see [`Push::expected`].
     ///
     /// # Errors
     ///
-    /// What Git says: another was faster, the remote refuses, or it cannot be reached. Some of the refs may have moved
-    /// all the same; look at the remote's refs again to tell.
+    /// What Git says: another clone was faster, the remote refuses, or it cannot be reached. Some of the refs may have moved
+    /// nevertheless; list the remote's refs again to see.
     pub fn push_refs(&self, remote: &str, pushes: &[Push], asking: Asking) -> Result<()> {
-        // Our own hook must not run for it, and what the user has configured for their branches is not meant for us.
+        // Our own hook must not run, and settings for the user's branches do not apply.
         let mut args: Vec<String> = ["push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]
             .map(str::to_owned)
             .to_vec();
@@ -128,7 +140,7 @@ impl Repository {
         git(args).repository(self).asking(asking).capture().map(drop)
     }
 
-    /// Says whether blobs that are not here are fetched when they are wanted.
+    /// Says whether this is a partial clone, in which Git fetches missing blobs on demand.
     pub fn is_partial(&self) -> bool {
         !self.config_strings("extensions.partialClone").is_empty()
             || self.remotes().iter().any(|remote| self.config_bool(&format!("remote.{remote}.promisor")) == Some(true))

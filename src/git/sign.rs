@@ -8,44 +8,44 @@ use bstr::ByteSlice as _;
 use super::{ObjectId, Repository, git};
 use crate::error::Result;
 
-/// The ref whose commits are never signed.
-pub(super) const ARCHIVE_REF: &str = "refs/shiftlog/sessions";
+/// The ref of the archive, whose commits are never signed.
+pub(crate) const ARCHIVE_REF: &str = "refs/shiftlog/sessions";
 
 /// What Git says of a commit's signature.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Signature {
     /// The letter that `%G?` of `git log` has.
     pub state: State,
-    /// Who signed, as the key tells; may be empty.
+    /// The name in the key; may be empty.
     pub signer: String,
     /// The key.
     pub key: String,
 }
 
-/// Whether a signature holds, the worst first.
+/// The result of checking a signature, the worst first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum State {
-    /// It does not hold.
+    /// A bad signature.
     Bad,
-    /// There is none.
+    /// No signature.
     None,
-    /// It cannot be checked: the key or the program is missing.
+    /// Not checked: the key or the program is missing.
     Unchecked,
-    /// It holds, by a key of unknown trust, or one that has expired or was revoked since.
+    /// Good, but the key is not trusted, has expired or was revoked.
     Doubtful,
-    /// It holds, by a key that is trusted.
+    /// Good, by a trusted key.
     Good,
 }
 
 impl Signature {
-    /// Returns that of a commit that has none.
+    /// Returns the value for a commit without a signature.
     pub fn none() -> Self {
         Signature { state: State::None, signer: String::new(), key: String::new() }
     }
 }
 
 impl State {
-    /// Returns it as a word.
+    /// Returns the word that is printed for it.
     pub fn name(self) -> &'static str {
         match self {
             State::None => "unsigned",
@@ -60,8 +60,8 @@ impl State {
 impl Repository {
     /// Says whether commits on one of our own refs are signed: `shiftlog.sign`, then `commit.gpgSign`.
     ///
-    /// Those of the archive never are. A record names its last segment by id and has the digest of the whole transcript, so
-    /// that the signature of the note vouches for the words too, and nobody is asked for a passphrase twice.
+    /// Commits of the archive are never signed. A record has the digest of the whole transcript, so the signature of the
+    /// notes commit covers the words too, and the user is asked for a passphrase once.
     pub(super) fn signs(&self, ref_name: &str) -> bool {
         ref_name != ARCHIVE_REF
             && self.config_bool("shiftlog.sign").or_else(|| self.config_bool("commit.gpgSign")).unwrap_or(false)
@@ -71,7 +71,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// If the signing program fails, or asks and is not answered by `deadline`.
+    /// If the signing program fails, or has not finished at `deadline`.
     pub(super) fn commit_signed(
         &self,
         message: &str,
@@ -107,7 +107,7 @@ impl Repository {
         if commit_ids.is_empty() {
             return Ok(HashMap::new());
         }
-        // A user who wants to see signatures in 'git log' would get them between the lines.
+        // With this setting, Git would print signatures between the lines.
         let mut args: Vec<String> =
             ["-c", "log.showSignature=false", "log", "--no-walk=unsorted", "--format=%H%x00%G?%x00%GS%x00%GK"]
                 .map(str::to_owned)

@@ -1,16 +1,11 @@
 //! Walking history: what a revision range names, and its commits newest first.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
-
 use bstr::{BString, ByteSlice as _};
-use gix::objs::FindExt as _;
 use gix::revision::plumbing::Spec;
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 
 use super::command::Lines;
-use super::commit::unreadable;
 use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
 
@@ -19,7 +14,7 @@ use crate::error::{Error, Kind, Result};
 pub struct Range {
     /// Where to start.
     pub tips: Vec<ObjectId>,
-    /// What to leave out, with all its ancestors.
+    /// Commits to leave out, with all their ancestors.
     pub hidden: Vec<ObjectId>,
 }
 
@@ -37,7 +32,7 @@ pub struct Paths {
 pub enum Order {
     /// By commit time, as `git log` does.
     NewestFirst,
-    /// As found; the cheapest.
+    /// In any order; the cheapest.
     AsFound,
 }
 
@@ -50,14 +45,6 @@ pub struct Step {
     pub parent_ids: Vec<ObjectId>,
     /// When it was committed, in seconds since the epoch; only known on a walk by time.
     pub time: Option<i64>,
-}
-
-/// A commit met on a walk, with its bytes if they had to be read for it.
-pub struct Met {
-    /// The commit.
-    pub commit_id: ObjectId,
-    /// What [`Repository::commit_of`] makes a commit of.
-    pub data: Option<Vec<u8>>,
 }
 
 impl Repository {
@@ -122,32 +109,8 @@ impl Repository {
         }))
     }
 
-    /// Walks a range by time for somebody who wants to see the commits themselves: one that had to be read to find its
-    /// parents comes with its bytes, and need not be read again.
-    ///
-    /// # Errors
-    ///
-    /// As [`Repository::walk`].
-    pub fn commits<'r>(&'r self, range: &Range) -> Result<Box<dyn Iterator<Item = Result<Met>> + 'r>> {
-        // With a commit-graph file, no commit need be read; and what to hide is found by looking at both sides.
-        let has_graph = self.gix().commit_graph_if_enabled().is_ok_and(|graph| graph.is_some());
-        if has_graph || !range.hidden.is_empty() {
-            let steps = self.walk(range, Order::NewestFirst)?;
-            return Ok(Box::new(steps.map(|step| Ok(Met { commit_id: step?.commit_id, data: None }))));
-        }
-        let fail = |error: gix::Error| gix_error("cannot walk the history", &error);
-        let shallow = self.gix().shallow_commits().map_err(fail)?;
-        let shallow = shallow.iter().flat_map(|commits| commits.iter().copied()).collect();
-        let mut objects = self.gix().objects.clone();
-        objects.unset_object_cache();
-        let (seen, queue) = (HashSet::new(), BinaryHeap::new());
-        let mut walk = Walk { objects, buffer: Vec::new(), shallow, seen, queue };
-        range.tips.iter().try_for_each(|tip| walk.add(*tip))?;
-        Ok(Box::new(walk))
-    }
-
     /// Walks the commits of a range as `git rev-list <options> <range> -- <paths>` finds them, newest first: pathspec
-    /// magic, history simplification and changed-path filters are Git's own. Git ends with the walk.
+    /// magic, history simplification and changed-path filters are Git's own. Dropping the iterator kills Git.
     ///
     /// # Errors
     ///
@@ -176,15 +139,14 @@ impl Repository {
         args.push("--".into());
         args.extend(paths.iter().flat_map(|paths| paths.specs.iter().cloned()));
         let command = git(args);
-        // Pathspecs begin where they were typed.
+        // Pathspecs are relative to the directory where they were typed.
         if paths.is_some() { command.lines() } else { command.repository(self).lines() }
     }
 
-    /// Turns a date that was typed into seconds since the epoch, by Git's own rules for dates.
+    /// Parses a date as `git reflog expire --expire=` does, into seconds since the epoch.
     ///
-    /// `--since=` and `--until=` of Git take every word they do not know for the present moment. What is wanted here is
-    /// how Git reads the date of `git reflog expire --expire=`: a wrong one is refused, `never` is the beginning of time,
-    /// and `now` and `all` are its end.
+    /// Git's `--since=` and `--until=` take an unknown word for the present moment; here it is an error. `never` is the
+    /// smallest time, `now` and `all` are the largest.
     ///
     /// # Errors
     ///
@@ -201,73 +163,4 @@ impl Repository {
                 .hint("dates are written as for Git: 2026-11-20, yesterday, 2.weeks.ago")
         })
     }
-}
-
-/// A walk by time that keeps the commits it has read.
-struct Walk {
-    /// Without a cache of objects: none is read twice.
-    objects: gix::OdbHandle,
-    buffer: Vec<u8>,
-    /// Commits whose parents are not here.
-    shallow: HashSet<ObjectId>,
-    seen: HashSet<ObjectId>,
-    queue: BinaryHeap<Waiting>,
-}
-
-/// A commit whose parents have not been looked at yet: the newest goes first, of those of one time the one met first.
-#[derive(Eq, Ord, PartialEq, PartialOrd)]
-struct Waiting {
-    time: i64,
-    number: Reverse<usize>,
-    commit_id: ObjectId,
-    data: Vec<u8>,
-}
-
-impl Walk {
-    fn add(&mut self, commit_id: ObjectId) -> Result<()> {
-        if self.seen.insert(commit_id) {
-            let object = self.objects.find(&commit_id, &mut self.buffer);
-            let object = object.map_err(|error| unreadable(commit_id, &error))?;
-            if object.kind != gix::objs::Kind::Commit {
-                return Err(Error::new(Kind::Corrupt, format!("object '{commit_id}' is no commit")));
-            }
-            let data = object.data.to_vec();
-            let number = Reverse(self.seen.len());
-            self.queue.push(Waiting { time: committer_time(&data), number, commit_id, data });
-        }
-        Ok(())
-    }
-}
-
-impl Iterator for Walk {
-    type Item = Result<Met>;
-
-    fn next(&mut self) -> Option<Result<Met>> {
-        let Waiting { commit_id, data, .. } = self.queue.pop()?;
-        if !self.shallow.contains(&commit_id) {
-            for parent_id in parent_ids(&data) {
-                if let Err(error) = self.add(parent_id) {
-                    return Some(Err(error));
-                }
-            }
-        }
-        Some(Ok(Met { commit_id, data: Some(data) }))
-    }
-}
-
-/// Returns the lines above a commit's message.
-fn header(data: &[u8]) -> impl Iterator<Item = &[u8]> {
-    data.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty())
-}
-
-fn parent_ids(data: &[u8]) -> impl Iterator<Item = ObjectId> {
-    let lines = header(data).skip(1).map_while(|line| line.strip_prefix(b"parent "));
-    lines.filter_map(|hex| ObjectId::from_hex(hex).ok())
-}
-
-/// Returns when a commit was made, in seconds since the epoch: 0 if that is not told, as Git has it.
-fn committer_time(data: &[u8]) -> i64 {
-    let line = header(data).find_map(|line| line.strip_prefix(b"committer ")).unwrap_or_default();
-    let time = line.rsplit(|byte| *byte == b'>').next().and_then(|rest| rest.trim().fields().next());
-    time.and_then(|time| time.to_str().ok()?.parse().ok()).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Whether what a ref names is all there, and going back to what is.
+//! Checking that the commits and trees of a ref can be read, and resetting a damaged ref.
 
 use std::collections::HashSet;
 
@@ -8,12 +8,12 @@ use super::{ObjectId, Order, Range, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
 
 impl Repository {
-    /// Checks that a commit, its trees and the commits of its history can be read. Blobs, and trees of the history, are
-    /// not looked at.
+    /// Checks that a commit, its trees and the commits of its history can be read. Reads neither blobs nor trees of the
+    /// history.
     ///
     /// # Errors
     ///
-    /// What cannot be read.
+    /// If one of them cannot be read.
     pub fn check_whole(&self, commit_id: ObjectId) -> Result<()> {
         self.require_trees(self.commit(commit_id)?.tree_id)?;
         let range = Range { tips: vec![commit_id], hidden: Vec::new() };
@@ -27,7 +27,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// What cannot be read.
+    /// If one of them cannot be read.
     pub fn require_trees(&self, tree_id: ObjectId) -> Result<()> {
         let (mut trees, mut seen) = (vec![tree_id], HashSet::new());
         while let Some(tree_id) = trees.pop() {
@@ -44,7 +44,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Returns where a ref has been, newest first, though it may be damaged.
+    /// Returns the former commits of a ref, newest first, from its reflog and its history. Works for a damaged ref.
     pub fn former_tips(&self, ref_name: &str) -> Vec<ObjectId> {
         let log = std::fs::read(self.common_dir().join("logs").join(ref_name)).unwrap_or_default();
         let ids = |line: &[u8]| {
@@ -54,7 +54,7 @@ impl Repository {
         };
         let lines: Vec<&[u8]> = log.lines().collect();
         let mut tips: Vec<ObjectId> = lines.into_iter().rev().flat_map(ids).collect();
-        // A tip whose tree is gone still names its parents.
+        // A commit whose tree is missing still names its parents.
         let mut next = self.ref_targets(ref_name).into_iter().find(|(name, _)| name == ref_name).map(|(_, id)| id);
         while let Some(commit) = next.and_then(|id| self.commit(id).ok()) {
             next = commit.parent_ids.first().copied();
@@ -63,7 +63,7 @@ impl Repository {
         tips
     }
 
-    /// Points a damaged ref at a commit, or removes it.
+    /// Resets a damaged ref to a commit; deletes it for `None`.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Repository {
         if reset().is_ok() && self.ref_targets(ref_name).first().map(|(_, id)| *id) == commit_id {
             return Ok(());
         }
-        // Git changes no ref whose file has no id in it: a power cut leaves an empty one.
+        // Git does not update a ref whose file is empty, as a power cut can leave it.
         let file = self.common_dir().join(ref_name);
         std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
         match commit_id {

@@ -14,7 +14,7 @@ pub struct Worktree {
 }
 
 impl Repository {
-    /// Returns all worktrees, the main one first; what cannot be read is left out.
+    /// Returns all worktrees, the main one first; leaves out those that cannot be read.
     pub fn worktrees(&self) -> Vec<Worktree> {
         let mut found = Vec::new();
         if let Ok(main) = self.gix().main_repo()
@@ -27,7 +27,7 @@ impl Repository {
                 found.push(Worktree { top, git_dir: proxy.git_dir().to_owned() });
             }
         }
-        // GIT_WORK_TREE can put the working tree where neither of them is.
+        // GIT_WORK_TREE can name a working tree that is none of these.
         if let Some(top) = self.worktree()
             && !found.iter().any(|worktree| worktree.git_dir == self.git_dir() || worktree.top == top)
         {
@@ -36,7 +36,7 @@ impl Repository {
         found
     }
 
-    /// Returns the id that bytes have as a blob; nothing is written.
+    /// Returns the id of a blob with these bytes. Writes nothing.
     pub fn blob_id(&self, bytes: &[u8]) -> Option<ObjectId> {
         gix::objs::compute_hash(self.null_id().kind(), gix::object::Kind::Blob, bytes).ok()
     }

@@ -1,4 +1,4 @@
-//! What a transcript shows of the work on a repository: when it was said, which commits were made, what was edited.
+//! The traces of work in a transcript: times, calls of `git commit`, and edits.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ pub struct Call {
     pub call_id: String,
     /// The commits that its command makes.
     pub made: Vec<CommitCommand>,
-    /// The commits that its answer names.
+    /// The commits that its result names.
     pub named: Vec<Named>,
-    /// When it was called.
+    /// The time of the call.
     pub from: Option<i64>,
-    /// When it was answered.
+    /// The time of the result.
     pub until: Option<i64>,
-    /// The end of its answer in the transcript; of the call itself while there is none.
+    /// The end of its result in the transcript; of the call itself if there is no result.
     pub end: u64,
 }
 
@@ -27,15 +27,15 @@ pub struct Call {
 pub struct Change {
     /// The path as the agent gave it.
     pub path: String,
-    /// When.
+    /// The time.
     pub time: Option<i64>,
-    /// The text that goes; `None` if the whole file is written.
+    /// The replaced text; `None` if the whole file is written.
     pub old: Option<String>,
-    /// The text that comes.
+    /// The new text.
     pub new: Option<String>,
 }
 
-/// What a transcript shows.
+/// The traces of one transcript.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     /// When the first message was written.
@@ -101,7 +101,7 @@ impl Trace {
         self.times.iter().rev().find(|(at, _)| *at <= time).map_or(0, |(_, end)| *end)
     }
 
-    /// Forgets the texts of changes, which are most of what it holds.
+    /// Drops the texts of changes, which take most of the memory.
     pub fn drop_texts(&mut self) {
         for change in &mut self.changes {
             (change.old, change.new) = (None, None);

@@ -1,4 +1,5 @@
-//! The commits that a past session may have made: those that a ref reaches, no merges, nothing made from older work.
+//! The commits that a past session may have made: those that a ref reaches, without merges and without commits that Git
+//! made from older ones.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -9,15 +10,15 @@ use bstr::BString;
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository, Worktree};
 
-/// So many commits in a row that are too old end a walk.
+/// A walk ends after this many commits in a row that are too old.
 const MAX_OLD: usize = 256;
-/// How far beyond what is asked for history is read, so that it need not be read again for the next session.
+/// How much further back history is read than asked for, so that the next session need not read it again.
 const STEP_SECS: i64 = 30 * 24 * 60 * 60;
-/// How far clocks may go wrong from one commit to the next.
+/// The largest clock error between a commit and its parent.
 const SKEW_SECS: i64 = 24 * 60 * 60;
-/// A commit that changes more paths than this is not looked into.
+/// The changes of a commit with more paths than this are not read.
 const MAX_PATHS: usize = 5000;
-/// How many movements of HEAD are looked at.
+/// How many entries of a reflog are read.
 const MAX_MOVES: usize = 100_000;
 
 /// A commit.
@@ -27,31 +28,31 @@ pub struct Candidate {
     pub commit_id: ObjectId,
     /// When it was committed, in seconds since the epoch.
     pub time: i64,
-    /// When its author made it; earlier if it was amended since.
+    /// The author time; earlier than `time` if the commit was amended.
     pub author_time: i64,
     /// The subject.
     pub subject: String,
-    /// Whether the user's own address is on it; `None` if no address is configured.
+    /// Whether author or committer is the user; `None` if no address is configured.
     pub is_own: Option<bool>,
-    /// The worktree that it was made in, if a reflog tells.
+    /// The worktree in which it was made, if a reflog has it.
     pub made_in: Option<PathBuf>,
 }
 
 impl Candidate {
-    /// Returns the moments at which somebody may have worked on it.
+    /// Returns the times at which it may have been made: committer time, and author time if that is earlier.
     pub fn times(&self) -> impl Iterator<Item = i64> {
         [self.time].into_iter().chain((self.author_time < self.time).then_some(self.author_time))
     }
 }
 
-/// Where commits were made, as reflogs tell.
+/// The commits in the reflogs of all worktrees.
 #[derive(Default)]
 struct Moves {
     made: HashMap<ObjectId, PathBuf>,
     old_work: HashSet<ObjectId>,
 }
 
-/// The candidates, as far back as they were asked for.
+/// The candidates, read back to a time.
 pub struct Candidates<'r> {
     repo: &'r Repository,
     tips: Vec<ObjectId>,
@@ -114,7 +115,7 @@ impl<'r> Candidates<'r> {
         for step in self.repo.walk(&range, Order::NewestFirst)? {
             let step = step?;
             if step.time.is_some_and(|time| time < self.reached.saturating_sub(SKEW_SECS)) {
-                // One commit with a wrong date hides nothing that is below it.
+                // A commit with a wrong date must not hide its ancestors.
                 old_in_a_row += 1;
                 if old_in_a_row > MAX_OLD {
                     break;
@@ -168,7 +169,7 @@ impl<'r> Candidates<'r> {
         found[0].filter(fits).filter(|_| !found[1].is_some_and(|second| fits(&second)))
     }
 
-    /// Returns what a commit changes; nothing if that is too much, or a tree is not here.
+    /// Returns the changes of a commit; none if there are too many, or a tree is missing.
     pub fn changes(&mut self, commit_id: ObjectId) -> Rc<Vec<PathChange>> {
         let repo = self.repo;
         let find = || {
@@ -178,8 +179,8 @@ impl<'r> Candidates<'r> {
         Rc::clone(self.changes.entry(commit_id).or_insert_with(find))
     }
 
-    /// Returns the commits that change a path and were made in this time, amended since or not, oldest first. The first
-    /// call looks at all candidates.
+    /// Returns the commits that change a path and were first made between these times, oldest first. The first call reads
+    /// the changes of all candidates.
     pub fn changing(&mut self, path: &BString, from: i64, until: i64) -> Vec<ObjectId> {
         if self.by_path.is_none() {
             let oldest_first = self.oldest_first().into_iter();
@@ -198,7 +199,7 @@ impl<'r> Candidates<'r> {
     }
 }
 
-/// Returns the address that the user commits with.
+/// Returns the user's address for commits.
 fn own_address(repo: &Repository) -> Option<String> {
     let environment = || std::env::var("GIT_AUTHOR_EMAIL").ok();
     repo.config_string("user.email").or_else(environment).filter(|address| !address.is_empty())

@@ -1,7 +1,7 @@
-//! Which commits a session of the past has made, and how sure that is.
+//! Finding the commits that past sessions have made, with a confidence.
 //!
-//! Read [`Attribution::claim_surely`], then the weaker ways: each only looks at commits that no stronger one has claimed
-//! for somebody.
+//! Read [`Attribution::claim_surely`], then the functions for weaker evidence: each examines only commits that no session has
+//! claimed by stronger evidence.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -15,39 +15,39 @@ use crate::capture::choose;
 use crate::git::{ObjectId, Repository};
 use crate::transcript::SessionKey;
 
-/// How far a commit may lie outside of what is said about it.
+/// How far the time of a commit may be outside of the time of a call or session.
 const GRACE_SECS: i64 = 3 * 60;
 
-/// How sure it is that a session belongs to a commit.
+/// The confidence that a session belongs to a commit.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Confidence {
-    /// It was going on.
+    /// The session was running at that time.
     Low,
-    /// What it did at that time fits.
+    /// Its actions at that time fit the commit.
     Medium,
-    /// It names the commit, or wrote what is in it.
+    /// It names the commit, or wrote its content.
     High,
 }
 
-/// Why a session belongs to a commit, the weakest reason first.
+/// The evidence that a session belongs to a commit, the weakest first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Reason {
-    /// It was the only one at that time.
+    /// It was the only running session.
     Time,
     /// It had edited paths that the commit changes.
     Paths,
     /// It ran `git commit` at that time, with that subject.
     Subject,
-    /// It wrote what the commit of somebody else has at a path.
+    /// It wrote the content of a path in a commit by another person.
     Foreign,
-    /// It wrote what the commit has at a path.
+    /// It wrote the content of a path in the commit.
     Content,
-    /// Git told it the id.
+    /// The result of a tool call names the id.
     Id,
 }
 
 impl Reason {
-    /// Returns how much it is worth.
+    /// Returns the confidence.
     pub fn confidence(self) -> Confidence {
         match self {
             Reason::Time => Confidence::Low,
@@ -57,16 +57,16 @@ impl Reason {
     }
 }
 
-/// A commit that a session has made, as it seems.
+/// A commit that a session seems to have made.
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// The commit.
     pub commit_id: ObjectId,
     /// When it was committed.
     pub time: i64,
-    /// Why it seems so.
+    /// The evidence.
     pub reason: Reason,
-    /// The transcript with the tool call that made it, by its number, and where the answer ends in it.
+    /// The number of the transcript with the tool call that made it, and the end of the call's result.
     pub answer: Option<(usize, u64)>,
 }
 
@@ -74,19 +74,19 @@ pub struct Claim {
 pub struct Past {
     /// Its name.
     pub key: SessionKey,
-    /// The directory it was found by.
+    /// The directory in which it ran.
     pub directory: PathBuf,
-    /// The top of the worktree that this is in.
+    /// The top of that worktree.
     pub worktree: PathBuf,
-    /// What its transcripts show; the first is its own.
+    /// The traces of its transcripts; the first is its own.
     pub traces: Vec<Trace>,
-    /// The commits it has made.
+    /// The claimed commits.
     pub claims: Vec<Claim>,
-    /// When the commits were made that it is recorded on already.
+    /// The times of the commits that have a record of it.
     pub recorded: Vec<i64>,
-    /// What it edited, and when.
+    /// The files that it edited, with the times.
     touched: Vec<(WorktreeFile, i64)>,
-    /// Answers that named a commit which is there, so that their subjects say nothing of another.
+    /// Tool results already matched by commit id, which are not matched by subject.
     spent: HashSet<(usize, usize, String)>,
 }
 
@@ -97,7 +97,7 @@ impl Past {
         Past { key, directory, worktree, traces, claims, recorded, touched, spent }
     }
 
-    /// Returns when its first message was written.
+    /// Returns the time of its first message.
     pub fn start(&self) -> Option<i64> {
         self.traces.iter().filter_map(|trace| trace.start).min()
     }
@@ -111,8 +111,8 @@ impl Past {
         start.saturating_sub(grace) <= time && time <= end.saturating_add(grace)
     }
 
-    /// Says whether nothing speaks against it: a commit from before the session, or one whose author made it earlier and
-    /// that nobody is known to have amended, which is what a rebase leaves behind.
+    /// Says whether the session can have made a commit: not if it is from before the session, or if its author time is much
+    /// earlier than its committer time and nobody is known to have amended it, as after a rebase.
     pub(super) fn may_have_made(&self, candidate: &Candidate) -> bool {
         let is_fresh = candidate.time.saturating_sub(candidate.author_time) <= GRACE_SECS;
         self.is_after_start(candidate) && (is_fresh || candidate.made_in.is_some() || self.has_amended(candidate.time))
@@ -131,7 +131,7 @@ impl Past {
         self.claims.iter().any(|claim| claim.commit_id == commit_id)
     }
 
-    /// Returns when it last made a commit before `time`.
+    /// Returns the time of its last commit before `time`.
     fn last_before(&self, time: i64) -> i64 {
         let times = self.claims.iter().map(|claim| claim.time);
         times.chain(self.recorded.iter().copied()).filter(|made| *made < time).max().unwrap_or(i64::MIN)
@@ -148,7 +148,7 @@ pub(super) struct WorktreeFile {
 }
 
 impl WorktreeFile {
-    /// Says whether a commit can have it from here: one that is known to be made in another worktree cannot.
+    /// Says whether a commit can have this file: not if it was made in another worktree.
     pub fn may_be_in(&self, candidate: &Candidate) -> bool {
         candidate.made_in.as_ref().is_none_or(|top| *top == self.top)
     }
@@ -161,7 +161,7 @@ fn is_around(call: &Call, time: i64) -> bool {
     from.saturating_sub(GRACE_SECS) <= time && time <= until.saturating_add(GRACE_SECS)
 }
 
-/// Finds out who made which commit.
+/// Assigns commits to sessions.
 pub struct Attribution<'a, 'r> {
     /// The repository.
     pub repo: &'r Repository,
@@ -171,12 +171,12 @@ pub struct Attribution<'a, 'r> {
     pub tops: &'a [PathBuf],
     /// The sessions that are recorded on commits already.
     pub noted: &'a HashMap<ObjectId, HashSet<SessionKey>>,
-    /// The files that were read last.
+    /// A cache of file texts.
     pub texts: Texts,
 }
 
 impl Attribution<'_, '_> {
-    /// Claims the commits whose id Git told the session, and those that have what it wrote. Its texts are forgotten then.
+    /// Claims the commits whose ids tool results name, and those whose content the session wrote. Drops its texts then.
     pub fn claim_surely(&mut self, past: &mut Past) {
         self.claim_by_id(past);
         let changes = self.changes_by_path(past);
@@ -215,7 +215,7 @@ impl Attribution<'_, '_> {
                 by_path.entry(place.clone()).or_default().push(change.clone());
             }
         }
-        // Those of sub-agents come between those of the session.
+        // Changes of sub-agents are ordered by time among those of the session.
         by_path.values_mut().for_each(|changes| changes.sort_by_key(|change| change.time));
         by_path
     }
@@ -267,7 +267,7 @@ impl Attribution<'_, '_> {
             taken.insert(candidate.commit_id);
             let answer = Some((trace, pasts[number].traces[trace].calls[call].end));
             let past = &mut pasts[number];
-            // What it wrote is better evidence; where the answer stands is only known from here.
+            // A claim by content is stronger evidence, but only the call has the position in the transcript.
             match past.claims.iter_mut().find(|claim| claim.commit_id == candidate.commit_id) {
                 Some(claim) => claim.answer = answer,
                 None => past.claims.push(claim(&candidate, Reason::Subject, answer)),
@@ -275,8 +275,8 @@ impl Attribution<'_, '_> {
         }
     }
 
-    /// Takes commits back from sessions that only repeat what another says, as one that was branched off it does: of all
-    /// that have the tool call, the one that ended first keeps it.
+    /// Removes claims of sessions that repeat another's tool call, as a forked session does: the one that ended first keeps
+    /// the commit.
     pub fn drop_copies(pasts: &mut [Past]) {
         let mut owners: HashMap<(ObjectId, String), usize> = HashMap::new();
         let call_id = |past: &Past, claim: &Claim| {
@@ -300,7 +300,7 @@ impl Attribution<'_, '_> {
         }
     }
 
-    /// Returns the subjects of the commits that a session made and that no id tells, with their calls.
+    /// Returns the subjects of commits that a session made, without those matched by id, with their calls.
     fn subjects(&self, past: &Past) -> Vec<(usize, usize, String)> {
         let is_elsewhere = |directory: &Option<String>| {
             directory
@@ -353,9 +353,8 @@ impl Attribution<'_, '_> {
         }
     }
 
-    /// Claims commits of the user for the only session that was going on then in their worktree, if something was asked
-    /// for in it since its last commit. A session that has edited files since then, which the commit leaves alone, worked
-    /// on something else.
+    /// Claims commits of the user for the only session that was running in the worktree, if it was prompted since its last
+    /// commit. If it edited files since then that the commit does not change, it worked on something else.
     pub fn claim_by_time(&mut self, pasts: &mut [Past]) {
         for candidate in self.unclaimed(pasts) {
             if candidate.is_own != Some(true) {

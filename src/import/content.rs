@@ -1,4 +1,4 @@
-//! Commits that have what a session wrote: whole files, or what its edits make of them.
+//! Claiming commits by content: files that a session wrote, or the results of its edits.
 
 use std::collections::HashSet;
 
@@ -6,17 +6,17 @@ use super::activity::Change;
 use super::claims::{Attribution, Past, Reason, WorktreeFile, claim};
 use crate::git::ObjectId;
 
-/// How far the clocks of an agent and of Git may differ on one machine, beside the fractions that both leave out.
+/// How far the times of an agent and of Git may differ on one machine; both are whole seconds.
 const CLOCK_SECS: i64 = 2;
-/// The most edits of one file that are done again.
+/// How many edits of one file are replayed.
 const MAX_EDITS: usize = 200;
-/// The most commits of one file that they are done again for.
+/// For how many commits of one file edits are replayed.
 const MAX_REPLAYS: usize = 200;
-/// How long after a session what it wrote may be committed.
+/// How long after a session its content may be committed.
 const LATE_SECS: i64 = 24 * 60 * 60;
 
 impl Attribution<'_, '_> {
-    /// Claims the first commit that has at `place` what the session wrote there.
+    /// Claims the first commit with the content that the session wrote at `place`.
     pub(super) fn claim_by_content(&mut self, past: &mut Past, place: &WorktreeFile, changes: &[Change]) {
         let written = self.written(changes);
         let mut seen = HashSet::new();
@@ -40,7 +40,7 @@ impl Attribution<'_, '_> {
                 replays.set(replays.get() + 1);
                 before.is_some_and(|(_, before)| self.leads_to(before, after, &edits))
             };
-            // A later commit with the same content took it from elsewhere, as a revert does.
+            // Only the first commit with this content counts; a revert can have it again.
             if (is_known || (replays.get() < MAX_REPLAYS && is_edited()))
                 && seen.insert(after)
                 && !past.has_claimed(commit_id)
@@ -52,7 +52,7 @@ impl Attribution<'_, '_> {
         }
     }
 
-    /// Returns what a file was after each change, as far as that is known, as blob ids.
+    /// Returns the blob id of a file after each change, as far as it is known.
     fn written(&self, changes: &[Change]) -> Vec<(ObjectId, Option<i64>)> {
         let mut content: Option<String> = None;
         let mut written = Vec::new();
@@ -69,14 +69,14 @@ impl Attribution<'_, '_> {
         written
     }
 
-    /// Says whether edits turn one blob into another. Those that are in it already find nothing to replace.
+    /// Says whether edits turn one blob into another. An edit that the blob has already finds nothing to replace.
     fn leads_to(&mut self, before: ObjectId, after: ObjectId, edits: &[&Change]) -> bool {
         let edits = || edits.iter().filter_map(|change| Some((change.old.as_deref()?, change.new.as_deref()?)));
         if !(1..=MAX_EDITS).contains(&edits().count()) {
             return false;
         }
         let Some(wanted) = self.texts.get(self.repo, after) else { return false };
-        // The last that is done has left its text; most commits are told apart by that.
+        // The new text of one of the edits must be there; this excludes most commits.
         if !edits().any(|(_, new)| wanted.contains(new)) {
             return false;
         }

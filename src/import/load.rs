@@ -22,7 +22,7 @@ use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::record::redaction;
 use crate::record::tombstone::Tombstones;
-use crate::transcript::{SessionKey, complete_lines};
+use crate::transcript::{SessionKey, complete_lines, end_last_line};
 
 /// A transcript that has not grown for so long is finished, also if its last line has no end.
 const QUIET_SECS: i64 = 60 * 60;
@@ -145,11 +145,11 @@ impl<'a, 'r> Loader<'a, 'r> {
         if progress.stored != SegmentEnd::default() {
             return Ok(progress);
         }
-        let Some(newest) = self.archive.newest(key)? else { return Ok(progress) };
-        let bytes = self.archive.header(newest)?.total_bytes();
-        let stored = SegmentEnd { segment: Some(newest.to_string()), bytes, raw: None };
-        let recorded = self.noted.recorded.get(key).cloned().unwrap_or_default();
-        Ok(Progress { stored, recorded, ..Progress::default() })
+        let archived = Progress::archived(&self.archive, key)?;
+        if archived.stored.segment.is_none() {
+            return Ok(progress);
+        }
+        Ok(Progress { recorded: self.noted.recorded.get(key).cloned().unwrap_or_default(), ..archived })
     }
 
     fn compare(&self, agent: &'static dyn Agent, source: &mut Source, bytes: Vec<u8>) -> Result<()> {
@@ -171,12 +171,5 @@ impl<'a, 'r> Loader<'a, 'r> {
         let Some(newest) = newest.filter(|_| !self.replaced.is_empty()) else { return false };
         let (links, _) = self.archive.chain(newest, None);
         links.iter().any(|link| self.replaced.contains(&link.segment_id))
-    }
-}
-
-/// Ends the last line of a transcript that nobody goes on with.
-pub fn end_last_line(bytes: &mut Vec<u8>) {
-    if bytes.last().is_some_and(|byte| *byte != b'\n') {
-        bytes.push(b'\n');
     }
 }

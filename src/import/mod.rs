@@ -1,6 +1,6 @@
-//! Recording what agents did before anybody recorded it: the transcripts in their own stores, on the commits they made.
+//! Importing past sessions: recording the transcripts in the agents' own stores on the commits that they made.
 //!
-//! Read [`plan`], which looks and writes nothing, and [`carry_out`] in `store`. Who made which commit is found out in [`claims`].
+//! Read [`plan`], which writes nothing, then [`carry_out`] in `store`. [`claims`] finds the commits of each session.
 
 pub(crate) mod activity;
 pub(crate) mod candidates;
@@ -15,7 +15,6 @@ mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use self::candidates::Candidates;
 use self::claims::{Attribution, Claim, Confidence, Past, Reason};
@@ -24,16 +23,14 @@ use self::noted::Noted;
 pub use self::store::carry_out;
 use self::texts::Texts;
 use crate::agent::Agent;
-use crate::capture::State;
 use crate::capture::recorder::Report;
-use crate::capture::state::{LiveSession, Lock, Progress};
-use crate::error::{Error, Kind, Result};
+use crate::capture::state::{LiveSession, Progress};
+use crate::error::{Error, Result};
+use crate::git::private::modified_secs;
 use crate::git::{ObjectId, Repository};
 use crate::transcript::SessionKey;
 
-/// How long to wait for another import before saying so.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How long before its last write a session without times is taken to have begun.
+/// How long a session without times is assumed to have lasted before its last write.
 const LONGEST_SECS: i64 = 60 * 24 * 60 * 60;
 
 /// What to look for.
@@ -42,22 +39,22 @@ pub struct Request<'a> {
     pub agents: &'a [&'static dyn Agent],
     /// Only sessions that were written since, in seconds since the epoch.
     pub since: i64,
-    /// How sure it must be that a session belongs to a commit.
+    /// The least confidence for recording a session on a commit.
     pub least: Confidence,
 }
 
-/// What becomes of a session.
+/// What the import does with a session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fate {
-    /// It is recorded on commits; what was said after the last of them is archived.
+    /// Record it on commits, and archive what was said after the last of them.
     Recorded,
-    /// No commit is its own, or those that are have it already: its words are archived.
+    /// Only archive it: no commit is its own, or its commits have a record already.
     Archived,
-    /// It is going on: its hooks record it.
+    /// Leave it: it is running, and its hooks record it.
     GoingOn,
-    /// Something was removed from it for good, and would come back.
+    /// Leave it: words of it were purged, and would come back.
     Purged,
-    /// Somebody else has stored or recorded it since it was looked at.
+    /// Leave it: another process has stored or recorded it since the plan was made.
     Changed,
 }
 
@@ -70,18 +67,18 @@ pub struct Link {
     pub reason: Reason,
 }
 
-/// A session with what becomes of it.
+/// A session and its fate.
 pub struct Planned {
     /// The session.
     pub key: SessionKey,
-    /// What becomes of it.
+    /// Its fate.
     pub fate: Fate,
     /// Its commits, in the order it made them; only with [`Fate::Recorded`].
     pub links: Vec<Link>,
     agent: &'static dyn Agent,
     worktree: PathBuf,
     sources: Vec<Source>,
-    /// What our own state had of it.
+    /// Its state when the plan was made.
     live: Option<LiveSession>,
 }
 
@@ -89,71 +86,51 @@ pub struct Planned {
 struct Source {
     key: SessionKey,
     path: PathBuf,
-    /// Its bytes as they were looked at; it can only have grown since.
+    /// Its length when the plan was made; it can only have grown since.
     length: usize,
     check: u64,
-    /// Whether its last line gets the end that it lacks.
+    /// Whether a missing line end is added to its last line.
     is_finished: bool,
     progress: Progress,
     /// The newest segment that the archive had.
     newest: Option<ObjectId>,
-    /// How far commits have it.
+    /// The position up to which commits have it.
     recorded: u64,
     has_news: bool,
     /// The ends of its parts, with their commits.
     ends: Vec<(u64, ObjectId)>,
 }
 
-/// What there is to do.
+/// The plan of an import.
 #[derive(Default)]
 pub struct Plan {
-    /// The sessions with something to do or to tell.
+    /// The sessions to import or to report.
     pub sessions: Vec<Planned>,
-    /// What could not be read.
+    /// The transcripts that could not be read.
     pub problems: Vec<Error>,
 }
 
-/// What was done.
+/// The result of an import.
 #[derive(Default)]
 pub struct Done {
     /// The sessions recorded, each with its commits.
     pub recorded: BTreeMap<SessionKey, BTreeSet<ObjectId>>,
-    /// The sessions whose words alone were stored.
+    /// The sessions that were only archived.
     pub archived: BTreeSet<SessionKey>,
-    /// The sessions that were left alone because they are not any more what the plan saw.
+    /// The sessions that were left because they changed since the plan was made.
     pub changed: BTreeSet<SessionKey>,
     /// Sessions that could not be stored.
     pub problems: Vec<Error>,
-    /// What the recorder has to tell.
+    /// The report of the recorder.
     pub report: Report,
 }
 
-/// Waits until no other process of this repository imports, and keeps others out while it is held.
-///
-/// A plan is only as good as what it was made from, so this is held from before [`plan`] until after [`carry_out`].
-/// `tell` is called once if it takes long.
-///
-/// # Errors
-///
-/// If there can be no lock.
-pub fn lock(repo: &Repository, tell: &mut dyn FnMut()) -> Result<Lock> {
-    let state = State::new(&repo.common_dir());
-    let mut has_told = false;
-    loop {
-        match state.lock_file("import.lock", Instant::now() + PATIENCE) {
-            Err(error) if error.kind() == Kind::Busy => {}
-            outcome => return outcome,
-        }
-        if !has_told {
-            tell();
-            has_told = true;
-        }
-    }
-}
+/// The lock that is held from before [`plan`] until after [`carry_out`], so that two imports do not plan the same.
+pub const LOCK: &str = "import.lock";
 
-/// Finds the sessions of the past that ran in this repository, and which commits each has made.
+/// Finds past sessions that ran in this repository, and the commits of each. Writes nothing.
 ///
-/// Nothing is written. `tell` gets how many sessions of how many have been read.
+/// `tell` gets the number of sessions read so far and their total.
 ///
 /// # Errors
 ///
@@ -197,14 +174,13 @@ pub fn plan(
     Ok(plan)
 }
 
-/// Returns a time before the beginning of a session, by the file of its transcript. Some agents write no times.
+/// Returns a time before the start of a session, from the modification time of its transcript. For agents that write no
+/// times.
 fn begun_after(transcript: &Path) -> i64 {
-    let written = transcript.metadata().and_then(|file| file.modified()).ok();
-    let age = written.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    age.and_then(|age| i64::try_from(age.as_secs()).ok()).map_or(i64::MAX, |written| written - LONGEST_SECS)
+    modified_secs(transcript).map_or(i64::MAX, |written| written - LONGEST_SECS)
 }
 
-/// Decides what becomes of a session, and cuts its transcripts; `None` if there is nothing to do.
+/// Decides the fate of a session and divides its transcripts into parts; `None` if there is nothing to do.
 fn settle(past: Past, loaded: Loaded, least: Confidence, noted: &Noted) -> Option<Planned> {
     let Loaded { agent, worktree, mut sources, live, fate } = loaded;
     let Past { key, traces, claims, .. } = past;
@@ -219,7 +195,7 @@ fn settle(past: Past, loaded: Loaded, least: Confidence, noted: &Noted) -> Optio
     };
     let is_new = |claim: &&Claim| {
         let is_recorded = noted.sessions.get(&claim.commit_id).is_some_and(|sessions| sessions.contains(&key));
-        // What commits have already is not cut again.
+        // Words that commits have already are not recorded again.
         let has_words = sources.first().is_some_and(|own| end_in(0, claim) > own.recorded);
         claim.reason.confidence() >= least && !is_recorded && has_words
     };

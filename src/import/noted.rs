@@ -22,7 +22,7 @@ pub struct Noted {
 impl Noted {
     /// Reads the notes under `notes_ref`, and those that others have shared.
     pub fn read(repo: &Repository, notes_ref: &str) -> Result<Self> {
-        let reader = Reader::new(repo, (notes_ref != notes::DEFAULT_REF).then_some(notes_ref));
+        let reader = Reader::beside(repo, notes_ref);
         let mut sessions = HashMap::new();
         let mut commits: HashMap<SessionKey, Vec<ObjectId>> = HashMap::new();
         for (commit_id, blob_ids) in reader.noted()? {
@@ -39,7 +39,7 @@ impl Noted {
             for record in note.records() {
                 let mark = recorded.entry(record.key()).or_default();
                 if record.bytes > mark.bytes {
-                    *mark = SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
+                    *mark = SegmentEnd::of_record(record);
                 }
             }
         }

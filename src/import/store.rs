@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use twox_hash::XxHash3_64;
 
-use super::load::end_last_line;
 use super::{Done, Fate, Plan, Planned, Source};
 use crate::agent::Agent;
 use crate::capture;
@@ -16,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::record::Note;
+use crate::transcript::end_last_line;
 
 /// How long the writes of one session may wait for other processes.
 const TIMEOUT: Duration = Duration::from_secs(10 * 60);

@@ -96,7 +96,7 @@ pub fn write(path: &Path, bytes: &[u8], is_executable: bool) -> Result<()> {
     let fail = |error| Error::io("write", path, error);
     fs::create_dir_all(target.parent().unwrap_or(Path::new("/"))).map_err(fail)?;
     let permissions = match fs::metadata(&target) {
-        Ok(metadata) => Some(metadata.permissions()),
+        Ok(metadata) => metadata.permissions(),
         Err(_) => new_permissions(is_executable),
     };
     sweep(path);
@@ -105,9 +105,7 @@ pub fn write(path: &Path, bytes: &[u8], is_executable: bool) -> Result<()> {
         file.write_all(bytes)?;
         crate::git::fault_point("init-half-written");
         file.sync_all()?;
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
-        }
+        file.set_permissions(permissions)?;
         fs::rename(&unfinished, &target)
     });
     if written.is_err() {
@@ -142,18 +140,12 @@ fn unfinished(target: &Path) -> PathBuf {
 }
 
 /// Returns the mode of a new file: what the umask leaves.
-#[cfg(unix)]
-fn new_permissions(is_executable: bool) -> Option<fs::Permissions> {
+fn new_permissions(is_executable: bool) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;
     let umask = rustix::process::umask(rustix::fs::Mode::empty());
     rustix::process::umask(umask);
     let wanted = if is_executable { 0o777 } else { 0o666 };
-    Some(fs::Permissions::from_mode(wanted & !umask.as_raw_mode()))
-}
-
-#[cfg(not(unix))]
-fn new_permissions(_is_executable: bool) -> Option<fs::Permissions> {
-    None
+    fs::Permissions::from_mode(wanted & !umask.as_raw_mode())
 }
 
 /// Returns `info/exclude` with a line for `file`, below a remark of ours; those for other files stay.

@@ -79,10 +79,7 @@ impl Installed {
     pub fn write(&self, common_dir: &Path, places: &Places) -> Result<()> {
         let path = Self::path(common_dir);
         if self.files.is_empty() && self.config.is_empty() && self.directories.is_empty() {
-            return match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &path, error)),
-                _ => Ok(()),
-            };
+            return private::remove(&path);
         }
         let mut named = self.clone();
         named.files.iter_mut().for_each(|file| file.path = places.name(&file.path));

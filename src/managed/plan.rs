@@ -148,11 +148,7 @@ impl Plan {
 
     /// Returns what a file would have without our part; `None` if there is no file.
     pub fn current(&self, path: &Path) -> Result<Option<Vec<u8>>> {
-        let planned = self.steps.iter().rev().find_map(|step| match step {
-            Step::Write { path: planned, after, .. } if planned == path => Some(after.clone()),
-            _ => None,
-        });
-        let Some(bytes) = planned.map_or_else(|| file::read(path), |after| Ok(Some(after)))? else { return Ok(None) };
+        let Some(bytes) = self.planned(path)? else { return Ok(None) };
         Ok(match self.installed.original(path, &bytes) {
             Some(Original::Absent) => None,
             Some(Original::Bytes(original)) => Some(original),
@@ -173,20 +169,6 @@ impl Plan {
     pub fn planned_text(&self, path: &Path) -> Result<String> {
         let bytes = self.planned(path)?.unwrap_or_default();
         String::from_utf8(bytes).map_err(|_| Error::other(format!("cannot edit '{}': it is not UTF-8", path.display())))
-    }
-
-    /// Says whether a hook file is there but not executable, which is how a user turns it off.
-    pub fn is_disabled(&self, path: &Path) -> bool {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 == 0)
-        }
-        #[cfg(not(unix))]
-        {
-            let _ = path;
-            false
-        }
     }
 
     /// Plans that a file shall have these bytes.

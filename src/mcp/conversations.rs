@@ -1,4 +1,4 @@
-//! What the tools do: list, read and search conversations, through the same room as `log`, `show` and `branches`.
+//! The tools that list, read and search conversations, with the same reader as `log`, `show` and `branches`.
 
 use std::ops::ControlFlow;
 
@@ -6,8 +6,7 @@ use bstr::ByteSlice as _;
 use regex::bytes::RegexBuilder;
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
-use super::{Context, Refusal};
+use super::{Answer, Context, Refusal};
 use crate::error::{Error, Kind};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Paths, Range, Repository};
@@ -16,9 +15,9 @@ use crate::pretty::{self, Amount, Depth};
 use crate::record::{Conversation, Listed, Query, Reader, Words, redaction};
 use crate::transcript::{Message, Part, Role};
 
-/// The most bytes that a list answers with; clients cut what is longer.
+/// The largest answer with a list, in bytes; clients cut longer ones.
 const LIST_BYTES: usize = 18_000;
-/// The most bytes of a transcript that one call answers with.
+/// The largest part of a transcript in one answer, in bytes.
 const PAGE_BYTES: usize = 40_000;
 /// How many sessions of a commit an answer names.
 const MAX_SESSIONS: usize = 200;
@@ -39,18 +38,18 @@ fn number(arguments: &Arguments, name: &str, default: usize) -> usize {
     arguments.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
 }
 
-/// Turns a failure of ours into a sentence for an agent.
+/// Turns an error into a sentence for an agent.
 pub(super) fn refusal(error: &Error) -> Refusal {
     format!("{}; run 'git shiftlog doctor' if this stays", outside::line(&error.to_string()))
 }
 
-/// Returns a short piece of text that somebody gave us, safe to repeat.
+/// Returns a client's text, shortened and cleaned, for a message.
 pub(super) fn quoted(text: &str) -> String {
     let line = outside::line(text);
     if line.chars().count() > 60 { line.chars().take(60).chain(['…']).collect() } else { line }
 }
 
-/// Finds a commit by whatever names it.
+/// Resolves a revision.
 pub(super) fn commit_id(repo: &Repository, revision: &str) -> Result<ObjectId, Refusal> {
     repo.resolve(revision).map_err(|_| {
         format!(
@@ -191,7 +190,7 @@ pub(super) struct Read {
     pub sessions: Vec<String>,
 }
 
-/// Reads one conversation of a commit, without the secrets that somebody else's tool may have left in it.
+/// Reads one conversation of a commit, redacted: another tool may have stored it with secrets.
 pub(super) fn read(
     context: &Context<'_>,
     repo: &Repository,
@@ -238,7 +237,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Takes whole entries from `offset` on, as many as fit.
+    /// Returns as many whole entries from `offset` on as fit.
     pub fn of(
         conversation: &Conversation,
         repo: &Repository,
@@ -281,19 +280,19 @@ impl Page {
 
 const DEPTH: Depth = Depth { thinking: Amount::Full, ..Depth::BRIEF };
 
-/// Returns a message as an object, its strings free of what cannot be seen.
+/// Returns a message as an object without invisible characters.
 fn message(message: &Message) -> Value {
     cleaned(pretty::message_object(message).unwrap_or_default())
 }
 
-/// Returns the same with all its text in one place.
+/// Returns the same with the whole text as a member.
 pub(super) fn message_with_text(of: &Message) -> Value {
     let mut object = message(of);
     object["text"] = json!(outside::text(&of.text()));
     object
 }
 
-/// Returns a value whose strings are free of what cannot be seen.
+/// Returns a value without invisible characters in its strings.
 pub(super) fn cleaned(mut value: Value) -> Value {
     clean(&mut value);
     value
@@ -360,7 +359,7 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
         None => Ok(None),
     };
     let paths = string(arguments, "path").map(|path| {
-        // As it stands, without pathspec magic, from the top.
+        // A literal path from the top, without pathspec magic.
         let specs = vec![std::ffi::OsString::from(format!(":(top,literal){path}"))];
         Paths { specs, directory: repo.worktree().unwrap_or_else(|| repo.git_dir()).to_owned() }
     });
@@ -421,7 +420,7 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
     Ok(Answer { text: json!(matches), structured })
 }
 
-/// Returns who said it and the words around the first match in a message.
+/// Returns the role and an excerpt around the first match in a message.
 fn found_in(message: &Message, pattern: &regex::bytes::Regex) -> Option<(&'static str, String)> {
     message.parts.iter().find_map(|part| {
         let (role, text) = match part {

@@ -1,4 +1,4 @@
-//! The methods of the protocol: what the library asks of a server, answered from the tables of this room.
+//! Answering the requests of the protocol.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,14 +19,13 @@ use super::tools::{TOOLS, renamed};
 use super::{Context, NAME, Server};
 
 /// The name of the server on the wire.
-pub const SERVER_NAME: &str = "git-shiftlog";
-/// How many calls run at once: one. Each takes milliseconds as a rule, and what one may read is bounded; the server then
-/// needs no more memory than one call.
+const SERVER_NAME: &str = "git-shiftlog";
+/// How many calls run at once. One call usually takes milliseconds, and its memory is bounded; so is the server's.
 pub const MAX_CALLS: usize = 1;
-/// How long what never changes may be kept.
+/// How long clients may cache what never changes.
 const HOUR_MILLIS: u64 = 3_600_000;
 
-/// What an agent reads first; clients cut at 2,048 characters.
+/// The instructions for agents; clients cut them at 2,048 characters.
 const INSTRUCTIONS: &str = "Shiftlog records the AI conversations behind git commits in this repository. Use it to \
     answer why a change was made, what was tried, or what was asked for. Start with shiftlog_search for words, \
     shiftlog_list_conversations for recent work, shiftlog_list_branches for an overview; then \
@@ -51,7 +50,7 @@ impl Handler {
         self.server.name.as_deref().unwrap_or(NAME)
     }
 
-    /// Runs something that reads the repository, on a thread of its own, a few at a time.
+    /// Runs a function that reads the repository in another thread, at most [`MAX_CALLS`] at a time.
     async fn read<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
@@ -71,7 +70,7 @@ fn internal() -> ErrorData {
     ErrorData::internal_error("internal error", None)
 }
 
-/// There is one page of what is fixed, so no cursor leads anywhere.
+/// Refuses a cursor: fixed lists have one page.
 fn no_cursor(request: Option<PaginatedRequestParams>) -> Outcome<()> {
     match request.and_then(|request| request.cursor) {
         Some(cursor) => Err(resources::invalid_cursor(&cursor)),
@@ -119,7 +118,7 @@ impl ServerHandler for Handler {
         let text = |text: String| vec![ContentBlock::text(text)];
         let result = match self.read(&context, move |context| tool.call(context, &arguments)).await? {
             Ok(answer) => {
-                // The library would write the structured value as the text, too.
+                // Otherwise the library would use the structured value as the text.
                 let mut result = CallToolResult::success(text(answer.text.to_string()));
                 result.structured_content = Some(answer.structured);
                 result
@@ -183,8 +182,8 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Returns a result with what every modern one has: who answers, and how long what is fixed may be kept. The library says
-/// of the rest that it may not be.
+/// Adds what newer protocol versions require: the server's name, and how long fixed lists may be cached. The library marks
+/// other results as not cacheable.
 fn completed(mut result: ServerResult) -> ServerResult {
     let fixed = (Some(HOUR_MILLIS), Some(CacheScope::Public));
     let meta = match &mut result {
@@ -216,7 +215,7 @@ fn completed(mut result: ServerResult) -> ServerResult {
     result
 }
 
-/// A service whose defects are answered as errors instead of silence, and whose results are what modern clients expect.
+/// A service that answers a panic with an error, and completes results for newer protocol versions.
 pub struct Finished<H>(pub H);
 
 impl<H: Service<RoleServer>> Service<RoleServer> for Finished<H> {

@@ -1,9 +1,8 @@
-//! `git shiftlog mcp`: conversations for agents, over the Model Context Protocol.
+//! `git shiftlog mcp`: a read-only server for agents, over the Model Context Protocol.
 //!
-//! Read `tools` for what is offered, then `conversations` for what it does; `transport` and `handler` put it on the wire.
-//! Everything is read-only. `async` and the protocol's types stay in this room, and out of the tools.
+//! Read `tools` for the list of tools, then `conversations` for what they do; `handler` answers requests, `transport` reads
+//! and writes messages. Only these two use `async`.
 
-mod answer;
 mod conversations;
 mod handler;
 mod resources;
@@ -15,7 +14,9 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use rmcp::ServiceExt as _;
+use serde_json::Value;
 
+pub use self::values::find_index;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::record::{self, Reader};
@@ -25,20 +26,20 @@ use crate::record::{self, Reader};
 pub struct Server {
     /// The directory whose repository is served; the current one if `None`.
     pub directory: Option<PathBuf>,
-    /// The word that the names of the first three tools begin with; `shiftlog` unless an earlier name is wanted.
+    /// The prefix of the names of three tools; `shiftlog`, or the name of an earlier tool.
     pub name: Option<String>,
     /// Which tools are offered.
     pub toolset: Toolset,
-    /// The project's index, if it is not where it is looked for.
+    /// The directory of the project's index, if it is not `.memo/index`.
     pub index_directory: Option<PathBuf>,
 }
 
 /// Which tools are offered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Toolset {
-    /// Those for conversations, and those for the project's index where there is one.
+    /// The tools for conversations, and those for the project's index if there is one.
     Auto,
-    /// These, whatever is there.
+    /// Exactly these.
     Only {
         /// The tools for conversations.
         conversations: bool,
@@ -71,11 +72,6 @@ impl Toolset {
     }
 }
 
-/// Finds the project index that a directory is, or holds in `.memo/index`.
-pub fn find_index(directory: &std::path::Path) -> Option<PathBuf> {
-    values::find_index(directory)
-}
-
 /// Reads one value by its path, as compact JSON.
 ///
 /// # Errors
@@ -101,7 +97,7 @@ pub fn keys(path: &str) -> Result<Vec<String>> {
 }
 
 fn at_shell<T>(read: impl FnOnce(&Context<'_>) -> std::result::Result<T, Refusal>) -> Result<T> {
-    // At a shell the way out of "not a git repository" is another one than for a server.
+    // The server's message about a missing repository advises what only applies to a server.
     let here =
         std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
     Repository::open(&here).map_err(|error| Error::other(error.to_string()))?;
@@ -109,18 +105,26 @@ fn at_shell<T>(read: impl FnOnce(&Context<'_>) -> std::result::Result<T, Refusal
     read(&Context { server: &server, is_cancelled: &|| false }).map_err(|refusal| Error::new(Kind::Missing, refusal))
 }
 
-/// The name that tools have unless another is asked for.
+/// The usual prefix of tool names.
 pub const NAME: &str = "shiftlog";
-/// The name of an earlier tool, under which the same three tools can be served.
+/// The name of an earlier tool, as a prefix for the three tools that it had.
 pub const EARLIER_NAME: &str = "claudit";
 
-/// Why a call came to nothing: one sentence that says what to do next.
+/// Why a call failed: one sentence that says what to do next.
 type Refusal = String;
 
-/// What a tool works with: the repository is opened with the first call that needs it, not when the server starts.
+/// The answer of a tool.
+struct Answer {
+    /// The value that the tool promises, for clients that show text.
+    text: Value,
+    /// The same with an object at its root, and what else belongs to it.
+    structured: Value,
+}
+
+/// The context of a tool call. Each call opens the repository, not the start of the server.
 struct Context<'a> {
     server: &'a Server,
-    /// Says whether the client has taken the call back.
+    /// Says whether the client has cancelled the call.
     is_cancelled: &'a dyn Fn() -> bool,
 }
 
@@ -142,7 +146,7 @@ impl Context<'_> {
         Reader::new(repo, record::configured_notes_ref(repo).as_deref())
     }
 
-    /// A check point: a call that was taken back stops here.
+    /// Fails if the call was cancelled.
     fn go_on(&self) -> Result<()> {
         if (self.is_cancelled)() { Err(Error::other("the call was cancelled")) } else { Ok(()) }
     }
@@ -158,8 +162,8 @@ impl Server {
         self.serve_on(|| std::io::stdin().lock(), || std::io::stdout().lock())
     }
 
-    /// Serves a client whose lines come from `input`, until they end, and go to `output`; each is made in the thread that
-    /// uses it.
+    /// Serves a client that writes to `input` and reads from `output`, until the input ends. Each is created in the thread
+    /// that uses it.
     ///
     /// # Errors
     ///
@@ -178,7 +182,7 @@ impl Server {
         let outcome = runtime.block_on(async {
             match handler::Finished(handler::Handler::new(self)).serve(wire).await {
                 Ok(running) => drop(running.waiting().await),
-                // Input that ends before an opening is no failure.
+                // Input that ends before the client has initialized is not a failure.
                 Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => {}
                 Err(error) => return Err(Error::other("cannot serve").because(error.to_string())),
             }

@@ -1,4 +1,4 @@
-//! Resources, prompts and completion: the same conversations for clients that let a person pick.
+//! Resources, prompts and completion, for clients in which a person chooses a conversation.
 
 use std::borrow::Cow;
 
@@ -18,11 +18,11 @@ use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
 use crate::record::Listed;
 
-/// What the address of a conversation begins with.
+/// The prefix of the URI of a conversation.
 const SCHEME: &str = "shiftlog://conversation/";
-/// How many resources stand on a page.
+/// The number of resources on a page.
 const PAGE_LENGTH: usize = 50;
-/// How conversations are written there.
+/// The media type of a conversation.
 const MARKDOWN: &str = "text/markdown";
 /// How many values a completion offers.
 const MAX_VALUES: usize = CompletionInfo::MAX_VALUES;
@@ -38,7 +38,7 @@ fn invalid(message: impl Into<Cow<'static, str>>) -> ErrorData {
     ErrorData::invalid_params(message, None)
 }
 
-/// There is no page where a cursor leads.
+/// Returns the error for an invalid cursor.
 pub fn invalid_cursor(cursor: &str) -> ErrorData {
     invalid(format!("invalid cursor: {}", quoted(cursor)))
 }
@@ -67,7 +67,7 @@ pub fn list(context: &Context<'_>, cursor: Option<&str>) -> Outcome<ListResource
     let head = repo.head().ok().and_then(|head| head.commit_id).unwrap_or(repo.null_id());
     let (tip, offset) = match cursor {
         None => (head, 0),
-        // A list goes on from where it began, also when HEAD has moved.
+        // A list continues from its first tip, even if HEAD has moved.
         Some(cursor) => parse_cursor(&repo, cursor).ok_or_else(|| invalid_cursor(cursor))?,
     };
     let range = Range { tips: (!tip.is_null()).then_some(tip).into_iter().collect(), hidden: Vec::new() };

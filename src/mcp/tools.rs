@@ -1,13 +1,12 @@
-//! The tools: a row for each, and how their arguments are checked.
+//! The table of tools, and checking their arguments.
 //!
-//! A tool is a plain function from arguments to an answer. The schemas are written by hand, in the narrow form that every
-//! client accepts; arguments are checked against them, so that the two cannot differ.
+//! A tool is a function from arguments to an answer. Its schemas are written by hand, in a form that every client accepts;
+//! arguments are checked against the input schema.
 
 use rmcp::model::{self, MetaObject, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
-use super::{Context, NAME, Refusal, Server, Toolset, conversations, values};
+use super::{Answer, Context, NAME, Refusal, Server, Toolset, conversations, values};
 
 /// The first word of a tool's name, which is also the toolset it belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -26,11 +25,11 @@ pub struct Tool {
     pub name: &'static str,
     pub word: Word,
     pub title: &'static str,
-    /// What it gives, when to use it, what comes back.
+    /// What it does, when to use it, and what it returns.
     pub description: &'static str,
     pub input: fn() -> Value,
     pub output: fn() -> Value,
-    /// How much text a client that knows this key lets through.
+    /// The largest result in characters, for clients that know this key.
     pub max_result_chars: Option<u32>,
     pub run: fn(&Context<'_>, &Map<String, Value>) -> Result<Answer, Refusal>,
 }
@@ -165,7 +164,7 @@ pub const TOOLS: &[Tool] = &[
         input: || path_input("The path, such as [conversation][HEAD][messages]"),
         output: keys_output,
         max_result_chars: None,
-        run: values::list_keys,
+        run: |context, arguments| values::list_keys(context, arguments, false),
     },
     Tool {
         name: "get_value",
@@ -177,7 +176,7 @@ pub const TOOLS: &[Tool] = &[
         input: || path_input("The path, such as [conversation][HEAD][messages][0][text]"),
         output: value_output,
         max_result_chars: Some(500_000),
-        run: values::get_value,
+        run: |context, arguments| values::get_value(context, arguments, false),
     },
     Tool {
         name: "list_keys",
@@ -187,7 +186,7 @@ pub const TOOLS: &[Tool] = &[
         input: || path_input("The path, such as [arch][modules][0]"),
         output: keys_output,
         max_result_chars: None,
-        run: values::list_index_keys,
+        run: |context, arguments| values::list_keys(context, arguments, true),
     },
     Tool {
         name: "get_value",
@@ -197,7 +196,7 @@ pub const TOOLS: &[Tool] = &[
         input: || path_input("The path, such as [arch][modules][0][name]"),
         output: value_output,
         max_result_chars: None,
-        run: values::get_index_value,
+        run: |context, arguments| values::get_value(context, arguments, true),
     },
 ];
 
@@ -283,7 +282,7 @@ impl Tool {
     }
 }
 
-/// Returns a text of ours with the names of tools as they are on the wire; nothing else in it changes.
+/// Returns a text with the names of tools as the client knows them.
 pub fn renamed(text: &str, word: &str) -> String {
     let rename = |text: String, tool: &Tool| text.replace(&tool.full_name(NAME), &tool.full_name(word));
     TOOLS.iter().fold(text.to_owned(), rename)

@@ -1,7 +1,7 @@
-//! The wire: one JSON-RPC message a line on standard input and output.
+//! The transport: one JSON-RPC message a line on standard input and output.
 //!
-//! A thread reads, another writes, channels in between. The reader decides about every line before the protocol library
-//! sees it: what is malformed is answered here, with the id where one is usable, and never ends the server.
+//! One thread reads, another writes. The reader checks each line before the protocol library sees it, and answers a malformed
+//! one itself, with its id if that is usable, so that it does not end the server.
 
 use std::collections::HashSet;
 use std::io::{BufRead, Read as _, Write};
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 
 /// The longest line that is read.
 const MAX_LINE_BYTES: u64 = 16 << 20;
-/// How many messages wait at most to be looked at.
+/// The largest number of messages in the queue.
 const QUEUE: usize = 64;
 
 /// The requests that we answer.
@@ -37,10 +37,10 @@ const METHODS: &[&str] = &[
     "completion/complete",
 ];
 
-/// A line to write, and whom to tell that it is written.
+/// A line to write, and a sender that reports when it is written.
 type Line = (String, Option<oneshot::Sender<()>>);
 
-/// Requests that have been handed on and not been answered.
+/// Requests that are not answered yet.
 #[derive(Default)]
 struct Open {
     ids: Mutex<HashSet<RequestId>>,
@@ -52,7 +52,7 @@ impl Open {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes off a request that was answered or taken back, if the message is about one.
+    /// Removes a request that was answered or cancelled.
     fn answered(&self, id: Option<&RequestId>) {
         if let Some(id) = id {
             self.ids().remove(id);
@@ -60,7 +60,7 @@ impl Open {
         }
     }
 
-    /// Waits until every request has been answered or taken back.
+    /// Waits until every request is answered or cancelled.
     async fn settled(&self) {
         loop {
             let changed = self.changed.notified();
@@ -72,7 +72,7 @@ impl Open {
     }
 }
 
-/// A client: lines come from it, and lines go to it.
+/// The connection to a client.
 pub struct Wire {
     incoming: channel::Receiver<ClientJsonRpcMessage>,
     outgoing: Option<mpsc::Sender<Line>>,
@@ -87,9 +87,9 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Waits until everything is written, once the input has ended and the [`Wire`] with all its sending is gone.
+    /// Waits until everything is written, if the input has ended. The [`Wire`] must have been dropped.
     pub fn finish(self) {
-        // Otherwise the reader may be waiting for a line, and keeps the writer waiting.
+        // Otherwise the reader may wait for a line for ever, and holds a sender of the writer's queue.
         if self.has_ended.load(Ordering::Acquire) {
             let _ = self.thread.join();
         }
@@ -97,7 +97,7 @@ impl Writer {
 }
 
 impl Wire {
-    /// Starts reading and writing: each in a thread of its own, where `input` and `output` are made.
+    /// Starts a reading and a writing thread; each creates its `input` or `output`.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl Transport<RoleServer> for Wire {
         match self.incoming.recv().await {
             Some(message) => Some(message),
             None => {
-                // What was asked before the input ended is still answered.
+                // Requests that came before the end of the input are still answered.
                 self.open.settled().await;
                 self.has_ended.store(true, Ordering::Release);
                 None
@@ -167,7 +167,7 @@ fn write(mut output: impl Write, lines: &mpsc::Receiver<Line>) {
     for (line, done) in lines {
         let written = output.write_all(line.as_bytes()).and_then(|()| output.write_all(b"\n"));
         if written.and_then(|()| output.flush()).is_err() {
-            // Nobody listens any more.
+            // The client has closed the pipe.
             std::process::exit(0);
         }
         if let Some(done) = done {
@@ -176,17 +176,17 @@ fn write(mut output: impl Write, lines: &mpsc::Receiver<Line>) {
     }
 }
 
-/// Reads lines and decides about them.
+/// Reads and checks lines.
 struct Reader {
-    // This goes first: who sees that no more messages come may rely on every reply having been handed on.
+    // Declared, and so dropped, before `sender`: when the queue of messages ends, all replies have been sent.
     replies: mpsc::Sender<Line>,
     sender: channel::Sender<ClientJsonRpcMessage>,
     open: Arc<Open>,
-    /// Whether the client has opened the conversation.
+    /// Whether the client has initialized.
     is_open: bool,
 }
 
-/// What a line comes to.
+/// What to do with a line.
 enum Verdict {
     Pass(Box<ClientJsonRpcMessage>),
     Ignore,
@@ -263,7 +263,7 @@ impl Reader {
         }
         let is_response = object.contains_key("result") || object.contains_key("error");
         let Some(method) = method else {
-            // We ask nothing, so no answer is for us.
+            // The server sends no requests, so a response is for nobody.
             if is_response && !object.contains_key("method") {
                 return Verdict::Ignore;
             }
@@ -287,13 +287,13 @@ impl Reader {
         }
         let is_modern =
             params.is_some_and(|params| params.pointer("/_meta/io.modelcontextprotocol~1protocolVersion").is_some());
-        // The library answers a ping before any opening, of whatever era.
+        // The library answers a ping of any protocol version.
         if is_modern && method == "ping" {
             return refuse(&id, -32601, format!("method not found: {method}"));
         }
         let decoded: std::result::Result<ClientJsonRpcMessage, _> = serde_json::from_value(value);
         match decoded {
-            // What the library cannot fit anywhere else it takes for a method of somebody's own.
+            // The library parses any request that fits no known method as a custom one.
             Ok(JsonRpcMessage::Request(request)) if !matches!(request.request, ClientRequest::CustomRequest(_)) => {
                 self.is_open |= method == "initialize" || (is_modern && method != "server/discover");
                 self.open.ids().insert(request.id.clone());

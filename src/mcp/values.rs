@@ -1,12 +1,13 @@
-//! Single values by path: of a project's index in `.memo/index`, and of what is recorded.
+//! Reading single values by path, from the project's index in `.memo/index` and from recorded data.
 
 use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
-use super::{Context, Refusal, Server, conversations};
+use super::{Answer, Context, Refusal, Server, conversations};
 use crate::git::locate;
 use crate::outside;
 use crate::path::{self, Document, Keys, Segment};
@@ -15,14 +16,14 @@ use crate::record::Unit;
 use crate::transcript::Message;
 
 /// The files of an index, each a root.
-pub const INDEX_ROOTS: &[&str] = &["arch", "interface", "stories", "issues"];
-/// The roots of what is recorded; the index is readable there too.
+const INDEX_ROOTS: &[&str] = &["arch", "interface", "stories", "issues"];
+/// The roots of recorded data, followed by those of the index.
 const ROOTS: &[&str] = &["conversation", "commit", "branches", "arch", "interface", "stories", "issues"];
 /// The roots whose next segment is a revision.
 const REVISION_ROOTS: &[&str] = &["conversation", "commit"];
 /// The largest file of an index that is read.
 const MAX_FILE_BYTES: u64 = 16 << 20;
-/// The longest transcript whose messages one answer may have together, and the most messages.
+/// The longest transcript, and the largest number of messages, that one answer may have as a whole.
 const MAX_WHOLE_BYTES: usize = 8 << 20;
 const MAX_WHOLE_MESSAGES: usize = 20_000;
 /// The longest answer.
@@ -38,18 +39,13 @@ impl Server {
             return Some(directory.clone());
         }
         let here = self.directory.clone().or_else(|| std::env::current_dir().ok())?;
-        index_below(&self.top(here))
-    }
-
-    /// Returns the top of the working tree that a directory is in.
-    fn top(&self, here: PathBuf) -> PathBuf {
-        locate(&here).and_then(|location| location.worktree).unwrap_or(here)
+        index_below(&top(here))
     }
 
     /// Says why there is no index.
     fn no_index(&self) -> Refusal {
         let here = self.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
-        let top = self.top(here);
+        let top = top(here);
         let is_link = |path: &str| top.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         match [".memo", INDEX_DIRECTORY].into_iter().find(|path| is_link(path)) {
             Some(path) => format!("{path} is a symbolic link, which is not followed"),
@@ -58,16 +54,20 @@ impl Server {
     }
 }
 
-/// Returns the index below a directory. The project's authors decide what is there: a symbolic link could lead to any file
-/// of whoever reads it.
+/// Returns the top of the working tree that a directory is in.
+fn top(here: PathBuf) -> PathBuf {
+    locate(&here).and_then(|location| location.worktree).unwrap_or(here)
+}
+
+/// Returns the index below a directory. Symbolic links are not followed: they could lead to any file of the user's.
 fn index_below(top: &Path) -> Option<PathBuf> {
     let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     let index = top.join(INDEX_DIRECTORY);
     (index.parent().is_some_and(is_directory) && is_directory(&index)).then_some(index)
 }
 
-/// Finds the index that a directory is, or holds.
-pub(super) fn find_index(directory: &Path) -> Option<PathBuf> {
+/// Finds the project index that a directory is, or holds in `.memo/index`.
+pub fn find_index(directory: &Path) -> Option<PathBuf> {
     if let Some(below) = index_below(directory) {
         return Some(below);
     }
@@ -112,8 +112,8 @@ fn with_value<T>(
     read(Document::new(&text)?.walk(left, first + rest.len() - left.len())?)
 }
 
-/// Follows a path as far as it leads, and returns the segments that are left: a long value is not written as text, and
-/// read again, for each of them.
+/// Follows a path in a value as far as it leads, and returns the segments that are left. Converting a long value to text
+/// and parsing it again for each segment would be slow.
 fn descend(mut value: Value, mut rest: &[Segment]) -> (Value, &[Segment]) {
     while let Some((segment, behind)) = rest.split_first() {
         let found = match &mut value {
@@ -133,13 +133,9 @@ fn index_file(context: &Context<'_>, root: &str, name: &str) -> Result<String, R
     let path = directory.join(format!("{root}.json"));
     let mut options = std::fs::OpenOptions::new();
     options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        // Nor may a pipe that somebody put there keep us waiting.
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
-    }
+    // Opening a named pipe must not block either.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    options.custom_flags(flags.bits().cast_signed());
     let is_link = || path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     let file = options.open(&path).map_err(|error| match error.kind() {
         _ if is_link() => format!("{name} is a symbolic link"),
@@ -160,7 +156,7 @@ fn index_file(context: &Context<'_>, root: &str, name: &str) -> Result<String, R
     if text.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(text) }
 }
 
-/// Returns what stands at one of our own roots, the segments that lead on from there, and the number of the first.
+/// Returns the value of a root of recorded data, the segments to follow in it, and the number of the first of these.
 fn recorded<'p>(
     context: &Context<'_>,
     root: &str,
@@ -195,7 +191,7 @@ fn recorded<'p>(
         return Ok((conversations::cleaned(value), rest, 1));
     }
     let mut read = conversations::read(context, &repo, id, None, true)?;
-    // They are large, and from here on only counted.
+    // From here on, only their number is needed.
     let bytes = std::mem::take(&mut read.conversation.bytes).len();
     let messages = messages(&read.conversation.messages, bytes, rest, is_whole)?;
     let mut value = json!({
@@ -210,8 +206,8 @@ fn recorded<'p>(
     Ok((value, rest, 1))
 }
 
-/// Returns the messages of a conversation for a path that leads on with `rest`: where it names one of them, or only
-/// counts them, the others stand as null. All of them together are another form of the whole session.
+/// Returns the messages of a conversation for a path that continues with `rest`. If the path names one message, or only
+/// their number is needed, the others are null.
 fn messages(messages: &[Message], bytes: usize, rest: &[Segment], is_whole: bool) -> Result<Vec<Value>, Refusal> {
     let wanted = match rest {
         [_, index, ..] => index.index().and_then(|index| usize::try_from(index).ok()),
@@ -245,22 +241,12 @@ fn answer(value: Value) -> Result<Answer, Refusal> {
     Ok(Answer { text: value.clone(), structured: value })
 }
 
-/// `memo_list_keys`.
-pub fn list_index_keys(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
-    answer(keys(context, path_of(arguments), true)?)
+/// `list_keys`, of the recorded data or of the index.
+pub fn list_keys(context: &Context<'_>, arguments: &Map<String, Value>, is_index: bool) -> Result<Answer, Refusal> {
+    answer(keys(context, path_of(arguments), is_index)?)
 }
 
-/// `memo_get_value`.
-pub fn get_index_value(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
-    answer(json!({ "value": value(context, path_of(arguments), true)? }))
-}
-
-/// `list_keys`.
-pub fn list_keys(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
-    answer(keys(context, path_of(arguments), false)?)
-}
-
-/// `get_value`.
-pub fn get_value(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
-    answer(json!({ "value": value(context, path_of(arguments), false)? }))
+/// `get_value`, of the recorded data or of the index.
+pub fn get_value(context: &Context<'_>, arguments: &Map<String, Value>, is_index: bool) -> Result<Answer, Refusal> {
+    answer(json!({ "value": value(context, path_of(arguments), is_index)? }))
 }

@@ -9,7 +9,6 @@ mod store;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::rc::Rc;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
@@ -17,7 +16,7 @@ use bstr::ByteSlice as _;
 use crate::capture::State;
 use crate::capture::process::Process;
 use crate::capture::reading::Redaction;
-use crate::capture::state::{LiveSession, Lock};
+use crate::capture::state::LiveSession;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Order, Range, Repository, Tip};
@@ -31,10 +30,6 @@ use crate::{agent, notes};
 const BACKUP_PREFIX: &str = "refs/shiftlog/backup/";
 /// How long one write may take, waiting for other processes.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// How long to wait for another migration; the user can interrupt.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long to wait for another migration before telling the user.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a session counts as running after its last hook, whatever has become of its process.
 const RECENT_SECS: i64 = 60 * 60;
 
@@ -116,25 +111,8 @@ impl Plan {
     }
 }
 
-/// Takes the lock on migrating; waits for other migrations. Calls `tell` if that takes more than a second.
-///
-/// # Errors
-///
-/// If the lock file cannot be created, or another process does not release it.
-pub fn lock(repo: &Repository, tell: impl FnOnce() + Send) -> Result<Lock> {
-    let state = State::new(&repo.common_dir());
-    std::thread::scope(|scope| {
-        let (held, waiting) = std::sync::mpsc::channel::<()>();
-        scope.spawn(move || {
-            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                tell();
-            }
-        });
-        let lock = state.lock_file("migrate.lock", Instant::now() + LOCK_TIMEOUT);
-        drop(held);
-        lock
-    })
-}
+/// The lock that is held from before [`plan`] until after [`carry_out`].
+pub const LOCK: &str = "migrate.lock";
 
 /// Returns the running sessions: only hooks may store more of them, since they know how far these are stored.
 fn live_sessions(repo: &Repository) -> HashSet<SessionKey> {

@@ -14,7 +14,7 @@ use crate::capture::state::{Progress, SegmentEnd};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::record::{Note, Record};
-use crate::transcript::SessionKey;
+use crate::transcript::{SessionKey, end_last_line};
 use crate::{agent, notes};
 
 /// An increment that a commit has already.
@@ -38,7 +38,7 @@ pub fn store(
     redaction: &Redaction,
 ) -> Result<Vec<(ObjectId, Record)>> {
     let archive = Archive::new(repo);
-    let mut progress = archived_progress(&archive, &session.key)?;
+    let mut progress = Progress::archived(&archive, &session.key)?;
     let mut segment_ids = Vec::new();
     let mut by_checksum: HashMap<&str, Record> = HashMap::new();
     for document in storage_order(repo, plan, session)? {
@@ -84,14 +84,6 @@ pub fn store(
     Ok(records_of_documents(session, &by_checksum))
 }
 
-/// Returns how far the archive has a session.
-fn archived_progress(archive: &Archive<'_>, key: &SessionKey) -> Result<Progress> {
-    let Some(newest) = archive.newest(key)? else { return Ok(Progress::default()) };
-    let bytes = archive.header(newest)?.total_bytes();
-    let stored = SegmentEnd { segment: Some(newest.to_string()), bytes, raw: None };
-    Ok(Progress { stored, ..Progress::default() })
-}
-
 /// Returns the record of each document that was stored, with its commit. Time, checksum and, if the document has it,
 /// the model are those of the document.
 fn records_of_documents(session: &Session, by_checksum: &HashMap<&str, Record>) -> Vec<(ObjectId, Record)> {
@@ -116,9 +108,7 @@ fn read<'a>(
     mut transcript: Vec<u8>,
 ) -> Result<Reading<'a>> {
     let agent = agent::named(&session.key.agent)?;
-    if transcript.last() != Some(&b'\n') {
-        transcript.push(b'\n');
-    }
+    end_last_line(&mut transcript);
     let context = SessionContext { archive, agent, key: &session.key, redaction, purged: None, deadline: None };
     let reading = Reading::of_bytes(context, progress, transcript)?;
     Ok(reading.captured_at(document.time))
@@ -155,7 +145,7 @@ pub fn known_increments(
         for record in note.records() {
             let Some(known) = known.get_mut(&record.key()) else { continue };
             let rank = plan.rank(entry.annotated_id);
-            let mark = SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None };
+            let mark = SegmentEnd::of_record(record);
             let record = Record { earlier: Vec::new(), tree: None, ..record.clone() };
             let increment = known.entry(record.through.clone()).or_insert(KnownIncrement { rank, mark, record });
             increment.rank = increment.rank.min(rank);

@@ -12,8 +12,6 @@ use crate::git::{Merged, ObjectId, Repository};
 /// The note of one object on both sides and in their merge base. `None` where there is no note.
 #[derive(Clone, Debug)]
 pub struct Versions {
-    /// The object that the note is attached to.
-    pub annotated_id: ObjectId,
     /// Our note.
     pub ours: Option<Vec<u8>>,
     /// Their note.
@@ -53,20 +51,17 @@ pub fn merge(
     deadline: Instant,
     mut resolve: impl FnMut(Versions) -> Result<Resolved>,
 ) -> Result<bool> {
-    let fail = |error: gix::Error| crate::git::gix_error(format!("cannot edit '{ref_name}'"), &error);
     let message = format!("shiftlog: merge notes of {}\n", theirs.to_hex_with_len(12));
     repo.merge_ref(ref_name, theirs, &message, deadline, |ours, theirs, base| {
         if ours.is_none() && takes_all {
             return Ok(Merged { tree_id: theirs.tree_id, joins_ours: true, joins_theirs: true });
         }
         let root = ours.map_or(repo.empty_tree_id(), |ours| ours.tree_id);
-        let state = gix::note::plumbing::State::new(root, repo.gix()).map_err(fail)?;
-        let mut editor = Editor { repo, base: Some(root), state };
+        let mut editor = Editor::new(repo, root)?;
         let mut joins_theirs = true;
         for annotated_id in changed(repo, root, theirs.tree_id)? {
             let at = |tree_id| get_at(repo, tree_id, annotated_id);
             let versions = Versions {
-                annotated_id,
                 ours: at(root)?,
                 theirs: at(theirs.tree_id)?,
                 base: base.map_or(Ok(None), |base| at(base.tree_id))?,
@@ -80,8 +75,7 @@ pub fn merge(
                 None => editor.remove(annotated_id)?,
             }
         }
-        let tree_id = editor.state.write(repo.gix()).map_err(fail)?;
-        Ok(Merged { tree_id, joins_ours: true, joins_theirs })
+        Ok(Merged { tree_id: editor.write()?, joins_ours: true, joins_theirs })
     })
 }
 
@@ -99,11 +93,9 @@ pub fn rejoin(
     deadline: Instant,
     join: impl Fn(Option<&[u8]>, &[u8]) -> Vec<u8>,
 ) -> Result<bool> {
-    let fail = |error: gix::Error| crate::git::gix_error(format!("cannot edit '{ref_name}'"), &error);
     repo.rejoin_ref(ref_name, "shiftlog: join what was lost\n", deadline, |tip, lost| {
         let root = tip.map_or(repo.empty_tree_id(), |tip| tip.tree_id);
-        let state = gix::note::plumbing::State::new(root, repo.gix()).map_err(fail)?;
-        let mut editor = Editor { repo, base: Some(root), state };
+        let mut editor = Editor::new(repo, root)?;
         for annotated_id in changed(repo, root, lost)? {
             let Some(kept) = get_at(repo, lost, annotated_id)? else { continue };
             let ours = get_at(repo, root, annotated_id)?;
@@ -112,7 +104,7 @@ pub fn rejoin(
                 editor.replace(annotated_id, &note)?;
             }
         }
-        editor.state.write(repo.gix()).map_err(fail)
+        editor.write()
     })
 }
 

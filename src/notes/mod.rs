@@ -10,7 +10,7 @@ use bstr::ByteSlice as _;
 
 pub use self::merge::{Resolved, Versions, changed, changed_among, merge, rejoin};
 use crate::error::{Error, Kind, Result};
-use crate::git::{EntryBudget, ObjectId, Pieces, Replaced, Repository, Tip};
+use crate::git::{EntryBudget, ObjectId, Replaced, Repository, Tip};
 
 /// The ref that holds our notes unless the user says otherwise.
 pub const DEFAULT_REF: &str = "refs/notes/shiftlog";
@@ -116,9 +116,9 @@ pub fn read(repo: &Repository, note_blob_id: ObjectId) -> Result<Vec<u8>> {
     repo.read_blob(note_blob_id, MAX_NOTE_BYTES)
 }
 
-/// Returns the bytes of many note blobs, in the given order. Large and unreadable ones are left out; the caller reads
-/// them one by one.
-pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Pieces {
+/// Returns the bytes of many note blobs, in the given order. `None` for large and unreadable ones; the caller reads them
+/// one by one.
+pub fn read_many(repo: &Repository, note_blob_ids: &[ObjectId]) -> Vec<Option<Vec<u8>>> {
     repo.read_blobs(note_blob_ids, MANY_BYTES)
 }
 
@@ -140,14 +140,20 @@ pub fn list(repo: &Repository, ref_name: &str) -> Result<Vec<Entry>> {
 /// An edit of the notes of one ref; see [`edit`].
 pub struct Editor<'r> {
     repo: &'r Repository,
-    base: Option<ObjectId>,
+    /// The tree before this edit.
+    root: ObjectId,
     state: gix::note::plumbing::State,
 }
 
-impl Editor<'_> {
-    /// Returns the note of `annotated_id` at the ref's tip, before this edit.
+impl<'r> Editor<'r> {
+    fn new(repo: &'r Repository, root: ObjectId) -> Result<Self> {
+        let state = gix::note::plumbing::State::new(root, repo.gix()).map_err(cannot_edit)?;
+        Ok(Editor { repo, root, state })
+    }
+
+    /// Returns the note of `annotated_id` before this edit.
     pub fn get(&self, annotated_id: ObjectId) -> Result<Option<Vec<u8>>> {
-        self.base.map_or(Ok(None), |tree_id| get_at(self.repo, tree_id, annotated_id))
+        get_at(self.repo, self.root, annotated_id)
     }
 
     /// Attaches `note` to `annotated_id`; replaces an existing note.
@@ -162,9 +168,17 @@ impl Editor<'_> {
     }
 
     fn change(&mut self, annotated_id: ObjectId, blob_id: Option<ObjectId>) -> Result<()> {
-        let outcome = self.state.edit(annotated_id, blob_id, self.repo.gix());
-        outcome.map(drop).map_err(|error| crate::git::gix_error("cannot edit the notes tree", &error))
+        self.state.edit(annotated_id, blob_id, self.repo.gix()).map(drop).map_err(cannot_edit)
     }
+
+    /// Writes the edited tree and returns its id.
+    fn write(mut self) -> Result<ObjectId> {
+        self.state.write(self.repo.gix()).map_err(cannot_edit)
+    }
+}
+
+fn cannot_edit(error: gix::Error) -> Error {
+    crate::git::gix_error("cannot edit the notes tree", &error)
 }
 
 /// Edits the notes under `ref_name` by compare-and-swap and returns whether anything changed.
@@ -183,7 +197,7 @@ pub fn edit(
     deadline: Instant,
     change: impl FnMut(&mut Editor<'_>) -> Result<()>,
 ) -> Result<bool> {
-    repo.update_ref(ref_name, message, deadline, edited(repo, ref_name, change))
+    repo.update_ref(ref_name, message, deadline, edited(repo, change))
 }
 
 /// Edits notes as [`edit`] does, but without signing the commit: for records that were written before and are only
@@ -199,7 +213,7 @@ pub fn carry(
     deadline: Instant,
     change: impl FnMut(&mut Editor<'_>) -> Result<()>,
 ) -> Result<bool> {
-    repo.carry_ref(ref_name, message, deadline, edited(repo, ref_name, change))
+    repo.carry_ref(ref_name, message, deadline, edited(repo, change))
 }
 
 /// Returns the notes tree `root` with the notes of some objects replaced.
@@ -208,28 +222,23 @@ pub fn carry(
 ///
 /// If a tree cannot be read or written.
 pub fn tree_with(repo: &Repository, root: ObjectId, changed: &[(ObjectId, Vec<u8>)]) -> Result<ObjectId> {
-    let fail = |error: gix::Error| crate::git::gix_error("cannot edit the notes tree", &error);
-    let state = gix::note::plumbing::State::new(root, repo.gix()).map_err(fail)?;
-    let mut editor = Editor { repo, base: Some(root), state };
+    let mut editor = Editor::new(repo, root)?;
     for (annotated_id, note) in changed {
         editor.replace(*annotated_id, note)?;
     }
-    editor.state.write(repo.gix()).map_err(fail)
+    editor.write()
 }
 
 /// Returns the function that makes the tree of an edit from the ref's tip, for [`Repository::update_ref`].
 fn edited<'r>(
     repo: &'r Repository,
-    ref_name: &'r str,
     mut change: impl FnMut(&mut Editor<'_>) -> Result<()> + 'r,
 ) -> impl FnMut(Option<Tip>) -> Result<Option<ObjectId>> + 'r {
     move |tip: Option<Tip>| {
-        let fail = |error: gix::Error| crate::git::gix_error(format!("cannot edit '{ref_name}'"), &error);
         let root = tip.map_or(repo.empty_tree_id(), |tip| tip.tree_id);
-        let state = gix::note::plumbing::State::new(root, repo.gix()).map_err(fail)?;
-        let mut editor = Editor { repo, base: tip.map(|tip| tip.tree_id), state };
+        let mut editor = Editor::new(repo, root)?;
         change(&mut editor)?;
-        let tree_id = editor.state.write(repo.gix()).map_err(fail)?;
+        let tree_id = editor.write()?;
         Ok((tree_id != root).then_some(tree_id))
     }
 }
@@ -258,11 +267,8 @@ pub fn rewrite(
     deadline: Instant,
     change: impl Fn(Entry, &[u8]) -> Option<Changed>,
 ) -> Result<bool> {
-    let fail = |error: gix::Error| crate::git::gix_error(format!("cannot edit '{ref_name}'"), &error);
     repo.replace_ref(ref_name, message, deadline, |tip| {
-        let state = || gix::note::plumbing::State::new(tip.tree_id, repo.gix()).map_err(fail);
-        let mut carried = Editor { repo, base: Some(tip.tree_id), state: state()? };
-        let mut editor = Editor { repo, base: Some(tip.tree_id), state: state()? };
+        let (mut carried, mut editor) = (Editor::new(repo, tip.tree_id)?, Editor::new(repo, tip.tree_id)?);
         let mut entries = Vec::new();
         collect(repo, tip.tree_id, &mut String::new(), &mut entries, &mut Budget::default())?;
         let mut has_changed = false;
@@ -280,9 +286,7 @@ pub fn rewrite(
         if !has_changed {
             return Ok(None);
         }
-        let carried_tree_id = carried.state.write(repo.gix()).map_err(fail)?;
-        let tree_id = editor.state.write(repo.gix()).map_err(fail)?;
-        Ok(Some(Replaced { carried_tree_id, tree_id }))
+        Ok(Some(Replaced { carried_tree_id: carried.write()?, tree_id: editor.write()? }))
     })
 }
 

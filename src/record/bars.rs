@@ -9,14 +9,12 @@ use std::sync::OnceLock;
 
 use super::Record;
 use super::tombstone::{Became, MAX_MARK_BYTES, Mark, Tombstones, mark_of_path};
-use crate::archive::Archive;
+use crate::archive::{self, Archive};
 use crate::error::Result;
 use crate::git::sign::{Signature, State};
 use crate::git::{Commit, ObjectId, Order, Range, Repository, date};
 use crate::transcript::SessionKey;
 
-/// Where a remote's refs are fetched to.
-const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
 /// How many marks are read from the history of a ref to find their authors: enough for a thousand commits with a
 /// thousand marks. The authors of older marks are not reported.
 const MAX_READ: usize = 1_000_000;
@@ -43,7 +41,7 @@ impl Bars {
     /// Reads the marks that were fetched from remotes and are not among ours. Skips refs that cannot be read.
     pub fn read(repo: &Repository, ours: &Tombstones) -> Self {
         let mut bars = Bars::default();
-        for name in repo.ref_names(REMOTES_PREFIX).into_iter().filter(|name| name.ends_with("/purged")) {
+        for name in repo.fetched_refs("purged") {
             let Ok(Some(tip)) = repo.tip(&name) else { continue };
             let mut found = Vec::new();
             let listed = Archive::new(repo).each_path(tip.tree_id, |path, blob_id| {
@@ -67,9 +65,10 @@ impl Bars {
         self.marks.keys()
     }
 
-    /// Says whether there is a mark for this segment itself.
-    pub fn has_segment(&self, segment_id: ObjectId) -> bool {
-        !self.is_empty() && self.marks.contains_key(&Mark::Segment(segment_id))
+    /// Says whether there is a mark for a segment at a path of an archive, or for its session.
+    pub fn name_path(&self, path: &str, segment_id: ObjectId) -> bool {
+        self.marks.contains_key(&Mark::Segment(segment_id))
+            || archive::session_of_path(path).is_some_and(|session| self.of_session(&session).is_some())
     }
 
     /// Returns the mark for a session or for its parent session, if there is one.

@@ -46,10 +46,7 @@ pub fn rejoin(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<V
 /// Restores the paths of a ref's lost tree: segments, or purge marks.
 fn rejoin_paths(repo: &Repository, ref_name: &str, deadline: Instant, purged: &Tombstones) -> Result<bool> {
     let archive = Archive::new(repo);
-    let is_barred = |path: &str, id: ObjectId| {
-        let is_session_barred = || archive::session_of_path(path).is_some_and(|session| purged.bars(&session));
-        ref_name == archive::REF && (purged.segments.contains_key(&id) || is_session_barred())
-    };
+    let is_barred = |path: &str, id: ObjectId| ref_name == archive::REF && purged.bars_path(path, id);
     repo.rejoin_ref(ref_name, "shiftlog: join what was lost\n", deadline, |tip, lost| {
         let root = tip.map_or(repo.empty_tree_id(), |tip| tip.tree_id);
         let present: HashSet<String> = archive.listing_of(root)?.into_iter().map(|(path, _)| path).collect();

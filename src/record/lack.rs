@@ -4,8 +4,6 @@ use super::{Reader, Record};
 use crate::archive::{self, Archive};
 use crate::git::Repository;
 
-/// Where a remote's archive is fetched to, in front of its name and behind it.
-const TRACKING: (&str, &str) = ("refs/shiftlog/remotes/", "/sessions");
 /// The file, below the common directory, that names the remotes without transcripts.
 const WORDLESS: &str = "shiftlog/wordless";
 
@@ -37,8 +35,11 @@ impl Reader<'_> {
             return None;
         }
         let (archive, key) = (Archive::new(repo), record.key());
-        let fetched = || repo.ref_names(TRACKING.0).into_iter().filter(|name| name.ends_with(TRACKING.1));
-        if [archive::REF.to_owned()].into_iter().chain(fetched()).any(|name| archive.lists(&name, &key)) {
+        if [archive::REF.to_owned()]
+            .into_iter()
+            .chain(repo.fetched_refs("sessions"))
+            .any(|name| archive.lists(&name, &key))
+        {
             // What is listed is here, but in a partial clone.
             return repo.is_partial().then_some(Lack::NotFetched);
         }
@@ -54,7 +55,7 @@ pub fn may_be_fetched(repo: &Repository) -> bool {
         None => repo.remotes(),
     };
     let is_known = |remote: &String| {
-        let tracking = format!("{}{remote}{}", TRACKING.0, TRACKING.1);
+        let tracking = repo.tracking_ref(remote, "sessions");
         wordless.lines().any(|line| line == remote) || repo.tip(&tracking).is_ok_and(|tip| tip.is_some())
     };
     !remotes.iter().all(is_known)

@@ -3,11 +3,13 @@
 //! gitshiftlog-format(5) promises for every version that a record is one line beginning with `{"shiftlog":<version>,`
 //! and that a key keeps its meaning. So the known keys may be shown.
 
+use std::borrow::Cow;
+
 use bstr::BString;
 use serde_json::{Map, Value};
 
 use super::{Note, Record, Unit};
-use crate::transcript::Tokens;
+use crate::transcript::{SessionKey, Tokens};
 
 /// The beginning of a record's line.
 const HEAD: &[u8] = b"{\"shiftlog\":";
@@ -76,6 +78,23 @@ impl Unit {
             Unit::Record(record) => Some(record),
             Unit::Newer(newer) => Some(&newer.record),
             Unit::Earlier(..) | Unit::Foreign(_) => None,
+        }
+    }
+
+    /// Returns the session of a record or document; `None` for another line.
+    pub fn key(&self) -> Option<SessionKey> {
+        match self {
+            Unit::Earlier(document, _) => Some(document.key()),
+            unit => unit.record().map(Record::key),
+        }
+    }
+
+    /// Returns the text of the unit in a note, without a line end.
+    pub fn text(&self) -> Cow<'_, [u8]> {
+        match self {
+            Unit::Record(record) => Cow::Owned(record.to_line().into_bytes()),
+            Unit::Newer(newer) => Cow::Borrowed(&newer.text),
+            Unit::Earlier(_, text) | Unit::Foreign(text) => Cow::Borrowed(text),
         }
     }
 }

@@ -9,13 +9,13 @@ use crate::transcript::SessionKey;
 const MAX_COMPARED: usize = 1024;
 
 /// How many lines of one note are read for showing; a document of an earlier tool counts as one.
-pub const MAX_READ_LINES: usize = 4096;
+const MAX_READ_LINES: usize = 4096;
 
 /// How many bytes of one note are read for showing, without transcripts of earlier tools.
-pub const MAX_READ_BYTES: usize = 2 << 20;
+const MAX_READ_BYTES: usize = 2 << 20;
 
 /// The longest line that is parsed as a record for showing, in bytes. Our records have a few hundred.
-pub const MAX_READ_LINE_BYTES: usize = 64 << 10;
+const MAX_READ_LINE_BYTES: usize = 64 << 10;
 
 /// How much of a note is parsed.
 struct Bounds {
@@ -162,11 +162,7 @@ impl Note {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for unit in &self.units {
-            match unit {
-                Unit::Record(record) => bytes.extend(record.to_line().into_bytes()),
-                Unit::Newer(newer) => bytes.extend_from_slice(&newer.text),
-                Unit::Earlier(_, text) | Unit::Foreign(text) => bytes.extend_from_slice(text),
-            }
+            bytes.extend_from_slice(&unit.text());
             bytes.push(b'\n');
         }
         bytes

@@ -8,16 +8,14 @@ use std::sync::OnceLock;
 
 use super::bars::Bars;
 use super::tombstone::{Mark, Tombstones};
-use super::{Hidden, Note, Unit};
+use super::{Hidden, Note, Summary, Unit};
 use crate::error::{Error, Kind, Result};
-use crate::git::{ObjectId, Order, Range, Repository};
+use crate::git::{ObjectId, Order, REMOTES_PREFIX, Range, Repository};
 use crate::notes;
 use crate::transcript::SessionKey;
 
 /// The notes ref of an earlier tool; read, never written.
 pub(crate) const EARLIER_REF: &str = "refs/notes/claude-conversations";
-/// Where a remote's refs are fetched to.
-const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
 
 /// How many commits of our notes ref are read to find whether a remote's notes are merged.
 const MAX_UNPUSHED: usize = 64;
@@ -43,14 +41,20 @@ impl<'r> Reader<'r> {
             Some(name) => vec![notes::expand_ref(name)],
             None => {
                 let mut refs = vec![notes::DEFAULT_REF.to_owned(), EARLIER_REF.to_owned()];
-                let fetched = repo.ref_names(REMOTES_PREFIX).into_iter().filter(|name| name.ends_with("/notes"));
                 // A remote's ref may name something other than a commit; it is skipped.
                 let has_notes = |name: &String| repo.tip(name).is_ok_and(|tip| tip.is_some());
-                refs.extend(fetched.filter(|name| has_notes(name) && !is_merged(repo, name)));
+                refs.extend(
+                    repo.fetched_refs("notes").into_iter().filter(|name| has_notes(name) && !is_merged(repo, name)),
+                );
                 refs
             }
         };
         Self::with_refs(repo, refs)
+    }
+
+    /// Makes a reader of all notes refs where `notes_ref` is the usual one, and otherwise of `notes_ref` alone.
+    pub fn beside(repo: &'r Repository, notes_ref: &str) -> Self {
+        Self::new(repo, (notes_ref != notes::DEFAULT_REF).then_some(notes_ref))
     }
 
     /// Makes a reader of these refs.
@@ -177,19 +181,13 @@ impl<'r> Reader<'r> {
         }
         let mut hidden: Vec<(SessionKey, String, Mark)> = Vec::new();
         note.retain(|unit| {
-            let (key, time, mark) = match unit {
-                Unit::Record(record) => (record.key(), &record.time, self.bars.of_record(self.repo, record)),
-                Unit::Newer(newer) => {
-                    (newer.record.key(), &newer.record.time, self.bars.of_record(self.repo, &newer.record))
-                }
-                Unit::Earlier(document, _) => {
-                    (document.key(), &document.timestamp, self.bars.of_session(&document.key()))
-                }
-                Unit::Foreign(_) => return true,
+            let mark = match unit {
+                Unit::Earlier(document, _) => self.bars.of_session(&document.key()),
+                unit => unit.record().and_then(|record| self.bars.of_record(self.repo, record)),
             };
-            let is_shown = mark.is_none();
-            hidden.extend(mark.map(|mark| (key, time.clone(), mark)));
-            is_shown
+            let Some(mark) = mark else { return true };
+            hidden.extend(Summary::of(unit).map(|summary| (summary.key, summary.time, mark)));
+            false
         });
         for (key, time, mark) in hidden {
             note.hide(Hidden { key, time, removed_by: self.bars.removed_by(self.repo, &mark) });

@@ -94,6 +94,12 @@ impl Tombstones {
             || parent.is_some_and(|parent| self.sessions.contains(&parent.file_name()))
     }
 
+    /// Says whether a segment at a path of an archive is purged, or its session.
+    pub fn bars_path(&self, path: &str, segment_id: ObjectId) -> bool {
+        self.segments.contains_key(&segment_id)
+            || archive::session_of_path(path).is_some_and(|session| self.bars(&session))
+    }
+
     /// Says whether words of a session were purged: it, or a segment of it, is marked, or the archive has a segment that
     /// replaced a marked one. The agent's own file may still have those words.
     ///

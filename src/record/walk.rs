@@ -3,16 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 use bstr::ByteSlice as _;
 
 use super::read::is_damage;
 use super::{Note, Reader, Summary};
-use crate::error::{Error, Kind, Result};
-use crate::git::{Commit, Met, ObjectId, Paths, Pieces, Range, Repository};
+use crate::error::{Kind, Result};
+use crate::git::{Commit, ObjectId, Order, Paths, Range, Repository};
 use crate::notes;
 
 /// The commits to list. A condition that is `None` holds for all commits.
@@ -60,9 +57,8 @@ pub struct Listed {
 impl Reader<'_> {
     /// Visits the commits of a query until `visit` breaks.
     ///
-    /// Normally reads the set of noted commits first, then walks history once and reads only commits in the set. If
-    /// there are many, a second thread walks and reads ahead. If few commits are wanted, first looks for them near the
-    /// beginning without reading the set.
+    /// Normally reads the set of noted commits first, then walks history once and reads only commits in the set. If few
+    /// commits are wanted, first looks for them near the beginning without reading the set.
     ///
     /// # Errors
     ///
@@ -98,13 +94,13 @@ impl Reader<'_> {
         let tries = if query.asks_git() { NEAR_TRIES } else { 2 * wanted + 8 };
         let mut steps = self.steps(query)?;
         for _ in 0..tries {
-            let Some(met) = steps.next().transpose()? else {
+            let Some(commit_id) = steps.next().transpose()? else {
                 near.is_all = true;
                 return Ok(Some(near));
             };
             let mut blob_ids = Vec::new();
             for tree_id in &tree_ids {
-                match notes::blobs_at(self.repo(), *tree_id, met.commit_id) {
+                match notes::blobs_at(self.repo(), *tree_id, commit_id) {
                     Ok(found) => blob_ids.extend(found),
                     // The whole set leaves such a ref out, and says so.
                     Err(error) if is_damage(&error) => return Ok(None),
@@ -113,8 +109,8 @@ impl Reader<'_> {
                 blob_ids.dedup();
             }
             if !blob_ids.is_empty() {
-                near.noted.insert(met.commit_id, blob_ids);
-                near.commit_ids.push(met.commit_id);
+                near.noted.insert(commit_id, blob_ids);
+                near.commit_ids.push(commit_id);
             }
             if near.commit_ids.len() >= wanted {
                 return Ok(Some(near));
@@ -124,16 +120,16 @@ impl Reader<'_> {
     }
 
     /// Walks the commits of the query's range that change its paths.
-    fn steps(&self, query: &Query) -> Result<Box<dyn Iterator<Item = Result<Met>> + '_>> {
+    fn steps(&self, query: &Query) -> Result<Box<dyn Iterator<Item = Result<ObjectId>> + '_>> {
         if query.asks_git() {
             // Without a revision, Git would not know where to start.
             if query.range.tips.is_empty() {
                 return Ok(Box::new(std::iter::empty()));
             }
-            let walked = self.repo().walk_with_git(&query.range, &query.walk_options, query.paths.as_ref())?;
-            return Ok(Box::new(walked.map(|commit_id| Ok(Met { commit_id: commit_id?, data: None }))));
+            return Ok(Box::new(self.repo().walk_with_git(&query.range, &query.walk_options, query.paths.as_ref())?));
         }
-        self.repo().commits(&query.range)
+        let steps = self.repo().walk(&query.range, Order::NewestFirst)?;
+        Ok(Box::new(steps.map(|step| Ok(step?.commit_id))))
     }
 
     /// Visits the commits of a query that are in `noted`. Returns how many matched, including skipped ones, and whether
@@ -148,50 +144,35 @@ impl Reader<'_> {
         if noted.is_empty() || query.max_count == Some(0) {
             return Ok((0, query.max_count == Some(0)));
         }
-        let commits: Box<dyn Iterator<Item = Result<Met>> + '_> = match known {
-            Some(known) => Box::new(known.iter().map(|id| Ok(Met { commit_id: *id, data: None }))),
+        let mut commits: Box<dyn Iterator<Item = Result<ObjectId>> + '_> = match known {
+            Some(known) => Box::new(known.iter().map(|id| Ok(*id))),
             None => self.steps(query)?,
         };
+        // A cache of delta bases helps only where many notes are read in the order of their packs.
+        let many = (noted.len() > WINDOW).then(|| self.repo().reopened_for_many()).transpose()?;
+        let repo = many.as_ref().unwrap_or(self.repo());
         let mut lister = Lister { reader: self, query, skipped: 0, listed: 0, repaired: 0 };
-        let first = FIRST_WINDOW.min(query.max_count.map_or(FIRST_WINDOW, |max| max + query.skip));
-        let mut windows = Windows { commits, noted, left: noted.len() };
-        let is_over = |lister: &Lister<'_, '_>, is_over| Ok((lister.skipped + lister.listed, is_over));
         // The first window is small, so that a short list appears at once.
-        let window = windows.next(first)?.read(self.repo());
-        if lister.list(&window, visit)?.is_break() {
-            return is_over(&lister, true);
-        }
-        if windows.left <= WINDOW || query.asks_git() || known.is_some() {
-            while windows.left > 0 {
-                let window = windows.next(WINDOW)?.read(self.repo());
-                if window.is_empty() {
+        let mut size = FIRST_WINDOW.min(query.max_count.map_or(FIRST_WINDOW, |max| max + query.skip));
+        let mut left = noted.len();
+        while left > 0 {
+            let mut window: Vec<(ObjectId, &[ObjectId])> = Vec::new();
+            while window.len() < size && left > 0 {
+                let Some(commit_id) = commits.next().transpose()? else {
+                    left = 0;
                     break;
-                }
-                if lister.list(&window, visit)?.is_break() {
-                    return is_over(&lister, true);
+                };
+                if let Some(blob_ids) = noted.get(&commit_id) {
+                    left -= 1;
+                    window.push((commit_id, blob_ids));
                 }
             }
-            return is_over(&lister, false);
+            if lister.list(repo, &window, visit)?.is_break() {
+                return Ok((lister.skipped + lister.listed, true));
+            }
+            size = WINDOW;
         }
-        drop(windows);
-        let seen = window.commits.len();
-        let git_dir = self.repo().git_dir();
-        let waiting = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            let (sender, receiver) = mpsc::sync_channel(WINDOWS_AHEAD);
-            let waiting = &waiting;
-            std::thread::Builder::new()
-                .spawn_scoped(scope, move || read_ahead(git_dir, &query.range, noted, seen, &sender, waiting))
-                .map_err(|error| Error::other("cannot start a thread").because(error))?;
-            let repo = reader_of_many(git_dir)?;
-            for window in receiver {
-                waiting.fetch_sub(1, Ordering::Relaxed);
-                if lister.list(&window?.read(&repo), visit)?.is_break() {
-                    return is_over(&lister, true);
-                }
-            }
-            is_over(&lister, false)
-        })
+        Ok((lister.skipped + lister.listed, false))
     }
 }
 
@@ -199,12 +180,10 @@ impl Reader<'_> {
 const NEAR_COMMITS: usize = 128;
 /// How many commits that change a path are looked up one by one before giving up.
 const NEAR_TRIES: usize = 1024;
-/// The number of noted commits in the first window.
+/// The number of noted commits whose notes are read together at first.
 const FIRST_WINDOW: usize = 64;
-/// The number of noted commits in later windows: many, so that their notes can be read in pack order.
+/// The same later: many, so that their notes can be read in pack order.
 const WINDOW: usize = 512;
-/// How many windows the second thread may be ahead.
-const WINDOWS_AHEAD: usize = 3;
 /// How many damaged notes one listing repairs.
 const MAX_REPAIRED: usize = 16;
 
@@ -218,105 +197,6 @@ struct Near {
     is_all: bool,
 }
 
-/// A group of noted commits of a walk, with the bytes of their notes.
-#[derive(Default)]
-struct Window<'a> {
-    /// Each with the blobs of its note.
-    commits: Vec<(ObjectId, &'a [ObjectId])>,
-    /// The commit objects; empty for a commit that the walk did not read.
-    data: Pieces,
-    /// The note blobs of all commits in order; `None` until they are read.
-    blobs: Option<Pieces>,
-}
-
-impl Window<'_> {
-    /// Reads the notes, unless they are read.
-    fn read(mut self, repo: &Repository) -> Self {
-        if self.blobs.is_none() {
-            let blob_ids: Vec<ObjectId> = self.commits.iter().flat_map(|(_, blob_ids)| *blob_ids).copied().collect();
-            self.blobs = Some(notes::read_many(repo, &blob_ids));
-        }
-        self
-    }
-
-    fn is_empty(&self) -> bool {
-        self.commits.is_empty()
-    }
-}
-
-/// Divides a walk into windows.
-struct Windows<'a, I> {
-    commits: I,
-    noted: &'a HashMap<ObjectId, Vec<ObjectId>>,
-    /// How many noted commits the walk has not reached yet.
-    left: usize,
-}
-
-impl<'a, I: Iterator<Item = Result<Met>>> Windows<'a, I> {
-    /// Walks until `count` noted commits are found, or to the end.
-    fn next(&mut self, count: usize) -> Result<Window<'a>> {
-        let mut window = Window::default();
-        while window.commits.len() < count && self.left > 0 {
-            let Some(met) = self.commits.next().transpose()? else { break };
-            let Some(blob_ids) = self.noted.get(&met.commit_id) else { continue };
-            self.left -= 1;
-            window.commits.push((met.commit_id, blob_ids));
-            window.data.push(met.data.as_deref().unwrap_or_default());
-        }
-        Ok(window)
-    }
-}
-
-/// Opens the repository again, for one thread and with a cache of delta bases for reading many notes. Costs a
-/// millisecond.
-fn reader_of_many(git_dir: &Path) -> Result<Repository> {
-    let mut repo = Repository::open_git_dir(git_dir)?;
-    repo.keep_bases();
-    Ok(repo)
-}
-
-/// Walks a range in a thread of its own, starting after the first `seen` noted commits, until the receiver is gone.
-///
-/// Sends bytes in large pieces; parsing is left to the receiver, because many small allocations are slow to free in
-/// another thread. The notes of a window are read by the thread that has time: here while windows are `waiting`,
-/// otherwise in the receiver.
-fn read_ahead<'a>(
-    git_dir: &Path,
-    range: &Range,
-    noted: &'a HashMap<ObjectId, Vec<ObjectId>>,
-    seen: usize,
-    sender: &mpsc::SyncSender<Result<Window<'a>>>,
-    waiting: &AtomicUsize,
-) {
-    let send = |window| {
-        waiting.fetch_add(1, Ordering::Relaxed);
-        sender.send(window)
-    };
-    let walked = reader_of_many(git_dir).and_then(|repo| {
-        let mut commits = repo.commits(range)?;
-        let mut left_out = 0;
-        while left_out < seen {
-            let Some(met) = commits.next().transpose()? else { return Ok(()) };
-            left_out += usize::from(noted.contains_key(&met.commit_id));
-        }
-        let mut windows = Windows { commits, noted, left: noted.len() - seen };
-        loop {
-            let window = windows.next(WINDOW)?;
-            if window.is_empty() {
-                return Ok(());
-            }
-            let window = if waiting.load(Ordering::Relaxed) > 0 { window.read(&repo) } else { window };
-            // The receiver is gone: no more commits are wanted.
-            if send(Ok(window)).is_err() {
-                return Ok(());
-            }
-        }
-    });
-    if let Err(error) = walked {
-        let _ = send(Err(error));
-    }
-}
-
 struct Lister<'a, 'r> {
     reader: &'a Reader<'r>,
     query: &'a Query,
@@ -327,14 +207,16 @@ struct Lister<'a, 'r> {
 }
 
 impl Lister<'_, '_> {
-    /// Visits the commits of a window that match the query. Breaks when no more are wanted.
+    /// Visits those of some commits, each with its note blobs, that match the query. Breaks when no more are wanted.
     fn list(
         &mut self,
-        window: &Window<'_>,
+        repo: &Repository,
+        window: &[(ObjectId, &[ObjectId])],
         visit: &mut impl FnMut(Listed) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        let mut blobs = window.blobs.iter().flat_map(Pieces::iter);
-        for ((commit_id, blob_ids), data) in window.commits.iter().zip(window.data.iter()) {
+        let blob_ids: Vec<ObjectId> = window.iter().flat_map(|(_, blob_ids)| *blob_ids).copied().collect();
+        let mut blobs = notes::read_many(repo, &blob_ids).into_iter();
+        for (commit_id, blob_ids) in window {
             let (note, problems) = self.note(*commit_id, blob_ids, blobs.by_ref().take(blob_ids.len()))?;
             let (summaries, trees) = (note.summaries(), note.trees().to_vec());
             drop(note);
@@ -342,11 +224,7 @@ impl Lister<'_, '_> {
             if !fits && problems.is_empty() {
                 continue;
             }
-            let repo = self.reader.repo();
-            let commit = match data.filter(|data| !data.is_empty()) {
-                Some(data) => repo.commit_of(*commit_id, data),
-                None => repo.commit(*commit_id),
-            }?;
+            let commit = self.reader.repo().commit(*commit_id)?;
             if !self.query.fits(&commit) {
                 continue;
             }
@@ -371,28 +249,24 @@ impl Lister<'_, '_> {
 
     /// Returns a note and its problems. Blobs that are missing in `blobs` are read now. A damaged note without any
     /// record is repaired.
-    fn note<'b>(
+    fn note(
         &mut self,
         commit_id: ObjectId,
         blob_ids: &[ObjectId],
-        blobs: impl Iterator<Item = Option<&'b [u8]>>,
+        blobs: impl Iterator<Item = Option<Vec<u8>>>,
     ) -> Result<(Note, Vec<String>)> {
         let mut problems = Vec::new();
         let mut read = Vec::new();
         for (blob_id, blob) in blob_ids.iter().zip(blobs) {
-            read.push(match blob {
-                Some(bytes) => Cow::Borrowed(bytes),
-                None => match notes::read(self.reader.repo(), *blob_id) {
-                    Ok(bytes) => Cow::Owned(bytes),
-                    Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) => {
-                        problems.push(format!("the note of {commit_id} cannot be read: {error}"));
-                        continue;
-                    }
-                    Err(error) => return Err(error),
-                },
-            });
+            match blob.map_or_else(|| notes::read(self.reader.repo(), *blob_id), Ok) {
+                Ok(bytes) => read.push(bytes),
+                Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) => {
+                    problems.push(format!("the note of {commit_id} cannot be read: {error}"));
+                }
+                Err(error) => return Err(error),
+            }
         }
-        let mut note = self.reader.note_of(read.iter().map(AsRef::as_ref));
+        let mut note = self.reader.note_of(read.iter().map(Vec::as_slice));
         drop(read);
         if note.is_damaged() && !note.has_conversation() {
             self.repaired += 1;

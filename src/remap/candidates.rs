@@ -7,16 +7,16 @@ use super::scope::Scope;
 use crate::error::Result;
 use crate::git::{ObjectId, Order, Range};
 
-/// So many commits are looked at together; fewer, one by one.
+/// The changed paths of this many commits are found by one process; those of fewer, one by one.
 const MANY: usize = 500;
-/// How many commits are looked at when nobody asked for it.
+/// How many commits are examined in a hook.
 const MAX_UNASKED: usize = 2000;
 
 impl Mapper<'_, '_> {
     /// Returns the commits of a scope that have no record, the newest first.
     ///
-    /// Commits that none of `old_heads` reaches are new, and can have any source. Those that were looked at before can only
-    /// have one with a new note.
+    /// Commits that none of `old_heads` reaches are new and can have any source. Older ones were examined before, so only
+    /// commits with new notes can be their sources.
     pub fn candidates(&mut self, scope: &Scope, old_heads: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
         let everything = Range { tips: self.heads.clone(), hidden: Vec::new() };
         let (range, limit) = match scope {
@@ -48,7 +48,7 @@ impl Mapper<'_, '_> {
         self.without_records(&range, limit, oldest)
     }
 
-    /// Finds out what commits change, where that is not known of many.
+    /// Finds the changed paths of commits, if they are unknown for many of them.
     pub fn learn(&mut self, commit_ids: &[ObjectId]) -> Result<()> {
         let mut unknown: Vec<_> = commit_ids.iter().copied().filter(|id| self.changes.is_unknown(*id)).collect();
         self.repo.sort_as_packed(&mut unknown);
@@ -59,7 +59,7 @@ impl Mapper<'_, '_> {
         Ok(())
     }
 
-    /// Returns how old a copy of one of these commits can be: none is older than its source.
+    /// Returns the earliest time of a copy of one of these commits: a copy is not older than its source.
     fn oldest(&self, sources: &[ObjectId]) -> Result<Option<i64>> {
         let mut oldest = None;
         for source in sources {

@@ -1,5 +1,4 @@
-//! What is known of the changes that commits make, kept in a file: looking at ten thousand commits takes a second, and
-//! they never change.
+//! The changed paths of commits, kept in a file: finding them for ten thousand commits takes a second.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,17 +9,17 @@ use crate::capture::State;
 use crate::git::private;
 use crate::git::{Commit, ObjectId, PathChange, Repository};
 
-/// A change of more paths than this is known by their number alone.
+/// For a change of more paths than this, only their number is kept.
 const MAX_PATHS: usize = 256;
 
-/// What is known of one commit.
+/// The facts about one commit by which its copies are found.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Facts {
     /// When it was committed, in seconds since the epoch.
     pub time: i64,
-    /// A hash of the author's address and of when they wrote it: rebasing, picking and mailing keep both.
+    /// A hash of the author's address and the author time. A rebase, cherry-pick or mailed patch keeps both.
     pub author: u64,
-    /// Hashes of the paths it changes beside its first parent, sorted; nothing for a merge.
+    /// Hashes of the paths that it changes against its first parent, sorted; empty for a merge.
     pub paths: Vec<u32>,
 }
 
@@ -29,20 +28,19 @@ pub struct Changes<'r> {
     repo: &'r Repository,
     file: std::path::PathBuf,
     known: HashMap<ObjectId, Facts>,
-    /// Lines that the file has not yet.
+    /// Lines to append to the file.
     new: String,
     is_loaded: bool,
 }
 
 impl<'r> Changes<'r> {
-    /// Begins with nothing known; what is asked for is found out.
+    /// Makes an empty collection; facts are found when they are asked for.
     pub fn new(repo: &'r Repository) -> Self {
         let file = State::new(&repo.common_dir()).root().join("changes");
         Changes { repo, file, known: HashMap::new(), new: String::new(), is_loaded: false }
     }
 
-    /// Reads what is known of all commits: worth it where many are asked for. A line that cannot be read is found out
-    /// again.
+    /// Reads the file, which is worth it if many commits will be asked for. Skips lines that cannot be parsed.
     pub fn load(&mut self) {
         let text = std::fs::read_to_string(&self.file).unwrap_or_default();
         self.known.extend(text.lines().filter_map(|line| parse(self.repo, line)));
@@ -50,7 +48,7 @@ impl<'r> Changes<'r> {
         self.new.clear();
     }
 
-    /// Returns the facts about a commit; `None` if it, or a tree that must be compared, is not here.
+    /// Returns the facts about a commit; `None` if it, or a tree that must be compared, is missing.
     pub fn facts(&mut self, commit_id: ObjectId) -> Option<&Facts> {
         if !self.known.contains_key(&commit_id) {
             self.facts_of(&self.repo.commit(commit_id).ok()?)?;
@@ -58,7 +56,7 @@ impl<'r> Changes<'r> {
         self.known.get(&commit_id)
     }
 
-    /// Does the same for a commit that has been read.
+    /// Returns the facts about a commit that has been read.
     pub fn facts_of(&mut self, commit: &Commit) -> Option<&Facts> {
         let commit_id = commit.commit_id;
         if !self.known.contains_key(&commit_id) {
@@ -69,9 +67,9 @@ impl<'r> Changes<'r> {
         self.known.get(&commit_id)
     }
 
-    /// Finds out the facts about many commits at once. What cannot be found out in this way is left for when it is asked for.
+    /// Finds the facts about many commits at once. If that fails, they are found one by one when they are asked for.
     pub fn learn(&mut self, commit_ids: &[ObjectId]) {
-        // Where objects are missing, those that are here are looked at one by one.
+        // Git would fail at the first missing object.
         if self.repo.is_partial() {
             return;
         }
@@ -97,9 +95,9 @@ impl<'r> Changes<'r> {
         self.known.insert(commit.commit_id, facts);
     }
 
-    /// Writes down what was found out. It costs nothing but time if that fails.
+    /// Appends new facts to the file. A failure costs only time at the next run.
     pub fn save(&self) {
-        // What was found out without a look at the file may be there already.
+        // If the file was not read, it may have these facts already.
         if self.new.is_empty() || !self.is_loaded {
             return;
         }

@@ -1,4 +1,4 @@
-//! Lines of history: chains of first parents, numbered, so that a merge base is found without a walk.
+//! Lines of history, that is chains of first parents, numbered so that a merge base is found without a walk.
 //!
 //! A walk from one commit to another reads all that lies between. A mapper asks for the merge bases of each commit with up
 //! to 64 others; on one long line that would make its time grow with the square of the history.
@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 16;
 /// How many merges of one line are looked at for one answer.
 const MAX_MERGES: usize = 256;
 
-/// Where a commit is: its line, and how many commits are in front of it there.
+/// The place of a commit: its line, and the number of commits before it there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct LinePosition {
     line: usize,
@@ -43,8 +43,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Numbers the commits since the second `since` (epoch) that `heads` reach; `check` is asked now and then, and ends it
-    /// with an error.
+    /// Numbers the commits since the second `since` (epoch) that `heads` reach. Calls `check` at each step and stops at its
+    /// error.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl Lines {
         Ok(lines)
     }
 
-    /// Returns the best common ancestor of two commits; `None` if the lines do not tell.
+    /// Returns the best common ancestor of two commits; `None` if the lines do not show it.
     pub fn merge_base(&mut self, repo: &Repository, one: ObjectId, other: ObjectId) -> Option<ObjectId> {
         self.number(repo, one);
         self.number(repo, other);
@@ -87,7 +87,7 @@ impl Lines {
                     break;
                 }
             }
-            // What a merge brought in may be nearer.
+            // A commit on a merged line may be a better ancestor.
             let end = met.unwrap_or(line.commits.len());
             if line.merges.iter().any(|merge| (at.position..end).contains(merge)) {
                 return None;
@@ -109,7 +109,7 @@ impl Lines {
         if depth > MAX_DEPTH || newer.len() > MAX_MERGES {
             return None;
         }
-        // The merge next to it is the oldest that has it, as a rule.
+        // Usually the oldest merge that reaches it is the nearest one on the line.
         for (_, merge) in newer.iter().rev() {
             let Some(merge) = self.places.get(merge) else { continue };
             if self.reaches(from, *merge, depth + 1)? {
@@ -119,7 +119,7 @@ impl Lines {
         Some(false)
     }
 
-    /// Returns where the first parents of a commit come to a line.
+    /// Returns the position at which the chain of first parents of a commit meets a line.
     fn first_parent_on(&self, from: LinePosition, line: usize) -> Option<usize> {
         let mut at = from;
         while at.line != line {
@@ -128,7 +128,7 @@ impl Lines {
         Some(at.position)
     }
 
-    /// Numbers a commit and its ancestors, unless they are.
+    /// Numbers a commit and its ancestors, unless they are numbered.
     fn number(&mut self, repo: &Repository, commit_id: ObjectId) {
         let mut heads = vec![(commit_id, None)];
         let mut merged: Vec<(ObjectId, ObjectId)> = Vec::new();

@@ -1,7 +1,7 @@
-//! Carrying records to what became of their commits: where history was rewritten and Git did not say so.
+//! Copying records to rewritten commits, where history was rewritten without running our hook.
 //!
-//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets those of the commits whose change it
-//! makes. What fits several, and they say different things, is told and not guessed.
+//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets the records of the commits that make the
+//! same change. If several such commits have different records, that is reported and nothing is copied.
 
 pub(crate) mod candidates;
 pub(crate) mod changes;
@@ -24,27 +24,27 @@ use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::record::{Note, Reader, merge_proven};
 
-/// Records that were carried.
+/// Records copied to a commit.
 #[derive(Clone, Debug)]
 pub struct Carried {
-    /// The commit that has them now.
+    /// The commit that got them.
     pub to: ObjectId,
     /// The commits that had them, oldest first.
     pub from: Vec<ObjectId>,
 }
 
-/// What was carried, and what was not.
+/// The result of [`remap`].
 #[derive(Clone, Debug, Default)]
 pub struct Remapped {
-    /// What was carried.
+    /// The copied records.
     pub carried: Vec<Carried>,
-    /// Commits that make the same change as several others, which say different things.
+    /// Commits that make the same change as several others, which have different records.
     pub ambiguous: Vec<Carried>,
     /// Commits that no branch reaches and whose records no commit has that one does; only looked for with [`Scope::All`].
     pub unplaced: Vec<ObjectId>,
 }
 
-/// Does [`remap`] within the time of a hook, after commits or notes came in.
+/// Runs [`remap`] within the time limit of a hook, after new commits or notes have arrived.
 ///
 /// # Errors
 ///
@@ -53,14 +53,14 @@ pub fn remap_new(repo: &Repository, notes_ref: &str, scope: &Scope) -> Result<Re
     remap(repo, notes_ref, scope, false, Instant::now() + capture::hook_timeout(repo))
 }
 
-/// Carries records to the commits of a scope, and writes them under `notes_ref`.
+/// Copies records to the commits of a scope, in the notes under `notes_ref`.
 ///
-/// With nothing new since the last time it reads refs alone. Otherwise history is walked back to the oldest commit with
-/// a record, and what each commit changes is looked at once and then remembered.
+/// If no ref has moved since the last run, reads only refs. Otherwise walks history back to the oldest commit with a record.
+/// The changed paths of each commit are computed once and kept in a file.
 ///
 /// # Errors
 ///
-/// If history or the notes cannot be read or written, or at `deadline`; what was found by then is not carried.
+/// If history or the notes cannot be read or written, or at `deadline`; then nothing is copied.
 pub fn remap(
     repo: &Repository,
     notes_ref: &str,
@@ -78,8 +78,7 @@ pub fn remap(
     if !is_range && (is_known || now.notes.is_empty()) {
         return Ok(Remapped::default());
     }
-    let own = (notes_ref != notes::DEFAULT_REF).then_some(notes_ref);
-    let reader = Reader::new(repo, own);
+    let reader = Reader::beside(repo, notes_ref);
     let new_notes = if matches!(scope, Scope::New | Scope::Notes) { new_notes(repo, &last, &now)? } else { None };
     let heads = now.head_ids(repo);
     let mut mapper = Mapper::new(&reader, heads.clone(), new_notes, deadline);
@@ -88,7 +87,7 @@ pub fn remap(
         mapper.add_sources()?;
         mapper.learn(&candidates)?;
     }
-    // The oldest first: a copy of a copy finds the first copy's records.
+    // The oldest first, so that a copy of a copy finds the records of the first copy.
     candidates.reverse();
     let mut remapped = Remapped::default();
     for commit_id in candidates {
@@ -113,7 +112,7 @@ pub fn remap(
         carry(repo, notes_ref, &mapper.taken, deadline)?;
     }
     if !is_range {
-        // Our own writing is not news; what others did meanwhile is.
+        // The notes that this run wrote are not new at the next run.
         let notes = if mapper.taken.is_empty() { now.notes } else { SeenRefs::now(repo, notes_ref)?.notes };
         let heads = if is_after_sync { last.heads } else { now.heads };
         let text = serde_json::to_vec(&SeenRefs { heads, notes }).unwrap_or_default();
@@ -122,10 +121,10 @@ pub fn remap(
     Ok(remapped)
 }
 
-/// Carries records to one commit that has none, as [`remap`] would, if that can be found out until `deadline`. For readers: a
-/// commit that Git, a forge or an editor made anew without running a hook.
+/// Copies records to one commit that has none, as [`remap`] would. For readers of a commit that Git, a forge or an editor has
+/// rewritten without running a hook.
 ///
-/// What it learns about other commits is kept, so that a question that takes too long is answered when it is asked again.
+/// The changed paths of other commits are kept, so that a run that hits `deadline` succeeds when it is repeated.
 ///
 /// # Errors
 ///
@@ -136,8 +135,7 @@ pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadli
     if now.notes.is_empty() {
         return Ok(remapped);
     }
-    let own = (notes_ref != notes::DEFAULT_REF).then_some(notes_ref);
-    let reader = Reader::new(repo, own);
+    let reader = Reader::beside(repo, notes_ref);
     let mut mapper = Mapper::new(&reader, now.head_ids(repo), None, deadline);
     mapper.add_sources()?;
     match mapper.find(commit_id)? {

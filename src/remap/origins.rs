@@ -1,11 +1,9 @@
 //! Finding the commits whose change another commit makes.
 //!
-//! Read [`Mapper::find`]. What is carried, and when, is the business of `remap`.
+//! Read [`Mapper::find`]. `remap` decides which commits are examined and copies the records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Instant;
-
-use bstr::ByteSlice as _;
 
 use super::changes::{Changes, Facts};
 use super::lines::Lines;
@@ -15,33 +13,33 @@ use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository};
 use crate::notes;
 use crate::record::{Note, Reader, Unit, merge_proven};
 
-/// How much older than its source a copy may seem: clocks differ.
+/// How much older than its source a copy may be: clocks differ.
 pub(super) const CLOCK_SKEW_SECS: i64 = 300;
 /// How many ends of a squashed range are tried for one commit.
 pub(super) const MAX_TIPS: usize = 64;
 
-/// Where the records of a commit are.
+/// The commits whose records belong to a commit.
 pub enum Origin {
-    /// Nowhere.
+    /// None.
     Nothing,
-    /// On these commits, the oldest first.
+    /// These commits together, the oldest first.
     Records(Vec<ObjectId>),
-    /// On any of these, which say different things.
+    /// Any one of these, which have different records.
     Several(Vec<ObjectId>),
 }
 
-/// Finds where the records of commits are.
+/// Finds the commits whose records belong to other commits.
 pub struct Mapper<'a, 'r> {
     reader: &'a Reader<'r>,
     pub(super) repo: &'r Repository,
     deadline: Instant,
-    /// What commits change.
+    /// The changed paths of commits.
     pub changes: Changes<'r>,
     /// The trees of the notes refs.
     trees: Vec<ObjectId>,
-    /// All commits with a note; only listed where they are needed.
+    /// All commits with a note; listed when first needed.
     pub(super) noted: Option<HashMap<ObjectId, Vec<ObjectId>>>,
-    /// The commits whose notes are new, if that is known and nothing else can be a source.
+    /// The commits with new notes; `None` if that is unknown. Commits that were examined before can only have these sources.
     pub(super) new_notes: Option<BTreeSet<ObjectId>>,
     /// Commits with records.
     pub(super) sources: Sources,
@@ -51,18 +49,18 @@ pub struct Mapper<'a, 'r> {
     pub(super) lines: Option<Lines>,
     /// The paths that differ between two commits, by their ids.
     pub(super) between: HashMap<[ObjectId; 2], Vec<u32>>,
-    /// What `git filter-repo` says became of commits: the new one, and the old ones.
+    /// The commit map of `git filter-repo`: each new commit with its old ones.
     pub(super) map: HashMap<ObjectId, Vec<ObjectId>>,
     /// Whether `git filter-branch` has left the heads that it rewrote.
     is_filtered: bool,
     /// The heads of branches, which may be ends of what was squashed.
     pub(super) heads: Vec<ObjectId>,
-    /// What was carried in this run.
+    /// The records copied in this run.
     pub taken: BTreeMap<ObjectId, Note>,
 }
 
 impl<'a, 'r> Mapper<'a, 'r> {
-    /// Makes one that has looked at nothing yet. `new_notes` are the only sources for commits that are not new.
+    /// Makes a mapper that has read nothing yet. `new_notes` are the only sources for commits that are not new.
     pub fn new(
         reader: &'a Reader<'r>,
         heads: Vec<ObjectId>,
@@ -90,10 +88,10 @@ impl<'a, 'r> Mapper<'a, 'r> {
         }
     }
 
-    /// Finds out what the commits change that can be sources: those with new notes, or all that have one.
+    /// Adds the possible sources with their changed paths: the commits with new notes, or all with a note.
     pub fn add_sources(&mut self) -> Result<()> {
         let sources: Vec<ObjectId> = match (&self.new_notes, &self.noted) {
-            // What is new could only be told apart where no commit is new.
+            // New notes are the only sources if no commit is new.
             (Some(new), None) => new.iter().copied().collect(),
             (_, Some(noted)) => noted.keys().copied().collect(),
             (None, None) => self.list_noted()?.keys().copied().collect(),
@@ -120,7 +118,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
         Ok(self.noted.get_or_insert_default())
     }
 
-    /// Fails once the time is over.
+    /// Fails after the deadline.
     pub fn check_time(&self) -> Result<()> {
         if Instant::now() < self.deadline {
             return Ok(());
@@ -136,13 +134,13 @@ impl<'a, 'r> Mapper<'a, 'r> {
         }
     }
 
-    /// Returns the note of a commit, with what was carried to it in this run.
+    /// Returns the note of a commit, or the records that this run copies to it.
     pub(super) fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
         match self.taken.get(&commit_id) {
             Some(note) => Ok(Some(note.clone())),
             None if self.noted.as_ref().is_some_and(|noted| !noted.contains_key(&commit_id)) => Ok(None),
             None => {
-                // A ref is not read once more for each commit that has nothing.
+                // The trees of the refs are read once, not for each commit without a note.
                 for tree_id in &self.trees {
                     if !notes::blobs_at(self.repo, *tree_id, commit_id)?.is_empty() {
                         return self.reader.note(commit_id);
@@ -162,16 +160,15 @@ impl<'a, 'r> Mapper<'a, 'r> {
                     Unit::Record(record) => {
                         records.insert(format!("{} {:?} {}", record.key(), record.since, record.through).into_bytes())
                     }
-                    Unit::Newer(newer) => records.insert(newer.text.to_vec()),
-                    Unit::Earlier(_, text) => records.insert(text.to_vec()),
                     Unit::Foreign(_) => false,
+                    unit => records.insert(unit.text().into_owned()),
                 };
             }
         }
         Ok(records)
     }
 
-    /// Notes that a commit gets the records of others.
+    /// Remembers that a commit gets the records of others.
     pub fn take(&mut self, commit_id: ObjectId, from: &[ObjectId]) -> Result<()> {
         let mut taken = Note::default();
         for source in from {
@@ -179,7 +176,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
                 merge_proven(self.repo, &mut taken, note);
             }
         }
-        // What people wrote about one commit is not about the other.
+        // Lines that people wrote are about the old commit.
         taken.retain(|unit| !matches!(unit, Unit::Foreign(_)));
         self.taken.insert(commit_id, taken);
         self.add_source(commit_id);
@@ -209,8 +206,8 @@ impl<'a, 'r> Mapper<'a, 'r> {
         self.choose(&facts, ranges)
     }
 
-    /// Returns commits with records that `git filter-branch` may have made this one of: it keeps who wrote and committed
-    /// a change, when, and what they said about it.
+    /// Returns commits with records that `git filter-branch` may have rewritten to this one: it keeps author, committer,
+    /// times and message.
     fn filtered(&mut self, commit: &Commit, facts: &Facts) -> Vec<Vec<ObjectId>> {
         let written_alike = self.sources.by_author(facts.author).to_vec();
         let is_source = |source: &ObjectId| {
@@ -223,14 +220,10 @@ impl<'a, 'r> Mapper<'a, 'r> {
         written_alike.into_iter().filter(is_source).map(|source| vec![source]).collect()
     }
 
-    /// Returns the commits that are named as the source: by `git filter-repo`, or by `git cherry-pick -x`.
+    /// Returns the commits with records that `git filter-repo` or `git cherry-pick -x` names as the source.
     fn told(&self, commit: &Commit) -> Result<Vec<ObjectId>> {
         let mut told = self.map.get(&commit.commit_id).cloned().unwrap_or_default();
-        let picked = commit.message.lines().filter_map(|line| {
-            let hex = line.strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
-            self.repo.parse_id(&hex.to_str_lossy())
-        });
-        told.extend(picked);
+        told.extend(commit.picked_from().filter_map(|hex| self.repo.parse_id(&hex)));
         let mut with_records = Vec::new();
         for source in told {
             if !self.records(&[source])?.is_empty() && !self.repo.has_become_empty(source, commit.commit_id) {
@@ -262,7 +255,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
                 self.check_time()?;
                 if source != commit.commit_id
                     && self.changes.facts(source).is_some_and(|facts| facts.time <= latest)
-                    && self.makes(source, commit, &change)?
+                    && self.makes(source, commit, &change)
                     && self.is_copy(source, commit, facts)?
                 {
                     copied.push(source);
@@ -270,7 +263,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
             }
         }
         if copied.is_empty() {
-            // History that was moved into another directory, or out of it, still has its authors and blobs.
+            // If history was moved into or out of a directory, authors and blobs are the same.
             for source in written_alike {
                 let has_as_many = |theirs: &Facts| theirs.paths.len() == facts.paths.len();
                 if self.changes.facts(source).is_some_and(has_as_many)
@@ -285,9 +278,9 @@ impl<'a, 'r> Mapper<'a, 'r> {
         Ok(copied)
     }
 
-    /// Says whether a commit that makes the same change is a copy of its source. On one line of history the change was
-    /// taken back in between: whoever makes it once more has reasons of their own, unless they say that they bring it
-    /// back, or it is the same author's work of the same moment.
+    /// Says whether a commit with the same change is a copy of its source. If the source is its ancestor, the change was
+    /// reverted in between and made again, which is new work, unless the subject says that it is reapplied, or author and
+    /// author time are the same.
     fn is_copy(&mut self, source: ObjectId, commit: &Commit, facts: &Facts) -> Result<bool> {
         let subject = commit.subject();
         let is_brought_back = subject.starts_with(b"Reapply \"") || subject.starts_with(b"Revert \"Revert ");
@@ -299,9 +292,9 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Says whether a commit makes a change, byte for byte or by its patch id.
-    fn makes(&self, source: ObjectId, commit: &Commit, change: &[PathChange]) -> Result<bool> {
-        let Ok(source) = self.repo.commit(source) else { return Ok(false) };
-        let Ok(theirs) = self.repo.changes_of(&source) else { return Ok(false) };
+    fn makes(&self, source: ObjectId, commit: &Commit, change: &[PathChange]) -> bool {
+        let Ok(source) = self.repo.commit(source) else { return false };
+        let Ok(theirs) = self.repo.changes_of(&source) else { return false };
         let parent_tree = |commit: &Commit| {
             let parent = commit.parent_ids.first().and_then(|parent| self.repo.commit(*parent).ok());
             parent.map(|parent| parent.tree_id)
@@ -314,20 +307,21 @@ impl<'a, 'r> Mapper<'a, 'r> {
         before: [Option<ObjectId>; 2],
         after: [ObjectId; 2],
         changes: [&[PathChange]; 2],
-    ) -> Result<bool> {
+    ) -> bool {
         if changes[0] == changes[1] {
-            return Ok(true);
+            return true;
         }
         let has_same_paths =
             changes[0].iter().map(|change| &change.path).eq(changes[1].iter().map(|change| &change.path));
         if !has_same_paths || self.repo.change_print(changes[0]) != self.repo.change_print(changes[1]) {
-            return Ok(false);
+            return false;
         }
         let one = self.repo.patch_id(before[0], after[0]).unwrap_or_default();
-        Ok(one.is_some() && one == self.repo.patch_id(before[1], after[1]).unwrap_or_default())
+        one.is_some() && one == self.repo.patch_id(before[1], after[1]).unwrap_or_default()
     }
 
-    /// Decides between sources: those that say the same are one, and one that has all of the others' records stands.
+    /// Chooses between possible sources. Sources with the same records count as one, and one that has all records of another
+    /// replaces it.
     fn choose(&mut self, facts: &Facts, ranges: Vec<Vec<ObjectId>>) -> Result<Origin> {
         let mut distinct: Vec<(Vec<ObjectId>, BTreeSet<Vec<u8>>)> = Vec::new();
         for range in ranges {
@@ -408,7 +402,7 @@ fn is_moved(one: &[PathChange], other: &[PathChange]) -> bool {
         })
 }
 
-/// Reads what `git filter-repo` wrote down: an old and a new commit a line, the new one null if it was dropped.
+/// Reads the commit map of `git filter-repo`: an old and a new commit on each line; the new one is null if it was dropped.
 fn commit_map(repo: &Repository) -> HashMap<ObjectId, Vec<ObjectId>> {
     let mut map: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
     let text = std::fs::read_to_string(repo.common_dir().join("filter-repo/commit-map")).unwrap_or_default();

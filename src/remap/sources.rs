@@ -1,4 +1,4 @@
-//! Commits that may be the source of another, found by the paths that they change or by who wrote them when.
+//! Commits that may be the source of another, indexed by changed paths and by author and time.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ struct Group {
     paths: Vec<u32>,
     /// Each with its time, the newest last.
     commits: Vec<(i64, ObjectId)>,
-    /// The same by what their lines come to, as far as that was asked for.
+    /// The same by the hash of their change, as far as it was computed.
     by_print: HashMap<u64, Vec<ObjectId>>,
     /// Those that are not in `by_print` yet.
     not_printed: Vec<ObjectId>,
 }
 
-/// Commits by what is known of them.
+/// The possible sources.
 #[derive(Default)]
 pub struct Sources {
     groups: Vec<Group>,
@@ -38,7 +38,7 @@ impl Sources {
         let index = *self.by_paths.entry(facts.paths.clone()).or_insert(new);
         if index == new {
             self.groups.push(Group { paths: facts.paths.clone(), ..Group::default() });
-            // Nearly all commits change some files; the other paths tell groups apart.
+            // Some paths are changed by nearly all commits; the rarest path tells groups apart best.
             let rarest = facts.paths.iter().min_by_key(|path| self.by_path.get(path).map_or(0, Vec::len));
             self.by_path.entry(*rarest.unwrap_or(&0)).or_default().push(new);
         }
@@ -48,7 +48,7 @@ impl Sources {
         group.not_printed.push(commit_id);
     }
 
-    /// Returns the commits that one author wrote at one moment.
+    /// Returns the commits with this hash of author and author time.
     pub fn by_author(&self, author: u64) -> &[ObjectId] {
         self.by_author.get(&author).map_or(&[], Vec::as_slice)
     }
@@ -58,13 +58,13 @@ impl Sources {
         self.groups.iter().filter_map(|group| Some(group.commits.first()?.0)).min()
     }
 
-    /// Says whether a commit changes just these paths.
+    /// Says whether a commit changes exactly these paths.
     pub fn has_paths(&self, paths: &[u32]) -> bool {
         self.by_paths.contains_key(paths)
     }
 
-    /// Returns the commits that change just these paths and whose change has this print. `print` computes one, or has no
-    /// time left.
+    /// Returns the commits that change exactly these paths and whose change has this hash. `print` computes a hash; it returns
+    /// `None` when no time is left.
     pub fn printed_alike(
         &mut self,
         paths: &[u32],

@@ -12,11 +12,11 @@ use super::origins::{CLOCK_SKEW_SECS, MAX_TIPS, Mapper};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, Order, Range};
 
-/// How much older than the oldest source history is known in lines: branches may begin before.
+/// How far before the oldest source history is numbered: branches may begin earlier.
 const LINES_SECS: i64 = 90 * 24 * 60 * 60;
 
 impl Mapper<'_, '_> {
-    /// Returns ranges of commits, some with records, whose combined change a commit makes: the noted commits of each.
+    /// Returns the commits with records of each range whose combined change is that of a commit.
     pub(super) fn squashed(&mut self, commit: &Commit, facts: &Facts) -> Result<Vec<Vec<ObjectId>>> {
         let Some(parent_id) = commit.parent_ids.first().copied() else { return Ok(Vec::new()) };
         let mut ranges: Vec<Vec<ObjectId>> = Vec::new();
@@ -34,7 +34,7 @@ impl Mapper<'_, '_> {
             let changes = |before: &Commit, after: &Commit| self.repo.tree_changes(Some(before.tree_id), after.tree_id);
             let (Ok(change), Ok(theirs)) = (changes(&parent, commit), changes(&base, &end)) else { continue };
             let (before, after) = ([Some(base.tree_id), Some(parent.tree_id)], [end.tree_id, commit.tree_id]);
-            if !self.is_same(before, after, [&theirs, &change])? {
+            if !self.is_same(before, after, [&theirs, &change]) {
                 continue;
             }
             let range = Range { tips: vec![tip], hidden: vec![parent_id] };
@@ -80,8 +80,8 @@ impl Mapper<'_, '_> {
         *self.between.entry([before, after]).or_insert_with(find) == facts.paths
     }
 
-    /// Returns commits that may be the end of what was squashed, the likeliest first: named in the message, heads of
-    /// branches, and commits with records that change no other paths.
+    /// Returns commits that may be the tip of a squashed range, the likeliest first: named in the message, heads of branches,
+    /// and commits with records that change no other paths.
     fn tips(&mut self, commit: &Commit, facts: &Facts) -> Vec<ObjectId> {
         let named = commit.message.lines().filter_map(|line| {
             let hex = line.trim().strip_prefix(b"commit ")?;

@@ -2,6 +2,7 @@
 //!
 //! Read [`plan`]. A hook that is no shell script, is turned off or is tracked stays as it is, with a remark.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
@@ -84,7 +85,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
                 path.display(),
                 guarded(program, is_committed, &format!("git {event}"))
             )),
-            _ if plan.is_disabled(&path) => {
+            _ if is_disabled(&path) => {
                 plan.remark(format!("'{}' is not executable and is left alone", path.display()));
             }
             text => {
@@ -97,6 +98,11 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
         remark_on_tracked_hooks(repo, plan, &below_top);
     }
     Ok(())
+}
+
+/// Says whether a hook file is there but not executable, which is how a user turns it off.
+fn is_disabled(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 == 0)
 }
 
 /// Tells what it means that hooks are in the working tree.

@@ -1,4 +1,4 @@
-//! What came from a remote is checked before it is joined to ours; the same check tells what our own refs hold already.
+//! Checking fetched commits before they are merged, and our own refs.
 
 use std::time::Instant;
 
@@ -7,54 +7,54 @@ use crate::git::{Allowed, MAX_ENTRIES, ObjectId, Replaced, Repository};
 use crate::record::tombstone::{self, MAX_MARK_BYTES};
 use crate::{archive, notes};
 
-/// What a ref holds.
+/// The content of a ref.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Kind {
+pub enum Holds {
     /// Notes.
     Notes,
     /// Segments.
     Sessions,
-    /// Marks of what was removed for good.
+    /// Purge marks.
     Marks,
 }
 
-/// What a check of something fetched found.
+/// The result of checking a fetched commit.
 #[derive(Clone, Debug, Default)]
 pub struct Fetched {
-    /// What is wrong, an entry each.
+    /// The misfits, one entry each.
     pub bad: Vec<String>,
-    /// A commit without it; `None` if nothing is wrong.
+    /// A commit without the misfits; `None` if there are none.
     pub clean: Option<ObjectId>,
 }
 
-impl Kind {
+impl Holds {
     fn max_bytes(self) -> u64 {
         match self {
-            Kind::Notes => notes::MAX_NOTE_BYTES,
-            Kind::Sessions => archive::MAX_FILE_BYTES,
-            Kind::Marks => MAX_MARK_BYTES,
+            Holds::Notes => notes::MAX_NOTE_BYTES,
+            Holds::Sessions => archive::MAX_FILE_BYTES,
+            Holds::Marks => MAX_MARK_BYTES,
         }
     }
 
-    /// Returns what our own refs may hold. Words that are missing may come back from somebody; a mark is only a name.
-    /// They may have any number of paths: no check takes our own words away because there are many.
+    /// Returns the entries that our own refs may have. Missing notes and segments are accepted, because a remote may still
+    /// have them. The number of paths is not limited: the check must not remove our own data because there is much of it.
     fn own(self) -> Allowed {
-        Allowed { max_bytes: u64::MAX, max_paths: usize::MAX, missing: self != Kind::Marks }
+        Allowed { max_bytes: u64::MAX, max_paths: usize::MAX, missing: self != Holds::Marks }
     }
 }
 
-/// Checks what a remote had: the commit `theirs` and its history since `known`.
+/// Checks the fetched commit `theirs` and its history since `known`.
 ///
 /// # Errors
 ///
 /// If history cannot be read.
-pub fn fetched(repo: &Repository, kind: Kind, theirs: ObjectId, known: &[ObjectId]) -> Result<Fetched> {
+pub fn fetched(repo: &Repository, holds: Holds, theirs: ObjectId, known: &[ObjectId]) -> Result<Fetched> {
     for known in known {
         if repo.merge_base(*known, theirs)? == Some(theirs) {
             return Ok(Fetched::default());
         }
     }
-    let allowed = Allowed { max_bytes: kind.max_bytes(), max_paths: MAX_ENTRIES, missing: false };
+    let allowed = Allowed { max_bytes: holds.max_bytes(), max_paths: MAX_ENTRIES, missing: false };
     let checked = repo.check_trees(theirs, known, allowed)?;
     let clean = match checked.tree_id.filter(|_| !checked.misfits.is_empty()) {
         Some(tree_id) => Some(repo.stand_in(theirs, tree_id)?),
@@ -70,25 +70,25 @@ pub fn fetched(repo: &Repository, kind: Kind, theirs: ObjectId, known: &[ObjectI
 /// If a ref or its history cannot be read.
 pub fn own(repo: &Repository, notes_ref: &str) -> Result<Vec<(String, String)>> {
     let mut found = Vec::new();
-    for (name, kind) in refs(notes_ref) {
+    for (name, holds) in refs(notes_ref) {
         let Some(tip) = repo.tip(name)? else { continue };
-        let checked = repo.check_trees(tip.commit_id, &[], kind.own())?;
+        let checked = repo.check_trees(tip.commit_id, &[], holds.own())?;
         found.extend(checked.misfits.into_iter().map(|misfit| (name.to_owned(), misfit)));
     }
     Ok(found)
 }
 
-/// Puts trees without misfits in the place of those of our own refs that have any, or had any in their history: then that
-/// history goes, since 'git gc' would stop at it. Returns the refs.
+/// Removes misfits from those of our own refs that have any, now or in their history. Their history is dropped, because
+/// 'git gc' fails at it. Returns the refs.
 ///
 /// # Errors
 ///
 /// As [`Repository::replace_ref`].
 pub fn mend(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<Vec<String>> {
     let mut mended = Vec::new();
-    for (name, kind) in refs(notes_ref) {
+    for (name, holds) in refs(notes_ref) {
         let is_mended = repo.replace_ref(name, "shiftlog: without what has no business here\n", deadline, |tip| {
-            let checked = repo.check_trees(tip.commit_id, &[], kind.own())?;
+            let checked = repo.check_trees(tip.commit_id, &[], holds.own())?;
             let tree_id = checked.tree_id.filter(|_| !checked.misfits.is_empty());
             Ok(tree_id.map(|tree_id| Replaced { carried_tree_id: tree_id, tree_id }))
         })?;
@@ -100,6 +100,6 @@ pub fn mend(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<Vec
     Ok(mended)
 }
 
-fn refs(notes_ref: &str) -> [(&str, Kind); 3] {
-    [(tombstone::REF, Kind::Marks), (archive::REF, Kind::Sessions), (notes_ref, Kind::Notes)]
+fn refs(notes_ref: &str) -> [(&str, Holds); 3] {
+    [(tombstone::REF, Holds::Marks), (archive::REF, Holds::Sessions), (notes_ref, Holds::Notes)]
 }

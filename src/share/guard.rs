@@ -1,7 +1,7 @@
-//! What a push of the user's publishes of our refs.
+//! Whether a push by the user publishes our refs.
 //!
-//! Git tells its hook which refs a push moves; what the user has typed stands on the command line of a process above the
-//! hook, which `/proc` has. Where there is no `/proc`, nobody is known to have named our refs.
+//! Git tells the `pre-push` hook which refs are pushed. The refspecs that the user typed are read from the command line of
+//! the `git push` process, in `/proc`. Without `/proc`, the user counts as not having named our refs.
 
 use super::sync::Level;
 use crate::capture::process;
@@ -9,20 +9,20 @@ use crate::git::Repository;
 use crate::notes;
 use crate::record::tombstone;
 
-/// Options of `git push` whose value is a word of its own.
+/// Options of `git push` whose value is a separate word.
 const WITH_VALUE: [&str; 5] = ["-o", "--push-option", "--repo", "--receive-pack", "--exec"];
 
 /// A push that runs our hook.
 pub struct UserPush<'a> {
     remote: &'a str,
-    /// What Git tells the hook: `<local ref> <local id> <remote ref> <remote id>`, a line for each ref.
+    /// The input of the hook: `<local ref> <local id> <remote ref> <remote id>`, one line for each ref.
     moves: &'a str,
     options: Vec<String>,
     refspecs: Vec<String>,
 }
 
 impl<'a> UserPush<'a> {
-    /// Finds out what was typed. `moves` is what Git tells the hook on standard input.
+    /// Reads the command line of the push. `moves` is the standard input of the hook.
     pub fn of(remote: &'a str, moves: &'a str) -> Self {
         let is_push = |words: &Vec<String>| {
             words.first().is_some_and(|program| program.rsplit('/').next() == Some("git"))
@@ -44,8 +44,8 @@ impl<'a> UserPush<'a> {
         UserPush { remote, moves, options, refspecs: names.split_off(names.len().min(1)) }
     }
 
-    /// Says whether the push publishes more of ours than `level` shares, though nobody has named our refs: it is a mirror,
-    /// or has a pattern that fits all refs.
+    /// Says whether the push publishes more of our refs than `level` allows, although neither the user nor the config names
+    /// them: it is a mirror, or has a pattern for all refs.
     pub fn publishes_more_than(&self, repo: &Repository, notes_ref: &str, level: Level) -> bool {
         let is_notes = |name: &str| name == notes_ref || name.starts_with(notes::DEFAULT_REF) || name == tombstone::REF;
         let needed = |name: &str| match name {
@@ -69,7 +69,7 @@ impl<'a> UserPush<'a> {
         self.moves.lines().any(is_wrong) && !self.refspecs(repo).iter().any(names_ours)
     }
 
-    /// Says whether the push moves refs of ours itself, or only says what it would do: then no push of ours is needed.
+    /// Says whether no push of our own is needed: this one pushes our refs, or is a dry run.
     pub fn moves_our_refs(&self, repo: &Repository) -> bool {
         let is_ours = |text: &str| ["refs/notes/", "refs/shiftlog/", "refs/*"].iter().any(|ours| text.contains(ours));
         is_ours(self.moves)
@@ -78,7 +78,7 @@ impl<'a> UserPush<'a> {
             || self.refspecs(repo).iter().any(|refspec| is_ours(refspec))
     }
 
-    /// Returns the refspecs that were typed, and those that the config has for the remote.
+    /// Returns the refspecs on the command line and in the remote's configuration.
     fn refspecs(&self, repo: &Repository) -> Vec<String> {
         [self.refspecs.clone(), repo.config_strings(&format!("remote.{}.push", self.remote))].concat()
     }

@@ -1,7 +1,7 @@
-//! What goes to others and comes from them, and what is removed for good here and there.
+//! Exchanging notes and segments with remotes, and purging them.
 //!
-//! Read [`sync`] first; [`check`] is what stands between what was fetched and our refs, [`guard`] what stands between the
-//! user's own push and a remote; [`purge`] removes.
+//! Read [`sync`] first. [`check`] checks fetched commits before they are merged; [`guard`] stops a push of the user's that
+//! would publish our refs; [`purge`] removes words for good.
 
 pub mod check;
 pub mod guard;

@@ -168,6 +168,13 @@ pub fn complete_lines(bytes: &[u8]) -> usize {
     bytes.rfind_byte(b'\n').map_or(0, |position| position + 1)
 }
 
+/// Adds a line end to a finished transcript whose last line has none.
+pub fn end_last_line(bytes: &mut Vec<u8>) {
+    if bytes.last().is_some_and(|byte| *byte != b'\n') {
+        bytes.push(b'\n');
+    }
+}
+
 /// Returns the ends of the lines of a text, one after the other; the last may be without a line end.
 pub fn line_ends(text: &[u8]) -> impl Iterator<Item = usize> {
     text.lines_with_terminator().scan(0, |end, line| {

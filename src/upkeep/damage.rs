@@ -1,4 +1,4 @@
-//! Refs of ours that cannot be read: what is missing, and going back to the last whole state.
+//! Finding damaged refs of ours and resetting them to the last undamaged state.
 
 use std::time::Instant;
 
@@ -9,15 +9,15 @@ use crate::git::Repository;
 use crate::record::{kept, tombstone};
 use crate::share::sync;
 
-/// Returns the refs of ours that are damaged, each with what is wrong.
+/// Returns our damaged refs with a description of the damage.
 pub(super) fn find(repo: &Repository, notes_ref: &str) -> Vec<(String, String)> {
     let is_whole = |name: &str| repo.tip(name)?.map_or(Ok(()), |tip| repo.check_whole(tip.commit_id));
     let names = [tombstone::REF, archive::REF, notes_ref].into_iter();
     names.filter_map(|name| Some((name.to_owned(), is_whole(name).err()?.to_string()))).collect()
 }
 
-/// Lets damaged refs go back to the last state that is whole, by their reflogs and their history, and joins what our last
-/// write and remotes have beyond that. Returns what was done, a line each.
+/// Resets damaged refs to the last undamaged commit in their reflog or history, then merges what the kept tree of our last
+/// write and remotes have beyond that. Returns what was done, one line each.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadl
     for name in ref_names {
         let whole = repo.former_tips(name).into_iter().find(|id| repo.check_whole(*id).is_ok());
         repo.reset_ref(name, whole)?;
-        // It names what is gone, which 'git fsck' takes for damage.
+        // The reflog names missing commits, which 'git fsck' reports.
         let _ = repo.forget_reflog(name);
         done.push(match whole {
             Some(id) => format!("let '{name}' go back to {id}"),
@@ -44,7 +44,7 @@ pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadl
     Ok(done)
 }
 
-/// Forgets how far sessions are stored whose last segments are gone: the next capture stores them again.
+/// Resets the progress of sessions whose last segments are missing, so that the next capture stores them again.
 fn forget_lost_segments(repo: &Repository) -> Result<()> {
     let archive = Archive::new(repo);
     let state = State::new(&repo.common_dir());

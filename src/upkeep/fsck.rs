@@ -1,6 +1,6 @@
-//! Whether everything that is recorded is there and says what it should.
+//! Checking the archive, the notes and their history.
 //!
-//! Read [`check`]. What can be put right is in `repair`.
+//! Read [`check`]. `repair` repairs what can be repaired.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,72 +18,72 @@ use crate::transcript::SessionKey;
 /// What is wrong.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Flaw {
-    /// A ref of ours, or what it names, cannot be read. Nothing else was checked then.
+    /// A ref of ours, or its commit or trees, cannot be read. Then nothing else is checked.
     DamagedRef,
-    /// A ref of ours was replaced or deleted by something that did not have what it had.
+    /// A ref of ours was replaced or deleted by another program, and lost data.
     LostRef,
-    /// A segment that a record or another segment needs is not there.
+    /// A segment that a record or another segment names is missing.
     MissingSegment,
-    /// A segment cannot be read, or its transcript has another digest than it says.
+    /// A segment cannot be read, or its digest is wrong.
     DamagedSegment,
-    /// A segment is there, but our archive does not keep it.
+    /// A segment exists, but the archive's ref does not reach it.
     UnarchivedSegment,
-    /// The archive has a segment under a name that is not its own.
+    /// The archive has a segment at a wrong path.
     WrongPath,
-    /// A record says something else about its transcript than the segment does.
+    /// Length or digest in a record differ from its segment.
     WrongRecord,
-    /// A line of a note looks like a record and is none.
+    /// A line of a note looks like a record but does not parse, or a note cannot be read.
     BadRecord,
-    /// A note of an earlier tool that a merge has shredded.
+    /// A document of an earlier tool that was merged line by line.
     DamagedNote,
-    /// A record that another process overwrote when it wrote the notes of another commit.
+    /// A record that a race between two writers has removed.
     LostRecord,
-    /// A file with words that could not be stored.
+    /// A pending file.
     Pending,
-    /// A ref of ours has, or had, an entry that is no file: 'git gc' stops at some of them.
+    /// A ref of ours has, or had, a misfit; see `share::check`.
     BadEntry,
 }
 
-/// One thing that is wrong.
+/// A problem.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
-    /// What it is.
+    /// Its kind.
     pub flaw: Flaw,
     /// The object or file.
     pub subject: String,
-    /// The commit whose note it is about, if it is about one.
+    /// The commit, if it is about a note.
     pub commit_id: Option<ObjectId>,
-    /// The session, if it is about one.
+    /// The session, if it is known.
     pub session: Option<SessionKey>,
-    /// More about it; may be empty.
+    /// Details; may be empty.
     pub detail: String,
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
     /// How many notes were read.
     pub notes: usize,
-    /// How many records they have.
+    /// How many records were read.
     pub records: usize,
     /// How many segments were read.
     pub segments: usize,
-    /// What is wrong.
+    /// The problems.
     pub problems: Vec<Problem>,
-    /// Commits with a note that no ref reaches.
+    /// Noted commits that no ref reaches.
     pub unreachable: Vec<ObjectId>,
-    /// Commits with a note that are not here.
+    /// Noted commits that are missing.
     pub absent: Vec<ObjectId>,
-    /// Records whose words are with others: a remote, or a partial clone's promise.
+    /// Records whose segments only a remote has.
     pub elsewhere: usize,
-    /// Records and segments that a newer version made: they are not checked.
+    /// Records and segments of a newer version, which are not checked.
     pub newer: usize,
-    /// Segments whose digest was not computed, since they keep parts of too much before them.
+    /// Segments whose digest was not checked, because that would read too much.
     pub unchecked: usize,
 }
 
 impl Flaw {
-    /// Returns its name, as `git shiftlog fsck` prints it.
+    /// Returns the name that `git shiftlog fsck` prints.
     pub fn name(self) -> &'static str {
         match self {
             Flaw::DamagedRef => "damaged-ref",
@@ -144,30 +144,28 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
         listed.into_iter().for_each(|(path, id)| paths.entry(id).or_default().push(path));
         for segment_id in ordered {
             for path in paths.remove(&segment_id).unwrap_or_default() {
-                checker.segment(&path, segment_id)?;
+                checker.segment(&path, segment_id);
             }
         }
     }
-    // What a remote's archive has is kept as well.
-    for name in repo.ref_names("refs/shiftlog/remotes/") {
-        if name.ends_with("/sessions") {
-            match checker.archive.listing(&name) {
-                Ok(listed) => {
-                    for (_, segment_id) in listed {
-                        checker.segments.entry(segment_id).or_default();
-                    }
+    // Segments of fetched archives exist too.
+    for name in repo.fetched_refs("sessions") {
+        match checker.archive.listing(&name) {
+            Ok(listed) => {
+                for (_, segment_id) in listed {
+                    checker.segments.entry(segment_id).or_default();
                 }
-                // Somebody who can push must not keep us from checking ours.
-                Err(error) if matches!(error.kind(), Kind::Missing | Kind::Corrupt) => {
-                    checker.add(Flaw::BadEntry, name, None, None, error.to_string());
-                }
-                Err(error) => return Err(error),
             }
+            // A damaged fetched archive must not prevent the check of ours.
+            Err(error) if matches!(error.kind(), Kind::Missing | Kind::Corrupt) => {
+                checker.add(Flaw::BadEntry, name, None, None, error.to_string());
+            }
+            Err(error) => return Err(error),
         }
     }
     checker.notes(notes_ref)?;
     checker.history(notes_ref)?;
-    // A ref that cannot be read is told elsewhere.
+    // Unreadable refs are reported above.
     for (ref_name, misfit) in crate::share::check::own(repo, notes_ref).unwrap_or_default() {
         checker.add(Flaw::BadEntry, ref_name, None, None, misfit);
     }
@@ -178,17 +176,17 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
     Ok(checker.checked)
 }
 
-/// How many segments are gone back to find where a kept part ends.
+/// How many segments are followed back to find the end of a kept prefix.
 const MAX_STEPS_BACK: usize = 1000;
-/// How many bytes are read a second time because agents had rewritten their files.
+/// How many bytes of segments may be read a second time.
 const MAX_REREAD_BYTES: u64 = 1 << 30;
 
-/// What is known of a segment.
+/// A segment that was read, or that a fetched archive lists.
 #[derive(Default)]
 struct Segment {
-    /// The length and the state of SHA-256 after it; `None` if that cannot be told.
+    /// The length and the state of SHA-256 after it; `None` if unknown.
     end: Option<(u64, Sha256)>,
-    /// The same before its own bytes, and the segment that it follows.
+    /// The same before its own bytes.
     start: Option<(u64, Sha256)>,
     parent: Option<ObjectId>,
     is_ours: bool,
@@ -199,7 +197,7 @@ struct Checker<'r> {
     archive: Archive<'r>,
     checked: Checked,
     segments: HashMap<ObjectId, Segment>,
-    /// The sessions of which our archive has something.
+    /// The sessions in our archive.
     sessions: HashSet<SessionKey>,
     reported: HashSet<ObjectId>,
     /// How many bytes of segments were read a second time.
@@ -219,25 +217,25 @@ impl Checker<'_> {
         self.checked.problems.push(Problem { flaw, subject, commit_id, session, detail });
     }
 
-    /// Reads a segment of our archive. Its parent, if that is of the same session, was read before.
-    fn segment(&mut self, path: &str, segment_id: ObjectId) -> Result<()> {
+    /// Checks a segment of our archive. A parent of the same session was checked before.
+    fn segment(&mut self, path: &str, segment_id: ObjectId) {
         self.checked.segments += 1;
         if !self.repo.has_object(segment_id) && self.repo.is_partial() {
-            return Ok(());
+            return;
         }
         let (header, body) = match self.archive.read(segment_id) {
             Ok(read) => read,
             Err(error) if error.kind() == Kind::Unsupported => {
                 self.checked.newer += 1;
-                return Ok(());
+                return;
             }
             Err(error) => {
                 let flaw = if error.kind() == Kind::Missing { Flaw::MissingSegment } else { Flaw::DamagedSegment };
                 self.reported.insert(segment_id);
-                // Only the path tells whose it was.
+                // The session is only known from the path.
                 let session = archive::session_of_path(path);
                 self.add(flaw, segment_id.to_string(), None, session, error.to_string());
-                return Ok(());
+                return;
             }
         };
         let key = SessionKey::new(&header.agent, &header.session);
@@ -251,7 +249,7 @@ impl Checker<'_> {
             self.reported.insert(segment_id);
             let detail = "it keeps more than there is before it".to_owned();
             self.add(Flaw::DamagedSegment, segment_id.to_string(), None, Some(key), detail);
-            return Ok(());
+            return;
         }
         let kept = match parent {
             None => (header.keep == 0).then(Sha256::new),
@@ -275,11 +273,10 @@ impl Checker<'_> {
             }
             None => {}
         }
-        Ok(())
     }
 
-    /// Returns the state of SHA-256 after the first `keep` bytes of the transcript at a segment; `None` if that cannot be
-    /// told. An agent that had rewritten its file kept a part: the segment it ends in is read again, those before are not.
+    /// Returns the state of SHA-256 after the first `keep` bytes of the transcript at a segment; `None` if unknown. Where an
+    /// agent had rewritten its file, reads the segment again in which the kept prefix ends.
     fn kept(&mut self, segment_id: ObjectId, keep: u64) -> Option<Sha256> {
         if keep == 0 {
             return Some(Sha256::new());
@@ -301,7 +298,7 @@ impl Checker<'_> {
                 }
                 let digest = digest.clone();
                 let (_, body) = self.archive.read(at_id).ok()?;
-                // Many segments can keep a part of the same large one.
+                // Many segments can keep a prefix that ends in the same large segment.
                 self.reread_bytes = self.reread_bytes.saturating_add(body.len() as u64);
                 if self.reread_bytes > MAX_REREAD_BYTES {
                     self.checked.unchecked += 1;
@@ -316,7 +313,7 @@ impl Checker<'_> {
         None
     }
 
-    /// Reports a segment that our archive does not have, once.
+    /// Reports a segment that our archive lacks, once.
     fn missing(&mut self, segment_id: ObjectId, commit_id: Option<ObjectId>, session: &SessionKey, why: &str) {
         if !self.reported.insert(segment_id) {
             return;
@@ -396,7 +393,7 @@ impl Checker<'_> {
             if self.segments.contains_key(&segment_id) {
                 continue;
             }
-            // Of a session that others have and we never had anything, the notes alone were shared.
+            // Our archive has nothing of this session: only its notes were shared.
             if self.has_remotes && !self.sessions.contains(&key) && !self.repo.has_object(segment_id) {
                 self.checked.elsewhere += 1;
                 return;
@@ -438,8 +435,8 @@ impl Checker<'_> {
         Ok(left)
     }
 
-    /// Looks for records that stock Git lost: two processes that write at once both start from the same tree, and the
-    /// later commit takes back what the earlier one wrote about other commits.
+    /// Reports records that stock Git lost: of two processes that write at once, the later commit removes what the earlier
+    /// one wrote for other commits.
     fn history(&mut self, notes_ref: &str) -> Result<()> {
         let lost = match lost_records(self.repo, notes_ref) {
             Err(error) if matches!(error.kind(), Kind::Missing | Kind::Corrupt) => {
@@ -456,7 +453,7 @@ impl Checker<'_> {
     }
 }
 
-/// Says whether a line was meant as a record of ours.
+/// Says whether a line begins as a record of ours does.
 fn looks_like_a_record(line: &[u8]) -> bool {
     line.starts_with(b"{\"shiftlog\":1,")
 }

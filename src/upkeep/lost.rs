@@ -1,4 +1,4 @@
-//! Records that stock Git lost when two processes wrote notes at once: they are still in the history of the notes ref.
+//! Finding records that stock Git lost in a race between two writers. They are still in the history of the notes ref.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
 use crate::record::{Note, Record};
 
-/// Returns, by commit, records that a notes ref has lost to a race and that it does not have now.
+/// Returns, by commit, the records that a notes ref lost in a race and does not have now.
 ///
 /// # Errors
 ///
@@ -20,14 +20,14 @@ pub fn lost_records(repo: &Repository, notes_ref: &str) -> Result<BTreeMap<Objec
         let note = notes::get_at(repo, tree_id, id)?.unwrap_or_default();
         Ok(Note::read(&note).records().cloned().collect())
     };
-    // What was removed by name later on was there again by then, and is meant to be gone.
+    // A record that was removed on purpose later is not lost.
     let mut removed: HashMap<ObjectId, Vec<Record>> = HashMap::new();
     for step in repo.walk(&range, Order::NewestFirst)? {
         let step = step?;
         let [parent] = step.parent_ids.as_slice() else { continue };
         let commit = repo.commit(step.commit_id)?;
         let is_removal = commit.message.starts_with(b"Notes removed by");
-        // Ours are compare-and-swap.
+        // Commits of ours are compare-and-swap, so only Git's own can lose records.
         if !is_removal && !commit.message.starts_with(b"Notes added by") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Finding what is damaged and putting it right; proving that records are intact.
+//! Checking and repairing our data, and verifying records.
 
 pub(crate) mod damage;
 pub mod fsck;

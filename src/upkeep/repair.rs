@@ -1,4 +1,4 @@
-//! Putting right what a check has found: from the history of our refs, from remotes, from the agents' own files.
+//! Repairing what `fsck` found, from the history of our refs, from remotes and from the agents' own files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -22,14 +22,14 @@ use crate::{agent, notes};
 /// How long one write may wait for other processes.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Puts right what it can and returns what it did, a line each. Nothing is removed but names that are not a segment's own.
+/// Repairs what it can and returns what it did, one line each. Removes nothing but wrong paths of segments.
 ///
-/// Missing words are asked for at every remote, and then looked for in the agents' own stores; what is found there
-/// counts only if its digest is the one that the record has.
+/// Fetches missing segments from every remote, then looks in the agents' own stores. An agent's transcript is used only if
+/// its digest is that of the record.
 ///
 /// # Errors
 ///
-/// If a ref cannot be written. A remote that cannot be reached is told as what was done.
+/// If a ref cannot be written. A remote that cannot be reached is one of the returned lines.
 pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<Vec<String>> {
     let damaged: Vec<&str> = checked
         .problems
@@ -39,7 +39,7 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
         .collect();
     if !damaged.is_empty() {
         let mut done = damage::mend(repo, notes_ref, &damaged, deadline())?;
-        // Until then nothing else could be checked.
+        // With damaged refs, nothing else was checked.
         let checked = check(repo, notes_ref)?;
         if !checked.problems.iter().any(|problem| problem.flaw == Flaw::DamagedRef) {
             done.extend(repair(repo, notes_ref, &checked)?);
@@ -48,7 +48,7 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
     }
     let mut done = Vec::new();
     let archive = Archive::new(repo);
-    // What was removed for good stays away.
+    // Purged words must not come back.
     let purged = Tombstones::read(repo)?;
     let is_barred = |id: ObjectId, session: &SessionKey| purged.segments.contains_key(&id) || purged.bars(session);
     let of = |flaw: Flaw| checked.problems.iter().filter(move |problem| problem.flaw == flaw);
@@ -84,7 +84,7 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
         .collect();
     if !sessions.is_empty() {
         done.extend(ask_remotes(repo, notes_ref));
-        // A missing object may have come back as it was; else the whole session is stored anew.
+        // If the remotes did not have the missing segments, the whole session is stored again.
         for session in &sessions {
             if lacks_words(repo, notes_ref, session)? && rebuild(repo, notes_ref, session, &purged)? {
                 done.push(format!("stored session {session} anew from the agent's own file"));
@@ -120,7 +120,7 @@ fn deadline() -> Instant {
     Instant::now() + TIMEOUT
 }
 
-/// Fetches the words of all remotes, and joins them to ours.
+/// Fetches the segments of all remotes again and merges them.
 fn ask_remotes(repo: &Repository, notes_ref: &str) -> Vec<String> {
     let plan = sync::Plan { pull: Level::All, push: Level::None, is_dry_run: false };
     let syncer = Syncer::new(repo, notes_ref, Asking::Allowed);
@@ -150,8 +150,8 @@ fn lacks_words(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Resu
     Ok(records_of(repo, notes_ref, session)?.iter().any(|(_, record)| !is_whole(record)))
 }
 
-/// Stores a session again from the agent's own transcript, where that still is what the records tell of, and points the
-/// records to the new segments. Returns whether it did.
+/// Stores a session again from the agent's own transcript, if its digest still matches the records, and updates the records
+/// to the new segments. Returns whether it did.
 ///
 /// Does nothing if words of the session were purged: the agent's file still has them.
 fn rebuild(repo: &Repository, notes_ref: &str, session: &SessionKey, purged: &Tombstones) -> Result<bool> {
@@ -172,7 +172,7 @@ fn rebuild(repo: &Repository, notes_ref: &str, session: &SessionKey, purged: &To
         stored.get(..length).is_some_and(|text| hex(&Sha256::digest(text)) == sha256)
     };
     let is_proven = |record: &Record| has(record.bytes, &record.sha256);
-    // Where the segments were that records name, as lengths of the transcript.
+    // The lengths of the transcript at the segments that records name.
     let mut lengths: BTreeMap<String, u64> = BTreeMap::new();
     let archive = Archive::new(repo);
     for (_, record) in records.iter().filter(|(_, record)| is_proven(record)) {

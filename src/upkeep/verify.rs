@@ -1,7 +1,8 @@
-//! Whether what a note says of a commit is intact, who wrote it, and whether it was said for this very commit.
+//! Verifying records: whether they are intact, who wrote them, and whether they were made for this commit.
 //!
-//! Who wrote a record is not who brought it. A commit of the notes ref writes the lines that none of its parents has for
-//! the same commit. Merges, and what carries notes over to rewritten commits, only carry; they are not signed.
+//! The writer of a record can differ from the one who brought it to a commit. A commit of the notes ref brings the lines
+//! that none of its parents has for the same object. Merges, and commits that carry notes to rewritten commits, are not
+//! signed.
 
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::rc::Rc;
@@ -16,29 +17,28 @@ use crate::notes;
 use crate::record::{Note, Record, Unit};
 use crate::transcript::SessionKey;
 
-/// What is known of one record.
+/// The result for one record.
 #[derive(Clone, Debug)]
 pub struct Verified {
     /// The commit.
     pub commit_id: ObjectId,
     /// The session.
     pub key: SessionKey,
-    /// What is wrong with it or with its words; `None` if all of it is there and has the digest that the record says.
+    /// The problem with the record or its transcript; `None` if the transcript is complete and has the record's digest.
     pub problem: Option<String>,
-    /// Whether the words are not here, so that they cannot be looked at.
+    /// Whether the transcript is not in this repository, so that it cannot be checked.
     pub is_elsewhere: bool,
-    /// The version of the format that the record has, if that is newer than what this program knows: it cannot tell
-    /// whether the record is intact.
+    /// The version of the record's format, if it is newer than this program; then the record is not checked.
     pub newer_version: Option<u64>,
-    /// Whether the record was made for the tree of this commit; `None` if it does not tell.
+    /// Whether the record was made for the tree of this commit; `None` if it names no tree.
     pub is_own_tree: Option<bool>,
     /// The commit of the notes ref that wrote the record; of several, the one with the best signature.
     pub written_by: Option<ObjectId>,
-    /// Who that commit says its author is, as `Name <address>`. Without a good signature, anybody can have written that.
+    /// The author of that commit, as `Name <address>`. Without a good signature, anyone can have written it.
     pub writer: String,
     /// Its signature.
     pub signature: Signature,
-    /// Who brought the record to this commit, if that is another commit of the notes ref; as `Name <address>`.
+    /// The author of the notes commit that brought the record here, if it is not the writer; as `Name <address>`.
     pub carried_by: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
                 Some(_) => (None, false),
                 None => problem(repo, record, &mut transcripts),
             };
-            let own = if let Unit::Newer(newer) = unit { newer.text.to_string() } else { record.to_line() };
+            let own = unit.text().to_str_lossy().into_owned();
             let parts = lines.iter().filter(|(_, line)| *line == own);
             let origins = parts.map(|line| history.origin(line, &mut search)).collect::<Vec<_>>();
             let origin = origins.into_iter().flatten().min_by_key(|origin| origin.signature.state);
@@ -102,8 +102,8 @@ fn author(repo: &Repository, commit_id: ObjectId) -> String {
         .map_or_else(|_| String::new(), |commit| format!("{} <{}>", commit.author.name, commit.author.email))
 }
 
-/// Returns what is wrong with a record's words, and whether they are not here at all. `transcripts` keeps what is wrong
-/// with each transcript by its last segment, which many records can name.
+/// Returns the problem with a record's transcript, and whether the transcript is not here. `transcripts` caches the problem
+/// of each transcript by its last segment, because many records can name it.
 fn problem(
     repo: &Repository,
     record: &Record,
@@ -129,31 +129,27 @@ fn problem(
 /// A record as one line, with its session.
 type Line = (SessionKey, String);
 
-/// Returns the records of a note, each as the line that it is, within the bounds of what readers show.
+/// Returns the lines of the records of a note, within the limits of readers.
 fn lines(note: &[u8]) -> HashSet<Line> {
-    let line = |unit: &Unit| match unit {
-        Unit::Record(record) => Some((record.key(), record.to_line())),
-        Unit::Newer(newer) => Some((newer.record.key(), newer.text.to_string())),
-        Unit::Earlier(..) | Unit::Foreign(_) => None,
-    };
+    let line = |unit: &Unit| Some((unit.record()?.key(), unit.text().to_str_lossy().into_owned()));
     Note::read_lines(note).units().iter().filter_map(line).collect()
 }
 
-/// Where a line came from.
+/// The notes commit that wrote a line.
 #[derive(Clone)]
 struct Origin {
     commit_id: ObjectId,
     signature: Signature,
 }
 
-/// A line that a commit of the notes ref brought.
+/// A notes commit that brought a line.
 struct Brought {
     commit_id: ObjectId,
-    /// Lines of the same session that the commit took away: the new line was made of them.
+    /// Lines of the same session that the commit removed: the new line was made from them.
     instead_of: Rc<Vec<Line>>,
 }
 
-/// What a commit of the notes ref wrote.
+/// A commit of the notes ref.
 struct Writing {
     commit_id: ObjectId,
     tree_id: ObjectId,
@@ -193,7 +189,7 @@ fn session_of(message: &BStr) -> Option<String> {
     commit.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| session.to_owned())
 }
 
-/// What the history of a notes ref tells of lines.
+/// Which commits of a notes ref brought which lines.
 struct History<'r> {
     repo: &'r Repository,
     brought: HashMap<Line, Vec<Brought>>,
@@ -203,8 +199,8 @@ struct History<'r> {
 }
 
 impl<'r> History<'r> {
-    /// Reads what became of the notes of the wanted commits: first back to where none of them had a note, which is enough
-    /// where the writers' signatures are good. The sessions of all other lines are looked for in the rest of the history.
+    /// Reads the history of the notes of the wanted commits: first back to where none of them had a note, which is enough if
+    /// the writers' signatures are good. The writers of other lines are looked for in the whole history.
     fn read(repo: &'r Repository, tip: &Tip, wanted: &BTreeSet<ObjectId>) -> Result<Self> {
         let (brought, bringers, signatures) = Default::default();
         let mut history = History { repo, brought, bringers, signatures };
@@ -230,8 +226,8 @@ impl<'r> History<'r> {
         if unsettled.is_empty() {
             return Ok(history);
         }
-        // These lines may have been here before, or were written for other commits. Who recorded other sessions did not
-        // write them. All of the history is walked: a commit can have any date that its maker wants.
+        // These lines may have been written earlier, or for other commits. Commits that recorded other sessions are
+        // skipped. The whole history is walked, because a commit can have any date.
         let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
         for step in repo.walk(&range, Order::NewestFirst)? {
             let commit = repo.commit(step?.commit_id)?;
@@ -249,7 +245,7 @@ impl<'r> History<'r> {
         Ok(history)
     }
 
-    /// Returns the sessions with a line that has no good signature here: it may have one where it was carried from.
+    /// Returns the sessions of lines without a good signature: the commit they were carried from may have one.
     fn unsettled(&self) -> HashSet<String> {
         let is_good = |brought: &Brought| {
             self.signatures.get(&brought.commit_id).is_some_and(|signature| signature.state == State::Good)
@@ -258,7 +254,7 @@ impl<'r> History<'r> {
         unsettled.map(|((key, _), _)| key.to_string()).collect()
     }
 
-    /// Takes in what a commit of the notes ref did to one note.
+    /// Adds the lines that a notes commit brought to one note.
     fn add(&mut self, writing: &Writing, annotated_id: ObjectId) -> Result<()> {
         let lines_at = |tree_id: ObjectId| -> Result<HashSet<Line>> {
             let note = notes::get_at(self.repo, tree_id, annotated_id)?;
@@ -291,8 +287,8 @@ impl<'r> History<'r> {
         Ok(())
     }
 
-    /// Returns where a line came from: of the commits that brought it the one with the best signature. A commit that made
-    /// it of other lines vouches for no more than those who wrote them.
+    /// Returns the commit that wrote a line: of several, the one with the best signature. If the line was made from other
+    /// lines, their worst signature counts.
     fn origin(&self, line: &Line, search: &mut Search) -> Option<Origin> {
         if !search.lines.insert(line.clone()) {
             return None;
@@ -313,7 +309,7 @@ impl<'r> History<'r> {
                     worst = origin;
                 }
             }
-            // They come newest first; of equals, the oldest wrote it.
+            // They are ordered newest first; of equal ones, the oldest is the writer.
             if best.as_ref().is_none_or(|best| worst.signature.state >= best.signature.state) {
                 best = Some(worst);
             }
@@ -322,7 +318,7 @@ impl<'r> History<'r> {
         best
     }
 
-    /// Returns who brought a session's lines to a commit, if not the one who wrote them did.
+    /// Returns the commit that brought a session's lines to an object, if it is not the writer.
     fn carrier(&self, annotated_id: ObjectId, key: &SessionKey, origin: &Origin) -> Option<ObjectId> {
         let bringers = self.bringers.get(&(annotated_id, key.clone()))?;
         if bringers.contains(&origin.commit_id) { None } else { bringers.first().copied() }
@@ -332,10 +328,10 @@ impl<'r> History<'r> {
 /// A search for the origins of a commit's lines.
 #[derive(Default)]
 struct Search {
-    /// The lines that are being looked at.
+    /// The lines on the present path of the search.
     lines: HashSet<Line>,
     steps: usize,
 }
 
-/// How many steps a search may take. What is not found by then counts as unsigned.
+/// How many steps a search may take. A line not settled by then counts as unsigned.
 const MAX_STEPS: usize = 100_000;

@@ -479,3 +479,25 @@ fn a_note_without_words_says_that_its_author_kept_them() {
     let shown = team.shiftlog(&b, "show", &[]);
     assert!(shown.code == 1 && shown.stdout.contains("' is missing]\n"), "{shown:?}");
 }
+
+#[test]
+fn a_note_without_words_says_so_where_transcripts_come_from_a_url() {
+    let team = Team::new();
+    let words = team.scratch.root().join("words.git");
+    let words = words.to_str().unwrap();
+    team.scratch.git(["init", "-q", "--bare", words]).ok();
+    let a = team.bare_clone("a", &[]);
+    team.shiftlog(&a, "init", &["--agent=claude", "--share", "-q"]).ok();
+    team.says(&a, "HEAD", "words of a");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let b = team.clone_of("b", &[]);
+    team.git(&b, &["config", "shiftlog.sessionsRemote", words]).ok();
+    team.says(&b, "HEAD", "words of b");
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    let c = team.clone_of("c", &[]);
+    team.git(&c, &["config", "shiftlog.sessionsRemote", words]).ok();
+    team.shiftlog(&c, "sync", &["-q"]).ok();
+    let shown = team.shiftlog(&c, "show", &[]);
+    assert!(shown.stdout.contains("words of b"), "{shown:?}");
+    assert!(shown.stdout.contains("\n[transcript not shared by its author]\n"), "the URL was asked: {shown:?}");
+}

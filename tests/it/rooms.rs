@@ -136,9 +136,9 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("'\\\\''", "outside::shell", &["outside.rs"]),
-    // Names of refs: `git::is_ref_name`, and `tracking_ref` for those of remotes.
+    // Names of refs: `git::is_ref_name`, and `Repository::tracking_ref` for those of remotes.
     ("FullName::try_from", "git::is_ref_name", &["git/ref_name.rs"]),
-    ("\"refs/shiftlog/remotes/{", "share::sync::tracking_ref", &["share/sync/mod.rs"]),
+    ("REMOTES_PREFIX}{", "Repository::tracking_ref", &["git/remote.rs"]),
     // HTML: `pretty::markdown::inert`.
     ("&lt;", "pretty::markdown::inert", &["pretty/markdown.rs"]),
 ];

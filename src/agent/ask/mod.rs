@@ -134,12 +134,8 @@ impl Ask {
 }
 
 fn is_executable(path: &Path) -> bool {
-    let Ok(metadata) = path.metadata() else { return false };
-    #[cfg(unix)]
-    let has_bit = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
-    #[cfg(not(unix))]
-    let has_bit = true;
-    metadata.is_file() && has_bit
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Returns what is in a code fence, if all of a text is in one.

@@ -51,7 +51,6 @@ fn files() -> io::Result<(File, File, File)> {
 }
 
 /// Returns what runs an agent in a process group: that of its guard, or 0 for one of its own.
-#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no process groups"))]
 fn command(program: &Path, words: &[String], directory: &Path, group: i32) -> Command {
     let mut command = Command::new(program);
     command.args(words).current_dir(directory).env("PWD", directory).env_remove("OLDPWD");
@@ -64,7 +63,6 @@ fn command(program: &Path, words: &[String], directory: &Path, group: i32) -> Co
         command.env_remove(name);
     });
     command.env("SHIFTLOG_HOOK", "off");
-    #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, group);
     command
 }
@@ -107,9 +105,7 @@ fn wait(mut child: Child, guard: Guard, limit: Duration, stdout: &File, stderr: 
 }
 
 /// Ends what is left of a process group, its guard too.
-#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no process groups"))]
 fn end_group(group: i32, grace: Duration) {
-    #[cfg(unix)]
     if let Some(group) = rustix::process::Pid::from_raw(group) {
         use rustix::process::{Signal, kill_process_group};
         let _ = kill_process_group(group, Signal::TERM);
@@ -124,15 +120,11 @@ struct Guard(Option<Child>);
 
 impl Guard {
     fn new(directory: &Path) -> Self {
-        if cfg!(not(unix)) {
-            return Guard(None);
-        }
         // It reads a word from us when all is well, and the end of its input when we are no more.
         let mut command = Command::new("sh");
         let script = "trap '' TERM; read -r done && exit; kill -s TERM 0; sleep 1; rm -rf -- \"$1\"; kill -s KILL 0";
         command.args(["-c", script, "sh"]).arg(directory);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         Guard(command.spawn().ok())
     }

@@ -1,7 +1,7 @@
-//! What a purge is about to do, written down before it does anything, and doing it.
+//! The journal of a purge, written before anything is changed, and carrying it out.
 //!
-//! The journal holds ids alone, never a word and never a pattern. Everything is done from it, in the same way at once and
-//! after an interruption: each step may be done again.
+//! The journal has only ids, never words or patterns. A purge is carried out from it, whether at once or after an
+//! interruption; every step can be repeated.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -14,43 +14,43 @@ use crate::capture::State;
 use crate::capture::pending::{self, Pending};
 use crate::capture::state::write_private;
 use crate::error::{Error, Kind, Result};
-use crate::git::{ObjectId, Order, Range, Replaced, Repository, fault_point};
+use crate::git::{ObjectId, Order, REMOTES_PREFIX, Range, Replaced, Repository, fault_point};
 use crate::notes::{self, Changed};
 use crate::record::tombstone::{self, Became, Tombstones};
 use crate::record::{EARLIER_REF, Note, kept};
 use crate::share::sync;
 use crate::transcript::SessionKey;
 
-/// What is to be done.
+/// The steps of a purge.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(super) struct Journal {
     notes_ref: String,
-    /// Where our refs were, as far as their reflogs tell.
+    /// The tips of our refs, and the ids in their reflogs.
     tips: BTreeSet<String>,
-    /// What becomes of segments.
+    /// The replacements of purged segments.
     segments: BTreeMap<String, Became>,
-    /// The file names of sessions of which nothing may be stored any more.
+    /// The file names of purged sessions.
     barred: BTreeSet<String>,
-    /// The sessions concerned, as agent and id.
+    /// The sessions with purged words, as agent and id.
     pub(super) sessions: Vec<(String, String)>,
     notes: Vec<NoteChange>,
     /// Pending captures to remove.
     pub(super) pending: Vec<PathBuf>,
     /// Remotes that had our refs.
     remotes: BTreeSet<String>,
-    /// Whether everything is done but removing objects that something else still keeps, and the user knows.
+    /// Whether only objects that other refs reach are left, and the user was told.
     is_told: bool,
 }
 
-/// What becomes of a note.
+/// The change of a note.
 #[derive(Deserialize, Serialize)]
 struct NoteChange {
     ref_name: String,
     commit: String,
-    /// The blob that it is.
+    /// Its present blob.
     before: String,
-    /// The blob that it becomes; `None` if nothing is left.
+    /// Its new blob; `None` if nothing is left.
     after: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`Kind::Corrupt`] if it is there and does not say what is to be done: words that were to go may still be there.
+    /// [`Kind::Corrupt`] if it exists and cannot be understood: words that were to be purged may still exist.
     fn read(repo: &Repository) -> Result<Option<Self>> {
         let file = Self::file(repo);
         let bytes = match std::fs::read(&file) {
@@ -73,9 +73,9 @@ impl Journal {
         };
         let text = String::from_utf8_lossy(&bytes);
         let journal = match serde_json::from_str::<Journal>(&text) {
-            // Every journal of this form names the notes ref.
+            // A journal of this version names the notes ref.
             Ok(journal) => Some(journal).filter(|journal| !journal.notes_ref.is_empty()),
-            // An earlier version wrote down ids alone, a line each.
+            // An earlier version wrote only ids, one a line.
             Err(_) => Some(Journal { tips: text.lines().map(str::to_owned).collect(), ..Journal::default() })
                 .filter(|journal| !journal.tips.is_empty()),
         };
@@ -87,7 +87,7 @@ impl Journal {
         Ok(Some(journal))
     }
 
-    /// Says whether everything that should be an object id is one: what is not would be skipped.
+    /// Says whether all ids are valid: an invalid one would be skipped.
     fn has_only_ids(&self, repo: &Repository) -> bool {
         let became = self.segments.values().filter_map(|became| became.became.as_ref());
         let of_notes = |change: &NoteChange| {
@@ -117,12 +117,12 @@ impl Journal {
     }
 }
 
-/// Says whether a purge was interrupted before it was done. If its journal cannot be read, it was.
+/// Says whether a purge was interrupted. An unreadable journal counts as one.
 pub fn is_unfinished(repo: &Repository) -> bool {
     Journal::read(repo).map_or(true, |journal| journal.is_some_and(|journal| !journal.is_told))
 }
 
-/// Finishes a purge that was interrupted, or whose objects something else kept; `None` if there is none.
+/// Finishes a purge that was interrupted, or that left objects which other refs reach; `None` if there is none.
 ///
 /// # Errors
 ///
@@ -131,9 +131,9 @@ pub fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
     Journal::read(repo)?.map(|journal| finish(repo, journal)).transpose()
 }
 
-/// Carries a plan out: marks, archive, notes, our own state, and then everything that reached what is gone.
+/// Carries out a plan: writes the journal, then marks, archive, notes and our own state, and deletes the objects.
 ///
-/// What is to be done is written down first. No hook may run meanwhile: the caller holds the lock of our state.
+/// No hook may run meanwhile: the caller holds the lock of our state.
 ///
 /// # Errors
 ///
@@ -150,7 +150,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<Purg
         ..Journal::default()
     };
     journal.segments.extend(left_over.segments);
-    let tracking = repo.ref_names("refs/shiftlog/remotes/");
+    let tracking = repo.ref_names(REMOTES_PREFIX);
     journal.remotes = tracking.iter().filter_map(|name| name.split('/').nth(3).map(str::to_owned)).collect();
     for name in [notes_ref, EARLIER_REF, archive::REF].into_iter().chain(tracking.iter().map(String::as_str)) {
         journal.tips.extend(repo.tip(name)?.map(|tip| hex(tip.commit_id)));
@@ -172,7 +172,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<Purg
     finish(repo, journal)
 }
 
-/// Takes what a redactor finds out of pending captures, and returns those that are to go whole.
+/// Redacts pending captures, and returns those that are to be removed.
 fn clean_pending(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
     let state = State::new(&repo.common_dir());
     let mut gone = Vec::new();
@@ -192,7 +192,7 @@ fn clean_pending(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
     Ok(gone)
 }
 
-/// Does what a journal says.
+/// Carries out a journal.
 fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
     let notes_ref = if journal.notes_ref.is_empty() { notes::DEFAULT_REF } else { &journal.notes_ref }.to_owned();
     let marks = journal.marks(repo);
@@ -211,8 +211,8 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
     }
     kept::forget(repo, &notes_ref, deadline())?;
     fault_point("purge-noted");
-    for name in repo.ref_names("refs/shiftlog/remotes/") {
-        // What others have removed stays barred.
+    for name in repo.ref_names(REMOTES_PREFIX) {
+        // The marks of others stay in force.
         if !name.ends_with("/purged") {
             repo.delete_ref(&name)?;
         }
@@ -252,7 +252,7 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
     Ok(purged)
 }
 
-/// Returns what a note is to be; `None` if it stays as it is.
+/// Returns the new bytes of a note; `None` if it does not change.
 fn changed_note(
     repo: &Repository,
     journal: &Journal,
@@ -272,7 +272,7 @@ fn changed_note(
             return Some(note);
         }
     }
-    // It is another note by now.
+    // The note has changed since the journal was written.
     let mut note = Note::parse_lines(bytes);
     marks.apply(repo, &mut note).then(|| note.to_bytes())
 }
@@ -285,7 +285,7 @@ fn common_lines(before: &[u8], after: &[u8]) -> Vec<u8> {
     common.to_bytes()
 }
 
-/// Returns refs of somebody's own making that reach what ours did: a copy of our notes under another name.
+/// Returns other refs that reach our old commits, such as a copy of our notes under another name.
 fn other_refs(repo: &Repository, notes_ref: &str, old_tips: &[ObjectId]) -> Result<Vec<String>> {
     let old: HashSet<ObjectId> = old_tips.iter().copied().collect();
     let mut found = Vec::new();
@@ -308,11 +308,10 @@ fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
         let listing = archive.listing_of(tip.tree_id)?;
         let mut there: HashSet<ObjectId> = listing.iter().map(|(_, id)| *id).collect();
         for (path, segment_id) in listing {
-            let session = archive::session_of_path(&path);
-            let became = marks.segments.get(&segment_id);
-            if became.is_none() && !session.is_some_and(|session| marks.bars(&session)) {
+            if !marks.bars_path(&path, segment_id) {
                 continue;
             }
+            let became = marks.segments.get(&segment_id);
             let new_id = became.and_then(|became| repo.parse_id(became.became.as_deref()?));
             if let Some(new_id) = new_id.filter(|id| there.insert(*id)) {
                 let (directory, name) = path.rsplit_once('/').unwrap_or_default();
@@ -331,17 +330,17 @@ fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
     Ok(())
 }
 
-/// Writes down where remotes' refs are that we have joined already: fetching them would bring everything back.
+/// Remembers the merged tips of remotes' refs, so that they are not fetched again: they still have the purged words.
 fn keep_known(repo: &Repository, notes_ref: &str) -> Result<()> {
     let mut known = sync::Known::read(repo);
-    for name in repo.ref_names("refs/shiftlog/remotes/") {
+    for name in repo.ref_names(REMOTES_PREFIX) {
         let Some(tip) = repo.tip(&name)? else { continue };
         let own = match name.rsplit('/').next() {
             Some(last) if last == sync::notes_name(notes_ref) => notes_ref,
             Some("sessions") => archive::REF,
             _ => continue,
         };
-        // Only what has been joined: the rest must still come.
+        // A tip that is not merged must still be fetched.
         let ours = repo.tip(own)?.map(|ours| ours.commit_id);
         if ours.is_some_and(|ours| repo.merge_base(ours, tip.commit_id).is_ok_and(|base| base == Some(tip.commit_id))) {
             known.add(&name, tip.commit_id);

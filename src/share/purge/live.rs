@@ -1,7 +1,7 @@
-//! Our own files about live sessions, after something was removed.
+//! Updating our own state after a purge.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
@@ -11,11 +11,12 @@ use crate::archive::{Archive, hex};
 use crate::capture::State;
 use crate::capture::state::{Progress, SegmentEnd};
 use crate::error::{Error, Result};
-use crate::git::Repository;
+use crate::git::{Repository, private};
 use crate::record::tombstone::Tombstones;
 use crate::transcript::{SessionKey, line_ends, without_last_line};
 
-/// Takes what is gone out of our own files. Returns the agents' files that still have it.
+/// Removes purged words from our own files and updates how far sessions are stored. Returns the agents' files that still
+/// have the words.
 ///
 /// # Errors
 ///
@@ -27,7 +28,7 @@ pub(super) fn update(
     pending: &[PathBuf],
 ) -> Result<Vec<PathBuf>> {
     let state = State::new(&repo.common_dir());
-    // Documents that other agents were started with repeat what was said.
+    // These documents repeat conversations.
     let handed_over = crate::resume::handed_over(&state);
     if let Err(error) = std::fs::remove_dir_all(&handed_over)
         && error.kind() != std::io::ErrorKind::NotFound
@@ -49,8 +50,8 @@ pub(super) fn update(
             let text = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
             let digest_of = |text: &[u8]| hex(&Sha256::new().chain_update(text).serialize());
             progress.sha256_state = Some(digest_of(&text));
-            // Lines that only changed are as many as they were. Where some are gone, the last ones are looked for: the one
-            // about the whole, and what stands between it and the other beginnings that are remembered.
+            // If no line was removed, a resume point is found by its line number. Otherwise it is found from the end: before
+            // the line about the whole document, and the lines between it and the resume point.
             let segment_id = progress.stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
             let before = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
             let (ends, new_ends): (Vec<_>, Vec<_>) = (line_ends(&before).collect(), line_ends(&text).collect());
@@ -60,7 +61,7 @@ pub(super) fn update(
             };
             let longest = progress.resume_points.last().cloned();
             let staying = match &longest {
-                // No line is about the whole, and yet the last one may change.
+                // There is no line about the whole document, but the last line can change in place.
                 Some(head)
                     if agent.is_some_and(|agent| agent.lines_that_stay(&text) == text.len())
                         && Some(head.raw) < progress.stored.raw =>
@@ -101,19 +102,12 @@ pub(super) fn update(
         let found = agent::find(&session.agent).and_then(|agent| agent.transcript(&session.id, &here));
         files.extend(found);
     }
-    // What a hook was writing when it was killed.
+    // Unfinished files of a hook that was killed.
     for entry in std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(".tmp-") {
-            remove(&entry.path())?;
+            private::remove(&entry.path())?;
         }
     }
-    pending.iter().try_for_each(|path| remove(path))?;
+    pending.iter().try_for_each(|path| private::remove(path))?;
     Ok(files.into_iter().collect())
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
-        _ => Ok(()),
-    }
 }

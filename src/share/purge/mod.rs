@@ -1,8 +1,8 @@
-//! Removing words for good: from the archive, the notes, their history and reflogs, and from the object database.
+//! Purging: removing words from the archive, the notes, their history and reflogs, and the object database.
 //!
-//! Read [`plan`], then [`carry_out`]. A session from which a part is taken is stored anew without it, so that what is
-//! left still reads back and has a digest. What became of each segment is marked, see `tombstone`. What is to be done is
-//! written down first, see `journal`: a purge that was killed is told, and finished by a later command.
+//! Read [`plan`], then [`carry_out`]. If a part of a session is purged, the rest is stored again as new segments with new
+//! digests. A purge mark says what replaced each segment; see `tombstone`. A journal is written first; see `journal`: a
+//! purge that was killed is reported, and a later command finishes it.
 
 mod journal;
 mod live;
@@ -27,88 +27,88 @@ use crate::transcript::SessionKey;
 /// How long one write may wait for other processes.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What to remove.
+/// What to purge.
 pub enum Target {
-    /// What was said for these commits.
+    /// The increments of these commits.
     Commits(Vec<ObjectId>),
-    /// Sessions with this id, whole, with their sub-agents; nothing of them is stored any more.
+    /// The whole sessions with this id, with their sub-agents. They are never stored again.
     Session(String),
-    /// What a redactor finds, wherever it stands; a placeholder takes its place.
+    /// The matches of a redactor, everywhere; each is replaced by a placeholder.
     Matches(Redactor),
-    /// What was said before, in seconds since the epoch.
+    /// Everything recorded before this time, in seconds since the epoch.
     Before(i64),
-    /// What others have removed; with `only_signed`, what somebody removed whose signature is good and trusted.
+    /// What the purge marks of others name; with `only_signed`, only marks with a good signature by a trusted key.
     Received {
-        /// Whether marks without such a signature are left.
+        /// Whether marks without such a signature are ignored.
         only_signed: bool,
     },
 }
 
-/// Marks that came from one person at one time.
+/// The purge marks of one maker and day.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
-    /// How many segments they name that are here.
+    /// How many segments of our archive they name.
     pub segments: usize,
-    /// The sessions that they name and that are here.
+    /// The sessions of our archive that they name.
     pub sessions: Vec<String>,
-    /// How many segments and sessions they name that are not here.
+    /// How many other segments and sessions they name.
     pub elsewhere: usize,
-    /// Whether they are accepted.
+    /// Whether they are applied.
     pub is_taken: bool,
 }
 
-/// What is to go.
+/// What a purge would do.
 #[derive(Default)]
 pub struct Plan {
-    /// Segments of which nothing is left.
+    /// The number of segments that are removed.
     pub dropped: usize,
-    /// Segments from which a part goes, or that follow one.
+    /// The number of segments that are replaced: a part of them is purged, or they follow such a segment.
     pub changed: usize,
-    /// Notes that change.
+    /// The number of notes that change.
     pub notes: usize,
     /// The sessions concerned.
     pub sessions: BTreeSet<SessionKey>,
-    /// What others have removed, by who did: `removed by <name> on <date>`.
+    /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
     marks: Tombstones,
-    /// Documents of earlier tools to remove, by commit.
+    /// Commits whose documents of earlier tools are removed.
     earlier_commits: HashSet<ObjectId>,
     earlier_before: Option<i64>,
     redactor: Option<Redactor>,
 }
 
-/// What was done.
+/// The result of a purge.
 #[derive(Debug, Default)]
 pub struct Purged {
-    /// How many objects are gone.
+    /// How many objects were deleted.
     pub objects: usize,
-    /// Objects that could not be removed.
+    /// Objects that could not be deleted.
     pub left: Vec<ObjectId>,
-    /// Refs that are not ours and keep what ours had.
+    /// Other refs that still reach the purged objects.
     pub other_refs: Vec<String>,
-    /// Files of agents that still have the words.
+    /// Files of agents that still have the purged words.
     pub agent_files: Vec<PathBuf>,
     /// Remotes that had our refs.
     pub remotes: Vec<String>,
 }
 
 impl Plan {
-    /// Says whether there is nothing to remove.
+    /// Says whether there is nothing to purge.
     pub fn is_empty(&self) -> bool {
         self.dropped == 0 && self.changed == 0 && self.notes == 0 && !self.received.values().any(|from| from.is_taken)
     }
 }
 
-/// Marks of others by who made them, those that are accepted, and the sessions that those name.
+/// The marks of others by maker, the applied ones, and the sessions that those name.
 type AcceptedMarks = (BTreeMap<String, Received>, Vec<Mark>, BTreeSet<SessionKey>);
 
 pub(super) fn deadline() -> Instant {
     Instant::now() + TIMEOUT
 }
 
-/// Finds out what is to go. New segments are written already, but nothing reaches them.
+/// Plans a purge. Writes the replacing segments, but no ref reaches them yet.
 ///
-/// Costs a read of every note, and of every segment for what must be looked for in the words.
+/// Reads every note and every segment.
 ///
 /// # Errors
 ///
@@ -178,7 +178,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target) -> Result<Plan> 
         plan.marks.segments.extend(outcome.became);
     }
     if let Target::Received { .. } = target {
-        // What is not here may still come from somebody.
+        // Segments that we lack may still be fetched.
         for segment_id in wanted {
             plan.marks.segments.entry(segment_id).or_insert_with(Became::nothing);
         }
@@ -195,7 +195,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target) -> Result<Plan> 
     Ok(plan)
 }
 
-/// Returns what others have removed, by who did, the marks that are accepted, and the sessions that those name.
+/// Returns the purge marks of others; see [`AcceptedMarks`].
 fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedMarks> {
     let bars = Bars::read(repo, &Tombstones::read(repo)?);
     let listing = Archive::new(repo).listing(archive::REF)?;
@@ -214,7 +214,7 @@ fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedMarks> {
         }
         from.is_taken = !only_signed || maker.is_trusted();
         if from.is_taken {
-            // Their words can be in an agent's file here although no segment of ours has them.
+            // An agent's file here can have their words although our archive does not.
             named.extend(bars.sessions_of(repo, &mark));
             taken.push(mark);
         }
@@ -222,25 +222,20 @@ fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedMarks> {
     Ok((received, taken, named))
 }
 
-/// Returns the sessions that records name.
+/// Returns the sessions that notes name.
 fn noted_sessions(repo: &Repository, notes_ref: &str) -> Result<Vec<SessionKey>> {
     let mut sessions = Vec::new();
     for name in [notes_ref, EARLIER_REF] {
         for entry in notes::list(repo, name)? {
             let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
-            sessions.extend(note.units().iter().filter_map(|unit| match unit {
-                Unit::Record(record) => Some(record.key()),
-                Unit::Newer(newer) => Some(newer.record.key()),
-                Unit::Earlier(document, _) => Some(document.key()),
-                Unit::Foreign(_) => None,
-            }));
+            sessions.extend(note.units().iter().filter_map(Unit::key));
         }
     }
     Ok(sessions)
 }
 
 impl Plan {
-    /// Returns what a note is to be; `None` if it stays as it is.
+    /// Returns the new bytes of a note; `None` if it does not change.
     fn changed_note(&self, repo: &Repository, commit_id: ObjectId, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut note = Note::parse_lines(bytes);
         let mut has_changed = false;
@@ -248,7 +243,7 @@ impl Plan {
             note.records().map(|record| ((record.key(), record.time.clone()), record.clone())).collect();
         if self.marks.apply(repo, &mut note) {
             has_changed = true;
-            // Here it is known what the prompt and the summary were, and what of them may stay.
+            // `apply` removes prompt and summary. With a redactor, their other words may stay.
             note.map_records(|mut record| {
                 let before = before.get(&(record.key(), record.time.clone()));
                 if let Some(before) = before.filter(|_| record.prompt.is_none() && self.redactor.is_some()) {
@@ -292,7 +287,7 @@ impl Plan {
     }
 }
 
-/// Returns a document of an earlier tool without what a redactor finds in its transcript; `None` if it finds nothing.
+/// Returns a document of an earlier tool whose transcript is redacted; `None` if that changes nothing.
 fn without_matches(document: &Earlier, text: &[u8], redactor: &Redactor) -> Option<Unit> {
     let (transcript, _) = document.transcript().ok()?;
     let (clean, dealt) = redactor.redact(&transcript);

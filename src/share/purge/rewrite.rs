@@ -1,4 +1,4 @@
-//! One session without what is to go: its segments stored anew, and what became of each.
+//! Storing a session again without the purged words.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -12,52 +12,53 @@ use crate::record::tombstone::Became;
 use crate::redact::Redactor;
 use crate::transcript::{SessionKey, line_ends};
 
-/// What became of one session's segments.
+/// The result for one session.
 #[derive(Default)]
 pub struct Rewritten {
-    /// How many are gone.
+    /// How many segments were removed.
     pub dropped: usize,
-    /// How many were stored anew.
+    /// How many segments were replaced.
     pub changed: usize,
     /// The session.
     pub session: Option<SessionKey>,
-    /// What became of each of them.
+    /// The replacements.
     pub became: HashMap<ObjectId, Became>,
 }
 
-/// Where a range of a transcript went.
+/// A range of the old transcript and its place in the new one.
 #[derive(Clone)]
 struct MovedRange {
     from: u64,
     to: u64,
     new_from: u64,
-    /// Line ends before and after, within the range, if its text changed; both are empty if all of it went.
+    /// The line ends before and after, within the range, if its text changed; the latter are empty if all of it is
+    /// purged.
     lines: Option<Rc<(Vec<u64>, Vec<u64>)>>,
 }
 
-/// A segment as it is after the rewriting.
+/// A segment after the rewriting.
 struct RewrittenSegment {
-    /// The segment in its place.
+    /// The segment that replaces it.
     segment_id: Option<ObjectId>,
-    /// The length and the digest of the transcript there.
+    /// The length and the digest of the transcript at the replacing segment.
     bytes: u64,
     digest: Sha256,
     is_same: bool,
-    stretches: Vec<MovedRange>,
+    ranges: Vec<MovedRange>,
 }
 
-/// Returns where a position in the old transcript is in the new one. Positions are line ends.
-fn moved(stretches: &[MovedRange], position: u64) -> u64 {
-    let Some(stretch) = stretches.iter().find(|stretch| stretch.from < position && position <= stretch.to) else {
+/// Returns the position in the new transcript of a line end of the old one.
+fn moved(ranges: &[MovedRange], position: u64) -> u64 {
+    let Some(range) = ranges.iter().find(|range| range.from < position && position <= range.to) else {
         return 0;
     };
-    let offset = position - stretch.from;
-    match stretch.lines.as_deref() {
-        None => stretch.new_from.saturating_add(offset),
+    let offset = position - range.from;
+    match range.lines.as_deref() {
+        None => range.new_from.saturating_add(offset),
         Some((before, after)) => {
             let count = before.partition_point(|end| *end <= offset);
             let moved = if count == 0 { 0 } else { after.get(count - 1).copied().unwrap_or(0) };
-            stretch.new_from.saturating_add(moved)
+            range.new_from.saturating_add(moved)
         }
     }
 }
@@ -66,7 +67,7 @@ fn ends(text: &[u8]) -> Vec<u64> {
     line_ends(text).map(|end| end as u64).collect()
 }
 
-/// Stores the segments of one session anew without what is to go; those before the first that changes stay.
+/// Stores the segments of one session again without the purged words; those before the first change stay.
 ///
 /// # Errors
 ///
@@ -84,11 +85,11 @@ pub fn rewrite(
     for segment_id in &archive.in_chain_order(segment_ids) {
         let (header, body) = match archive.read(*segment_id) {
             Ok(read) => read,
-            // Its words would stay although they were meant to go.
+            // Its words cannot be examined, so they might stay.
             Err(error) if error.kind() == Kind::Unsupported => {
                 return Err(Error::new(Kind::Unsupported, format!("cannot purge segment {segment_id}")).because(error));
             }
-            // What is not here cannot be rewritten; a check tells of it.
+            // A missing segment cannot be rewritten; 'fsck' reports it.
             Err(_) => continue,
         };
         let is_hit =
@@ -102,20 +103,20 @@ pub fn rewrite(
     if concerns.is_empty() {
         return Ok(rewritten);
     }
-    let mut places: HashMap<ObjectId, RewrittenSegment> = HashMap::new();
+    let mut segments: HashMap<ObjectId, RewrittenSegment> = HashMap::new();
     for (segment_id, header) in headers {
         let (_, body) = archive.read(segment_id)?;
         let parent = header.parent.as_deref().and_then(|hex| repo.parse_id(hex));
-        let known = parent.and_then(|parent| places.get(&parent));
-        let mut stretches: Vec<MovedRange> = known.map(|known| known.stretches.clone()).unwrap_or_default();
+        let known = parent.and_then(|parent| segments.get(&parent));
+        let mut ranges: Vec<MovedRange> = known.map(|known| known.ranges.clone()).unwrap_or_default();
         if let (Some(parent), None) = (parent, known) {
-            // The chain begins with what another archive has.
+            // The parent is not in our archive.
             let bytes = archive.header(parent).map_or(header.keep, |header| header.total_bytes());
-            stretches.push(MovedRange { from: 0, to: bytes, new_from: 0, lines: None });
+            ranges.push(MovedRange { from: 0, to: bytes, new_from: 0, lines: None });
         }
-        let keep = moved(&stretches, header.keep);
-        stretches.retain(|stretch| stretch.from < header.keep);
-        if let Some(last) = stretches.last_mut() {
+        let keep = moved(&ranges, header.keep);
+        ranges.retain(|range| range.from < header.keep);
+        if let Some(last) = ranges.last_mut() {
             last.to = last.to.min(header.keep);
         }
         let is_dropped = concerns.contains(&segment_id) && redactor.is_none();
@@ -128,7 +129,7 @@ pub fn rewrite(
             None => body.clone(),
         };
         let is_same_body = new_body == body;
-        stretches.push(MovedRange {
+        ranges.push(MovedRange {
             from: header.keep,
             to: header.total_bytes(),
             new_from: keep,
@@ -146,49 +147,27 @@ pub fn rewrite(
                 }
             }
         };
-        let mut digest = prefix(keep);
-        if is_dropped {
+        let (new_id, bytes, digest) = if is_dropped {
             rewritten.dropped += 1;
             let bytes = known.map_or(keep, |known| known.bytes);
-            if bytes != keep {
-                digest = prefix(bytes);
+            (new_parent, bytes, prefix(bytes))
+        } else {
+            let digest = prefix(keep).chain_update(&new_body);
+            let bytes = keep.saturating_add(new_body.len() as u64);
+            if is_same_body && is_same_parent {
+                let segment = RewrittenSegment { segment_id: Some(segment_id), bytes, digest, is_same: true, ranges };
+                segments.insert(segment_id, segment);
+                continue;
             }
-            let became = Became {
-                shiftlog: 1,
-                became: new_parent.map(|id| id.to_string()),
-                bytes,
-                sha256: hex(&digest.clone().finalize()),
-            };
-            rewritten.became.insert(segment_id, became);
-            places.insert(
-                segment_id,
-                RewrittenSegment { segment_id: new_parent, bytes, digest, is_same: false, stretches },
-            );
-            continue;
-        }
-        digest.update(&new_body);
-        let bytes = keep.saturating_add(new_body.len() as u64);
-        if is_same_body && is_same_parent {
-            let place = RewrittenSegment { segment_id: Some(segment_id), bytes, digest, is_same: true, stretches };
-            places.insert(segment_id, place);
-            continue;
-        }
-        let sha256 = hex(&digest.clone().finalize());
-        let new_header = Header {
-            parent: new_parent.map(|id| id.to_string()),
-            keep,
-            bytes: new_body.len() as u64,
-            sha256: sha256.clone(),
-            ..header
+            let parent = new_parent.map(|id| id.to_string());
+            let sha256 = hex(&digest.clone().finalize());
+            let new_header = Header { parent, keep, bytes: new_body.len() as u64, sha256, ..header };
+            rewritten.changed += 1;
+            (Some(archive.write(&new_header, &new_body)?), bytes, digest)
         };
-        let new_id = archive.write(&new_header, &new_body)?;
-        rewritten.changed += 1;
-        let became = Became { shiftlog: 1, became: Some(new_id.to_string()), bytes, sha256 };
-        rewritten.became.insert(segment_id, became);
-        places.insert(
-            segment_id,
-            RewrittenSegment { segment_id: Some(new_id), bytes, digest, is_same: false, stretches },
-        );
+        let (became, sha256) = (new_id.map(|id| id.to_string()), hex(&digest.clone().finalize()));
+        rewritten.became.insert(segment_id, Became { shiftlog: 1, became, bytes, sha256 });
+        segments.insert(segment_id, RewrittenSegment { segment_id: new_id, bytes, digest, is_same: false, ranges });
     }
     Ok(rewritten)
 }

@@ -1,8 +1,9 @@
-//! Making one note of two: ours, and what was fetched.
+//! Merging our note of an object with a fetched one.
 //!
-//! Anybody who may push can make a note that costs more than can be had. One beyond the bounds of readers is kept
-//! as it is, and only what it lacks is put behind it.
+//! Anyone who can push can write a huge note. A note beyond the limits of readers is not parsed: missing lines are only
+//! appended to it.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashSet;
 
@@ -13,15 +14,13 @@ use crate::notes::{MAX_NOTE_BYTES, Resolved, Versions};
 use crate::record::tombstone::Tombstones;
 use crate::record::{Note, Record, Unit, has_all_of};
 
-/// How many records of one note are looked for in the words of another: each can cost the reading of a long chain.
+/// How many comparisons with the archive one note may cost: each can read a long chain.
 const MAX_PROVED: u32 = 32;
 
-/// Makes one note of two. Every record of either stays the line that its writer wrote; of other lines, those go that one
-/// side has removed since both parted.
+/// Merges two versions of a note. Records of both sides are kept as their writers wrote them; another line is dropped if one
+/// side has removed it since the merge base. Purged words are removed from theirs.
 ///
-/// Whichever side has all of the other's stands byte for byte, so that clones which merge in turn come to rest.
-///
-/// What was removed for good here is taken out of theirs.
+/// If one side has everything, its bytes are kept unchanged, so that clones that merge in turn reach the same note.
 pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Versions) -> Resolved {
     let parse = |bytes: &Option<Vec<u8>>| Note::read_lines(bytes.as_deref().unwrap_or_default());
     let (ours, mut theirs, base) = (parse(&versions.ours), parse(&versions.theirs), parse(&versions.base));
@@ -46,7 +45,7 @@ pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Vers
         }
         match unit {
             Unit::Foreign(_) => true,
-            // One side has gone on with a record that the other has as it was.
+            // Our side has extended this record.
             Unit::Record(record) if in_theirs => ours.records().any(|later| later.goes_on_with(record)),
             Unit::Record(record) => {
                 theirs.records().any(|later| later.goes_on_with(record) && has_all_of(later, record))
@@ -68,14 +67,12 @@ pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Vers
     Resolved { note: note.filter(|note| !note.is_empty()), bars_theirs }
 }
 
-/// Makes one note of two of which at least one is too large for readers: the one that changed, or the large one with what of
-/// the other it has not.
+/// Merges two versions of a note of which at least one is too large for readers. If only one changed since the merge base,
+/// takes that one; otherwise appends to the large one what it lacks.
 ///
-/// What was removed for good here cannot be looked for in such a note. Then ours stays alone, and so it does where both are
-/// too large and both changed.
+/// Keeps ours if both are too large and both changed, and if we have purge marks, which cannot be applied to such a note.
 fn resolve_large(purged: &Tombstones, read: [Note; 2], versions: Versions) -> Resolved {
     let is_whole = read.each_ref().map(|note| note.problems().is_empty());
-    let [our_units, their_units] = read.map(Note::into_units);
     let bars_theirs = !purged.is_empty() && versions.theirs.is_some();
     let note = match (versions.ours, versions.theirs) {
         (ours, _) if bars_theirs => ours,
@@ -84,29 +81,24 @@ fn resolve_large(purged: &Tombstones, read: [Note; 2], versions: Versions) -> Re
         (None, theirs) => theirs,
         (Some(ours), None) => Some(ours),
         (Some(ours), Some(theirs)) => match is_whole {
-            [true, _] => Some(with_units(theirs, our_units).unwrap_or(ours)),
-            [_, true] => Some(with_units(ours.clone(), their_units).unwrap_or(ours)),
+            [true, _] => Some(with_units(theirs, read[0].units()).unwrap_or(ours)),
+            [_, true] => Some(with_units(ours.clone(), read[1].units()).unwrap_or(ours)),
             _ => Some(ours),
         },
     };
     Resolved { note: note.filter(|note| !note.is_empty()), bars_theirs }
 }
 
-/// Returns a note with those units behind it that it has not; `None` if nobody could read that.
-fn with_units(mut note: Vec<u8>, units: Vec<Unit>) -> Option<Vec<u8>> {
-    let text = |unit: Unit| match unit {
-        Unit::Record(record) => record.to_line().into_bytes(),
-        Unit::Newer(newer) => newer.text.into(),
-        Unit::Earlier(_, text) | Unit::Foreign(text) => text.into(),
-    };
-    let texts: Vec<Vec<u8>> = units.into_iter().map(text).collect();
-    let mut missing: HashSet<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+/// Returns a note with the units appended that it lacks; `None` if it gets too large to be read.
+fn with_units(mut note: Vec<u8>, units: &[Unit]) -> Option<Vec<u8>> {
+    let texts: Vec<Cow<'_, [u8]>> = units.iter().map(Unit::text).collect();
+    let mut missing: HashSet<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
     // A document of an earlier tool can have several lines.
     missing.retain(|text| !text.contains(&b'\n') || note.find(text).is_none());
     for line in note.lines() {
         missing.remove(line.trim());
     }
-    let missing: Vec<&Vec<u8>> = texts.iter().filter(|text| missing.contains(text.as_slice())).collect();
+    let missing: Vec<&Cow<'_, [u8]>> = texts.iter().filter(|text| missing.contains(&text[..])).collect();
     if !missing.is_empty() && !note.ends_with(b"\n") {
         note.push(b'\n');
     }

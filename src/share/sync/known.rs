@@ -1,4 +1,4 @@
-//! Which commits of remotes must not be fetched once more.
+//! The commits of remotes that must not be fetched again.
 
 use std::collections::BTreeSet;
 
@@ -7,28 +7,28 @@ use crate::capture::state::write_private;
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 
-/// Where remotes' refs were when they were joined to ours for the last time before something was removed for good.
+/// The tips of remotes' refs that were merged before a purge.
 ///
-/// To fetch them once more would bring back what was removed; they are pushed over instead.
+/// Fetching them again would bring purged words back; they are overwritten by the next push instead.
 #[derive(Default)]
 pub struct Known {
     tips: BTreeSet<(String, String)>,
 }
 
 impl Known {
-    /// Reads what was written down.
+    /// Reads them.
     pub fn read(repo: &Repository) -> Self {
         let text = std::fs::read_to_string(Self::file(repo)).unwrap_or_default();
         let pair = |line: &str| line.split_once(' ').map(|(name, hex)| (name.to_owned(), hex.to_owned()));
         Known { tips: text.lines().filter_map(pair).collect() }
     }
 
-    /// Adds where a ref is that repeats a remote's.
+    /// Adds the tip of a fetched ref.
     pub fn add(&mut self, tracking: &str, commit_id: ObjectId) {
         self.tips.insert((tracking.to_owned(), commit_id.to_string()));
     }
 
-    /// Writes it down.
+    /// Writes them.
     ///
     /// # Errors
     ///

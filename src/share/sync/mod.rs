@@ -1,8 +1,7 @@
-//! Sharing: bringing what others recorded, joining it to ours, and pushing what they have not.
+//! Sharing: fetching from a remote, merging into our refs, and pushing.
 //!
-//! Read [`Syncer::sync`]. A merge is a union: records are never removed by it, whatever the other side has removed.
-//! Fetch and push are Git's own; a push holds only if the remote is where it was when we looked, so nobody's words are
-//! ever overwritten.
+//! Read [`Syncer::sync`]. A merge is a union: it never removes a record. `git` fetches and pushes; a push succeeds only if
+//! the remote's refs have not moved since they were listed, so nobody's data is overwritten.
 
 mod join;
 mod known;
@@ -14,7 +13,7 @@ use std::time::{Duration, Instant};
 use self::join::resolve;
 pub use self::known::Known;
 pub use self::quiet::{has_news, push_quietly};
-use super::check;
+use super::check::{self, Holds};
 use crate::archive::{self, Archive};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Fetch, ObjectId, Push, Repository};
@@ -25,12 +24,12 @@ use crate::record::{Note, Unit, remember_words};
 
 /// How often a push is tried when others are faster.
 const MAX_ATTEMPTS: u32 = 40;
-/// How many times as long as for a ref of our own to wait before the next: a push takes longer than an edit.
+/// The factor by which to wait longer than for a local ref: a push takes longer than an edit.
 const PUSH_BACKOFF: u32 = 8;
 /// How long one merge may take while other processes keep moving the same ref.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What of a repository is shared.
+/// What is shared with a remote.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Level {
     /// Nothing.
@@ -42,49 +41,49 @@ pub enum Level {
     All,
 }
 
-/// What to do with a remote.
+/// What to exchange with a remote.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// What to fetch and join to ours.
+    /// What to fetch and merge.
     pub pull: Level,
-    /// What to push. What is pushed is fetched first.
+    /// What to push. The same refs are fetched first.
     pub push: Level,
-    /// Whether to say only what would be done.
+    /// Whether only to list what would be done.
     pub is_dry_run: bool,
 }
 
-/// How much came or went.
+/// How much was fetched or pushed.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Amount {
-    /// Notes that are new or have more in them.
+    /// New or extended notes.
     pub notes: usize,
-    /// Segments that were not there.
+    /// New segments.
     pub segments: usize,
 }
 
-/// What was done with a remote.
+/// The result of [`Syncer::sync`].
 #[derive(Debug, Default)]
 pub struct Synced {
-    /// What came and was new to us.
+    /// What was new to us.
     pub received: Amount,
-    /// What went and was new to the remote.
+    /// What was new to the remote.
     pub sent: Amount,
     /// Refs that the remote does not take, and why.
     pub refused: Vec<Error>,
-    /// What a dry run would do.
+    /// The actions of a dry run.
     pub would: Vec<String>,
-    /// Whether others have removed words for good that are here.
+    /// Whether purge marks of others name something in our archive.
     pub has_purged: bool,
-    /// Entries of others' trees that were left out, and why.
+    /// Entries of fetched trees that were left out, and why.
     pub left_out: Vec<String>,
 }
 
 impl Level {
-    /// Returns what is pushed to a remote: `shiftlog.<remote>.push`, then `shiftlog.push`, then nothing.
+    /// Returns the level for a remote: `shiftlog.<remote>.push`, then `shiftlog.push`, then none.
     ///
     /// # Errors
     ///
-    /// [`Kind::Usage`] for a value that is none.
+    /// [`Kind::Usage`] for an unknown value.
     pub fn of(repo: &Repository, remote: &str) -> Result<Self> {
         let own = format!("shiftlog.{remote}.push");
         let value = repo.config_string(&own).or_else(|| repo.config_string("shiftlog.push"));
@@ -109,9 +108,9 @@ pub struct Syncer<'r> {
 #[derive(Clone, Debug)]
 struct Shared {
     name: String,
-    /// Where the remote's is kept.
+    /// The ref of ours to which the remote's is fetched.
     tracking: String,
-    what: What,
+    holds: Holds,
 }
 
 impl Shared {
@@ -120,47 +119,40 @@ impl Shared {
     }
 }
 
-/// What a shared ref holds.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum What {
-    Notes,
-    Sessions,
-    Purged,
-}
-
 impl<'r> Syncer<'r> {
     /// Makes one for the notes under `notes_ref`.
     pub fn new(repo: &'r Repository, notes_ref: &str, asking: Asking) -> Self {
         Syncer { repo, notes_ref: notes_ref.to_owned(), asking }
     }
 
-    /// Fetches, merges and pushes as planned; starts again when another was faster.
+    /// Fetches, merges and pushes as planned; starts again when another clone was faster.
     ///
     /// Transcripts go to and come from `shiftlog.sessionsRemote` if that is set.
     ///
     /// # Errors
     ///
-    /// If the remote cannot be reached, or never stands still. What has been fetched by then is merged.
+    /// If the remote cannot be reached, or other clones were faster each time. What was fetched by then is merged.
     pub fn sync(&self, remote: &str, plan: Plan) -> Result<Synced> {
         let mut synced = Synced::default();
         let elsewhere = self.repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
-        // The words go first: a note whose words are not there yet is worse than words without a note.
+        // Transcripts go first: segments without a note do less harm than a note without its segments.
         if let Some(other) = &elsewhere
             && plan.pull.max(plan.push) == Level::All
         {
-            self.sync_refs(other, &[What::Purged, What::Sessions], plan, &mut synced)?;
+            self.sync_refs(other, &[Holds::Marks, Holds::Sessions], plan, &mut synced)?;
         }
-        let all = [What::Purged, What::Sessions, What::Notes];
-        let without_words = [What::Purged, What::Notes];
-        let whats = if elsewhere.is_some() { &without_words[..] } else { &all[..] };
-        self.sync_refs(remote, whats, plan, &mut synced)?;
+        let all = [Holds::Marks, Holds::Sessions, Holds::Notes];
+        let without_words = [Holds::Marks, Holds::Notes];
+        let wanted = if elsewhere.is_some() { &without_words[..] } else { &all[..] };
+        self.sync_refs(remote, wanted, plan, &mut synced)?;
         Ok(synced)
     }
 
-    fn sync_refs(&self, remote: &str, whats: &[What], plan: Plan, synced: &mut Synced) -> Result<()> {
-        let is_in = |what: What, level: Level| level == Level::All || (level == Level::Notes && what != What::Sessions);
-        let wanted = whats.iter().filter(|what| is_in(**what, plan.pull) || is_in(**what, plan.push));
-        let shared: Vec<Shared> = wanted.map(|what| self.shared(remote, *what)).collect();
+    fn sync_refs(&self, remote: &str, wanted: &[Holds], plan: Plan, synced: &mut Synced) -> Result<()> {
+        let is_in =
+            |holds: Holds, level: Level| level == Level::All || (level == Level::Notes && holds != Holds::Sessions);
+        let wanted = wanted.iter().filter(|holds| is_in(**holds, plan.pull) || is_in(**holds, plan.push));
+        let shared: Vec<Shared> = wanted.map(|holds| self.shared(remote, *holds)).collect();
         let names: Vec<&str> = shared.iter().map(|shared| shared.name.as_str()).chain([archive::REF]).collect();
         let mut refused: Vec<String> = Vec::new();
         let mut theirs = self.repo.remote_refs(remote, &names, self.asking)?;
@@ -179,7 +171,7 @@ impl<'r> Syncer<'r> {
             synced.has_purged = hides_ours(self.repo, &bars)?;
             let mut pushes = Vec::new();
             for shared in
-                shared.iter().filter(|shared| is_in(shared.what, plan.push) && !refused.contains(&shared.name))
+                shared.iter().filter(|shared| is_in(shared.holds, plan.push) && !refused.contains(&shared.name))
             {
                 let expected = at(&shared.name);
                 if let Some(commit_id) = self.outgoing(shared, expected, &bars)?.filter(|id| Some(*id) != expected) {
@@ -195,7 +187,7 @@ impl<'r> Syncer<'r> {
                 return Ok(());
             }
             let outcome = self.repo.push_refs(remote, &pushes, self.asking);
-            // What servers say when another was faster differs; where their refs are tells it.
+            // Servers report a lost race in different words, so the refs are listed again.
             let after = match &outcome {
                 Ok(()) => pushes.iter().map(|push| (push.ref_name.clone(), push.commit_id)).collect(),
                 Err(_) => self.repo.remote_refs(remote, &names, self.asking)?,
@@ -214,7 +206,9 @@ impl<'r> Syncer<'r> {
                     let reason =
                         std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
                     let error = Error::other(format!("'{remote}' does not take '{}'", push.ref_name)).because(reason);
-                    synced.refused.push(self.advised(error, push));
+                    let keep_apart = "git config shiftlog.sessionsRemote <remote>    # keeps transcripts elsewhere";
+                    let is_archive = push.ref_name == archive::REF;
+                    synced.refused.push(if is_archive { error.hint(keep_apart) } else { error });
                     refused.push(push.ref_name.clone());
                 }
             }
@@ -231,24 +225,16 @@ impl<'r> Syncer<'r> {
         Ok(())
     }
 
-    fn advised(&self, error: Error, push: &Push) -> Error {
-        if push.ref_name == archive::REF {
-            error.hint("git config shiftlog.sessionsRemote <remote>    # keeps transcripts elsewhere")
-        } else {
-            error
-        }
-    }
-
-    fn shared(&self, remote: &str, what: What) -> Shared {
-        let (name, last) = match what {
-            What::Notes => (self.notes_ref.as_str(), notes_name(&self.notes_ref)),
-            What::Sessions => (archive::REF, "sessions".into()),
-            What::Purged => (tombstone::REF, "purged".into()),
+    fn shared(&self, remote: &str, holds: Holds) -> Shared {
+        let (name, last) = match holds {
+            Holds::Notes => (self.notes_ref.as_str(), notes_name(&self.notes_ref)),
+            Holds::Sessions => (archive::REF, "sessions".into()),
+            Holds::Marks => (tombstone::REF, "purged".into()),
         };
-        Shared { name: name.to_owned(), tracking: tracking_ref(self.repo, remote, &last), what }
+        Shared { name: name.to_owned(), tracking: self.repo.tracking_ref(remote, &last), holds }
     }
 
-    /// Fetches what the remote has and we have not.
+    /// Fetches the refs that have moved on the remote.
     fn fetch(
         &self,
         remote: &str,
@@ -257,28 +243,28 @@ impl<'r> Syncer<'r> {
         plan: Plan,
         synced: &mut Synced,
     ) -> Result<()> {
-        let mut wanted: Vec<(What, Fetch)> = Vec::new();
+        let mut wanted: Vec<(Holds, Fetch)> = Vec::new();
         let known = Known::read(self.repo);
         for shared in shared {
             let Some(there) = at(&shared.name) else { continue };
             let has_it = self.repo.tip(&shared.tracking)?.is_some_and(|tip| tip.commit_id == there);
             if !has_it && !known.has(&shared.tracking, there) {
-                wanted.push((shared.what, shared.fetch()));
+                wanted.push((shared.holds, shared.fetch()));
             }
         }
         if plan.is_dry_run {
             synced.would.extend(wanted.iter().map(|(_, fetch)| format!("fetch {} from {remote}", fetch.ref_name)));
             return Ok(());
         }
-        // Without its notes, a partial clone would ask for them one by one; words can wait until they are read.
+        // In a partial clone, notes are fetched at once, not one by one on demand. Segments are fetched when they are read.
         let is_partial = self.repo.is_partial();
-        let rounds: &[(&[What], Option<&str>)] = if is_partial {
-            &[(&[What::Purged, What::Notes], Some("--no-filter")), (&[What::Sessions], Some("--filter=blob:none"))]
+        let rounds: &[(&[Holds], Option<&str>)] = if is_partial {
+            &[(&[Holds::Marks, Holds::Notes], Some("--no-filter")), (&[Holds::Sessions], Some("--filter=blob:none"))]
         } else {
-            &[(&[What::Purged, What::Notes, What::Sessions], None)]
+            &[(&[Holds::Marks, Holds::Notes, Holds::Sessions], None)]
         };
-        for (whats, filter) in rounds {
-            let wanted = wanted.iter().filter(|(what, _)| whats.contains(what));
+        for (group, filter) in rounds {
+            let wanted = wanted.iter().filter(|(holds, _)| group.contains(holds));
             let fetches: Vec<Fetch> = wanted.map(|(_, fetch)| fetch.clone()).collect();
             if !fetches.is_empty() {
                 self.repo.fetch_refs(remote, &fetches, *filter, self.asking)?;
@@ -287,13 +273,13 @@ impl<'r> Syncer<'r> {
         Ok(())
     }
 
-    /// Fetches all transcripts of a remote once more, also those that we should have: some are missing here.
+    /// Fetches all segments of a remote again, also those that we should have, because some are missing.
     ///
     /// # Errors
     ///
     /// What Git says.
     pub fn fetch_again(&self, remote: &str) -> Result<()> {
-        let shared = self.shared(remote, What::Sessions);
+        let shared = self.shared(remote, Holds::Sessions);
         let theirs = self.repo.remote_refs(remote, &[&shared.name], self.asking)?;
         if theirs.is_empty() {
             return Ok(());
@@ -301,65 +287,60 @@ impl<'r> Syncer<'r> {
         self.repo.fetch_refs(remote, &[shared.fetch()], Some("--refetch"), self.asking)
     }
 
-    /// Joins what was fetched to ours, after a check of it. Marks of removal stay where they were fetched to.
+    /// Checks a fetched ref and merges it into ours. Purge marks are not merged; they stay in the fetched ref.
     fn merge(&self, remote: &str, shared: &Shared, synced: &mut Synced) -> Result<()> {
         let Some(theirs) = self.checked(remote, shared, &mut synced.left_out)? else { return Ok(()) };
         let before = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
         let deadline = Instant::now() + MERGE_TIMEOUT;
         let purged = Tombstones::read(self.repo)?;
-        match shared.what {
-            What::Purged => {}
-            What::Notes => {
+        match shared.holds {
+            Holds::Marks => {}
+            Holds::Notes => {
                 let takes_all = purged.is_empty();
                 notes::merge(self.repo, &shared.name, theirs, takes_all, deadline, |versions| {
                     Ok(resolve(self.repo, &purged, versions))
                 })?;
             }
-            What::Sessions => {
-                let is_barred = |path: &str, id: ObjectId| {
-                    purged.segments.contains_key(&id)
-                        || archive::session_of_path(path).is_some_and(|session| purged.bars(&session))
-                };
-                Archive::new(self.repo).merge(theirs, deadline, is_barred)?;
+            Holds::Sessions => {
+                Archive::new(self.repo).merge(theirs, deadline, |path, id| purged.bars_path(path, id))?;
             }
         }
         let after = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
-        self.count(shared.what, before, after, &mut synced.received)
+        self.count(shared.holds, before, after, &mut synced.received)
     }
 
-    /// Returns the commit to join: what was fetched, or a copy of it without the entries that have no business there.
+    /// Returns the commit to merge: the fetched one, or a copy of it without misfits.
     fn checked(&self, remote: &str, shared: &Shared, left_out: &mut Vec<String>) -> Result<Option<ObjectId>> {
         let Some(theirs) = self.repo.tip(&shared.tracking)? else { return Ok(None) };
         let known = self.repo.tip(&shared.name)?.map(|tip| tip.commit_id);
-        let check = check::fetched(self.repo, shared.what.kind(), theirs.commit_id, known.as_slice())?;
+        let check = check::fetched(self.repo, shared.holds, theirs.commit_id, known.as_slice())?;
         let Some(clean) = check.clean else { return Ok(Some(theirs.commit_id)) };
         left_out.extend(check.bad.iter().map(|bad| format!("left out of '{}' of {remote}: {bad}", shared.name)));
-        // The remote still has it there: it must not be fetched once more.
+        // The remote still has the bad commit; it must not be fetched again.
         let mut known = Known::read(self.repo);
         known.add(&shared.tracking, theirs.commit_id);
         known.write(self.repo)?;
         self.repo.point_ref(&shared.tracking, clean)?;
         self.repo.forget_reflog(&shared.tracking)?;
-        // The objects themselves are left to 'git gc': somebody may be adding a file with the same bytes just now.
+        // 'git gc' deletes the objects: another process may be adding a file with the same bytes at this moment.
         Ok(Some(clean))
     }
 
-    /// Returns the commit to push to a ref that the remote has at `there`; `None` if it has all of ours, or there is
-    /// nothing of ours.
+    /// Returns the commit to push to a ref that names `there` on the remote; `None` if there is nothing to push.
     ///
-    /// What others say was removed is not sent. Where we have any of it, neither is our history, which holds it.
+    /// What purge marks of others name is not pushed. If our tree has any of it, our history is not pushed either.
     fn outgoing(&self, shared: &Shared, there: Option<ObjectId>, bars: &Bars) -> Result<Option<ObjectId>> {
         let Some(ours) = self.repo.tip(&shared.name)? else { return Ok(None) };
         let theirs = there.and(self.repo.tip(&shared.tracking)?);
-        if shared.what == What::Purged {
+        if shared.holds == Holds::Marks {
             return theirs.map_or(Ok(Some(ours.commit_id)), |theirs| tombstone::joined(self.repo, ours, theirs));
         }
         if bars.is_empty() {
             return Ok(Some(ours.commit_id));
         }
         let base = theirs.map_or(self.repo.empty_tree_id(), |theirs| theirs.tree_id);
-        let tree_id = match shared.what {
-            What::Sessions => self.segments_without(base, ours.tree_id, bars)?,
+        let tree_id = match shared.holds {
+            Holds::Sessions => self.segments_without(base, ours.tree_id, bars)?,
             _ => self.notes_without(base, ours.tree_id, bars)?,
         };
         match tree_id {
@@ -372,19 +353,16 @@ impl<'r> Syncer<'r> {
         }
     }
 
-    /// Returns the archive tree `base` with what ours has, but for what is barred; `None` if nothing of ours is.
+    /// Returns the archive tree `base` with the segments of `ours` that no mark names; `None` if marks name none of them.
     fn segments_without(&self, base: ObjectId, ours: ObjectId, bars: &Bars) -> Result<Option<ObjectId>> {
         let archive = Archive::new(self.repo);
         let mut new = archive.added(base, ours)?;
         let count = new.len();
-        new.retain(|(path, id)| {
-            let session = archive::session_of_path(path);
-            !bars.has_segment(*id) && session.is_none_or(|session| bars.of_session(&session).is_none())
-        });
+        new.retain(|(path, id)| !bars.name_path(path, *id));
         if new.len() == count { Ok(None) } else { archive.edited(base, new, &[]).map(Some) }
     }
 
-    /// Does the same with notes.
+    /// Does the same for notes.
     fn notes_without(&self, base: ObjectId, ours: ObjectId, bars: &Bars) -> Result<Option<ObjectId>> {
         let mut outgoing = Vec::new();
         let mut is_hit = false;
@@ -393,17 +371,15 @@ impl<'r> Syncer<'r> {
                 Ok(Note::read_lines(&notes::get_at(self.repo, tree_id, annotated_id)?.unwrap_or_default()))
             };
             let (theirs, mut ours) = (note(base)?, note(ours)?);
-            // It cannot be looked for in a note that is too large for readers, so that one is not sent.
+            // Marks cannot be applied to a note that is too large for readers; it is not pushed.
             if !theirs.problems().is_empty() || !ours.problems().is_empty() {
                 is_hit = true;
                 continue;
             }
             let count = ours.units().len();
             ours.retain(|unit| match unit {
-                Unit::Record(record) => bars.of_increment(self.repo, record).is_none(),
-                Unit::Newer(newer) => bars.of_increment(self.repo, &newer.record).is_none(),
                 Unit::Earlier(document, _) => bars.of_session(&document.key()).is_none(),
-                Unit::Foreign(_) => true,
+                unit => unit.record().is_none_or(|record| bars.of_increment(self.repo, record).is_none()),
             });
             is_hit |= ours.units().len() != count;
             let mut union = theirs.clone();
@@ -419,58 +395,35 @@ impl<'r> Syncer<'r> {
     }
 
     fn count_sent(&self, shared: &Shared, push: &Push, sent: &mut Amount) -> Result<()> {
-        // What was there may be gone here, after a purge.
+        // After a purge, the remote's old commit may be missing here.
         let tree = |id: Option<ObjectId>| match id.filter(|id| self.repo.has_object(*id)) {
             Some(id) => Ok(self.repo.commit(id)?.tree_id),
             None => Ok::<_, Error>(self.repo.empty_tree_id()),
         };
-        self.count(shared.what, tree(push.expected)?, tree(Some(push.commit_id))?, sent)
+        self.count(shared.holds, tree(push.expected)?, tree(Some(push.commit_id))?, sent)
     }
 
-    fn count(&self, what: What, before: ObjectId, after: ObjectId, amount: &mut Amount) -> Result<()> {
-        match what {
-            What::Notes => amount.notes += notes::changed(self.repo, before, after)?.len(),
-            What::Sessions => amount.segments += Archive::new(self.repo).added(before, after)?.len(),
-            What::Purged => {}
+    fn count(&self, holds: Holds, before: ObjectId, after: ObjectId, amount: &mut Amount) -> Result<()> {
+        match holds {
+            Holds::Notes => amount.notes += notes::changed(self.repo, before, after)?.len(),
+            Holds::Sessions => amount.segments += Archive::new(self.repo).added(before, after)?.len(),
+            Holds::Marks => {}
         }
         Ok(())
     }
 }
 
-impl What {
-    fn kind(self) -> check::Kind {
-        match self {
-            What::Notes => check::Kind::Notes,
-            What::Sessions => check::Kind::Sessions,
-            What::Purged => check::Kind::Marks,
-        }
-    }
-}
-
-/// Says whether others have removed something that is here.
+/// Says whether purge marks of others name something in our archive.
 fn hides_ours(repo: &Repository, bars: &Bars) -> Result<bool> {
     if bars.is_empty() {
         return Ok(false);
     }
     let here = Archive::new(repo).listing(archive::REF)?;
-    Ok(here.iter().any(|(path, id)| {
-        bars.has_segment(*id)
-            || archive::session_of_path(path).is_some_and(|session| bars.of_session(&session).is_some())
-    }))
+    Ok(here.iter().any(|(path, id)| bars.name_path(path, *id)))
 }
 
-/// Returns the ref under which a ref of a remote is kept.
-fn tracking_ref(repo: &Repository, remote: &str, last: &str) -> String {
-    // A remote that is given by its URL has no name to keep its refs under.
-    if repo.remotes().iter().any(|name| name == remote) {
-        format!("refs/shiftlog/remotes/{remote}/{last}")
-    } else {
-        format!("refs/shiftlog/remotes/url-{:016x}/{last}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()))
-    }
-}
-
-/// Returns the last part of the name under which a remote's notes are kept. Only what belongs to our own notes is read
-/// beside them.
+/// Returns the last part of the name of the ref to which a remote's notes are fetched: `notes` for the usual notes ref, so
+/// that only those are read together with ours.
 pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
     if notes_ref == notes::DEFAULT_REF {
         "notes".into()
@@ -479,7 +432,7 @@ pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
     }
 }
 
-/// Joins to ours what was fetched and not joined yet.
+/// Merges everything that was fetched and is not merged yet.
 ///
 /// # Errors
 ///
@@ -487,8 +440,8 @@ pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
 pub fn join_fetched(repo: &Repository, notes_ref: &str) -> Result<()> {
     let syncer = Syncer::new(repo, notes_ref, Asking::Never);
     for remote in repo.remotes() {
-        for what in [What::Purged, What::Sessions, What::Notes] {
-            syncer.merge(&remote, &syncer.shared(&remote, what), &mut Synced::default())?;
+        for holds in [Holds::Marks, Holds::Sessions, Holds::Notes] {
+            syncer.merge(&remote, &syncer.shared(&remote, holds), &mut Synced::default())?;
         }
     }
     Ok(())

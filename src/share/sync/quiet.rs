@@ -1,8 +1,8 @@
-//! The push beside the user's own, which nobody waits for: one at a time, and with an end.
+//! The background push after a push of the user's: one at a time, with a time limit.
 
 use std::time::{Duration, Instant};
 
-use super::{Level, Plan, Syncer, notes_name, tracking_ref};
+use super::{Level, Plan, Syncer, notes_name};
 use crate::archive;
 use crate::capture::State;
 use crate::capture::state::write_private;
@@ -10,14 +10,14 @@ use crate::error::Result;
 use crate::git::{Asking, Repository};
 use crate::share::purge;
 
-/// How long a push may take that nobody waits for.
+/// How long a background push may take.
 const QUIET_TIMEOUT: Duration = Duration::from_secs(600);
-/// How often such a push looks whether more was recorded while it ran.
+/// How many times a background push starts again because more was recorded meanwhile.
 const MAX_QUIET_PUSHES: u32 = 3;
 
-/// Does with a remote what its hook asks for: pushes, and writes to the log what came of it.
+/// Pushes to a remote in the background, and logs the result.
 ///
-/// One such push to a remote runs at a time. Another that is asked for meanwhile leaves its work to that one.
+/// One background push runs for each remote. A second one leaves its work to the first.
 pub fn push_quietly(repo: &Repository, notes_ref: &str, remote: &str) {
     let state = State::new(&repo.common_dir());
     let Some(_running) = only_one(&state, remote) else {
@@ -52,7 +52,7 @@ pub fn push_quietly(repo: &Repository, notes_ref: &str, remote: &str) {
     }
 }
 
-/// Returns what must be held while a push to a remote runs that nobody waits for; `None` if another holds it.
+/// Takes the lock for a background push to a remote; `None` if another process holds it.
 fn only_one(state: &State, remote: &str) -> Option<std::fs::File> {
     let name = format!("pushing-{:016x}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()));
     let path = state.root().join(name);
@@ -64,7 +64,7 @@ fn only_one(state: &State, remote: &str) -> Option<std::fs::File> {
     Some(file)
 }
 
-/// Says whether a push to `remote` has anything new, as far as is known here, without asking the remote.
+/// Says whether there is something to push to `remote`, judged by the fetched refs. Does not contact the remote.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ fn only_one(state: &State, remote: &str) -> Option<std::fs::File> {
 pub fn has_news(repo: &Repository, notes_ref: &str, remote: &str, level: Level) -> Result<bool> {
     let pairs = [(notes_ref, notes_name(notes_ref), Level::Notes), (archive::REF, "sessions".into(), Level::All)];
     for (name, last, needed) in pairs {
-        let tracking = tracking_ref(repo, remote, &last);
+        let tracking = repo.tracking_ref(remote, &last);
         let ours = repo.tip(name)?.map(|tip| tip.commit_id);
         if level >= needed && ours.is_some() && ours != repo.tip(&tracking)?.map(|tip| tip.commit_id) {
             return Ok(true);

@@ -1,0 +1,46 @@
+//! The sessions that ran in other worktrees, remembered so that commits do not read their transcripts again.
+
+use std::path::{Path, PathBuf};
+
+use super::state::{State, write_private};
+use crate::outside;
+use crate::transcript::SessionKey;
+
+/// How many sessions that ran in another worktree are remembered.
+const MAX_ELSEWHERE: usize = 1000;
+
+/// A cache of sessions that ran in other worktrees, one line each: it saves reading their transcripts at every commit.
+pub(super) struct SessionsElsewhere {
+    path: PathBuf,
+    lines: String,
+    worktree: String,
+}
+
+impl SessionsElsewhere {
+    fn line(&self, key: &SessionKey) -> String {
+        format!("{key} {}", self.worktree)
+    }
+
+    /// Says whether the cache names this session.
+    pub fn contains(&self, key: &SessionKey) -> bool {
+        let line = self.line(key);
+        self.lines.lines().any(|known| known == line)
+    }
+
+    /// Adds a session. A failed write costs only time at the next commit.
+    pub fn add(&mut self, key: &SessionKey) {
+        let kept = self.lines.lines().count().saturating_sub(MAX_ELSEWHERE);
+        let start = self.lines.split_inclusive('\n').take(kept).map(str::len).sum();
+        self.lines = format!("{}{}\n", &self.lines[start..], self.line(key));
+        let _ = write_private(&self.path, self.lines.as_bytes());
+    }
+}
+
+impl State {
+    /// Reads the cache of sessions that did not run in `worktree`.
+    pub(super) fn elsewhere(&self, worktree: &Path) -> SessionsElsewhere {
+        let path = self.root().join("elsewhere");
+        let lines = std::fs::read_to_string(&path).unwrap_or_default();
+        SessionsElsewhere { path, lines, worktree: outside::line(&worktree.to_string_lossy()) }
+    }
+}
