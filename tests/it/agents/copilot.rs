@@ -157,6 +157,28 @@ fn a_hook_of_a_sub_agent_makes_no_session_of_its_own() {
 }
 
 #[test]
+fn tokens_are_those_of_each_request_and_no_shutdown_counts_them_again() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=copilot", "-q"]).ok();
+    let session = Session::new(&scratch);
+    session.start();
+    session.hook("sessionStart", json!({ "source": "new" }));
+    session.prompt("add a");
+    let usage = json!({ "inputTokens": 1020, "outputTokens": 20, "cacheReadTokens": 900, "cacheWriteTokens": 7 });
+    session.write("session.usage_record", json!({ "usage": usage }));
+    session.edits("a.txt");
+    scratch.commit("a.txt", "x\n", "add a");
+    let expected = json!({ "input": 120, "output": 20, "cacheRead": 900, "cacheWrite": 7 });
+    assert_eq!(scratch.record("HEAD")["tokens"], expected);
+    let metrics = json!({ "scripted-1": { "requests": { "count": 1 }, "usage": usage } });
+    session.write("session.shutdown", json!({ "shutdownType": "routine", "modelMetrics": metrics }));
+    let whole = shiftlog::agent::find("copilot").unwrap().parse(&fs::read(&session.path).unwrap());
+    let mut tally = shiftlog::transcript::Tally::default();
+    tally.add(&whole);
+    assert_eq!(serde_json::to_value(tally.tokens().unwrap()).unwrap(), expected);
+}
+
+#[test]
 fn a_day_with_copilot_is_recorded_and_its_session_goes_on() {
     let scratch = Scratch::new();
     scratch.shiftlog("init", ["--agent=copilot", "-q"]).ok();
