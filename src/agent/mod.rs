@@ -327,6 +327,13 @@ pub trait Agent: Sync {
         None
     }
 
+    /// Returns the length of what a transcript repeats at its beginning of the session that it was forked from; `None` if it
+    /// repeats nothing.
+    fn repeated_bytes(&self, transcript: &Path) -> Option<u64> {
+        let _ = transcript;
+        None
+    }
+
     /// Returns what takes a session up again in `directory`; `None` if the agent could not have given it this id.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ pub(crate) mod catch_up;
 pub(crate) mod choose;
 pub mod commit;
 pub mod hook;
+mod late;
 pub(crate) mod paths;
 pub(crate) mod pending;
 pub(crate) mod process;

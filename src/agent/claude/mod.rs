@@ -126,6 +126,11 @@ impl Agent for Claude {
         found
     }
 
+    fn repeated_bytes(&self, transcript: &Path) -> Option<u64> {
+        transcript.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        records::repeated_bytes(std::io::BufReader::new(std::fs::File::open(transcript).ok()?))
+    }
+
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let Recorded { session_id, transcript, sub_agents } = session;
         let is_named_well =
