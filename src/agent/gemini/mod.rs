@@ -18,7 +18,10 @@ use self::registry::Registry;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Event, Found, Parser, Payload, Recorded, Restoration, Sign, ask, document, tool};
+use super::{
+    Agent, Ask, Content, Event, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, ask, document,
+    permission, tool,
+};
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;
 use crate::outside;
@@ -188,6 +191,25 @@ impl Agent for Gemini {
 
     fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
         payload.has_transcript_in("/.gemini/tmp/").then_some(Sign::Place)
+    }
+
+    fn permission(&self, worktree: &Path) -> Permission {
+        let Some(root) = root() else { return Permission::NotNeeded };
+        let switch = permission::read(&root.join("settings.json"));
+        let switch = switch.and_then(|settings| settings.pointer("/security/folderTrust/enabled")?.as_bool());
+        if switch == Some(false) {
+            return Permission::Given("since trust of folders is switched off".into());
+        }
+        let path = root.join("trustedFolders.json");
+        let folders = permission::read(&path).and_then(|folders| folders.as_object().cloned()).unwrap_or_default();
+        match permission::nearest(&folders, worktree).map(|(_, trust)| trust.as_str().unwrap_or_default()) {
+            Some("TRUST_FOLDER" | "TRUST_PARENT") => Permission::Given(format!("by '{}'", path.display())),
+            Some("DO_NOT_TRUST") => Permission::Missing {
+                what: "it does not trust this folder".into(),
+                fix: "start 'gemini' here and type '/permissions'".into(),
+            },
+            _ => Permission::Unknown("it runs them in folders that it trusts, and asks for that when it starts".into()),
+        }
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
