@@ -24,9 +24,10 @@ pub enum Permission {
     Unknown(String),
 }
 
-/// Reads a file of JSON; `None` if it is missing or is none.
+/// Reads a file of JSON, with or without comments; `None` if it is missing or is none.
 pub fn read(path: &Path) -> Option<Value> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    let text = std::fs::read_to_string(path).ok()?;
+    jsonc_parser::cst::CstRootNode::parse(&text, &jsonc_parser::ParseOptions::default()).ok()?.to_serde_value()
 }
 
 /// Returns what a map has for a directory or for the nearest one above it, with the directory's name in the map.

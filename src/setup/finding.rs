@@ -39,6 +39,16 @@ impl Finding {
         Finding { subject: subject.into(), verdict: Verdict::Ok }
     }
 
+    /// Says whether it is as it should be.
+    pub fn is_ok(&self) -> bool {
+        matches!(self.verdict, Verdict::Ok)
+    }
+
+    /// Says whether it could not be told.
+    pub fn is_note(&self) -> bool {
+        matches!(self.verdict, Verdict::Note)
+    }
+
     /// Returns a finding about something that could not be told, or is worth knowing.
     pub fn note(subject: impl Into<String>) -> Self {
         Finding { subject: subject.into(), verdict: Verdict::Note }

@@ -28,7 +28,12 @@ struct Hooks {
 
 impl Hooks {
     fn read(agent: &dyn Agent, top: PathBuf) -> Self {
-        let files: Vec<HookFile> = [false, true].into_iter().flat_map(|shared| agent.hook_files(shared)).collect();
+        let mut files: Vec<HookFile> = Vec::new();
+        for file in [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)) {
+            if files.iter().all(|known| known.path != file.path) {
+                files.push(file);
+            }
+        }
         let read = |file: &HookFile| std::fs::read_to_string(top.join(file.path)).unwrap_or_default();
         Hooks { texts: files.iter().map(read).collect(), files, top }
     }
@@ -95,8 +100,11 @@ pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Result<Vec<Finding>
     let Some(hooks) = Hooks::of(repo, agent) else { return Ok(Vec::new()) };
     let mut findings = Vec::new();
     if hooks.are_set_up() {
-        findings.extend(permission(agent, &hooks.top));
-        findings.push(last_session(repo, agent, &hooks));
+        let seen = last_session(repo, agent, &hooks);
+        let permission = permission(agent, &hooks.top);
+        // Where hooks were seen to run, nobody has to ask what they depend on.
+        findings.extend(permission.filter(|permission| !permission.is_note() || !seen.is_ok()));
+        findings.push(seen);
     }
     findings.extend(last_record(repo, agent)?);
     Ok(findings)

@@ -151,7 +151,8 @@ fn a_folder_that_an_agent_does_not_trust_is_a_problem_and_one_below_a_trusted_on
     write(".gemini/trustedFolders.json", json!({ root.to_str().unwrap(): "DO_NOT_TRUST" }));
     write(".pi/agent/trust.json", json!({ root.to_str().unwrap(): false }));
     assert_eq!(codes(), [1, 1, 1]);
-    write(".copilot/config.json", json!({ "trusted_folders": [root] }));
+    let config = format!("// This file is managed automatically.\n{}", json!({ "trustedFolders": [root] }));
+    fs::write(scratch.home().join(".copilot/config.json"), config).unwrap();
     write(".gemini/trustedFolders.json", json!({ "/": "DO_NOT_TRUST", root.to_str().unwrap(): "TRUST_FOLDER" }));
     write(".pi/agent/trust.json", json!({ root.to_str().unwrap(): true }));
     assert_eq!(codes(), [0, 0, 0]);
