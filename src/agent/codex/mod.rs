@@ -55,7 +55,19 @@ const DAY_SECS: i64 = 24 * 60 * 60;
 const ASK: Ask = Ask {
     name: "codex",
     program: "codex",
-    words: &["exec", "--sandbox", "read-only", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config", "-"],
+    // Its configuration names the provider, so it is read; servers and hooks of it have no part in an answer.
+    words: &[
+        "exec",
+        "--sandbox",
+        "read-only",
+        "--skip-git-repo-check",
+        "--ephemeral",
+        "-c",
+        "mcp_servers={}",
+        "-c",
+        "hooks={}",
+        "-",
+    ],
     ..ask::PLAIN
 };
 
