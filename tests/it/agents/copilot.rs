@@ -238,6 +238,23 @@ fn a_session_without_hooks_is_found_when_a_commit_is_made() {
 }
 
 #[test]
+fn a_repository_made_anew_at_the_same_place_does_not_get_the_sessions_of_the_old_one() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let session = Session::new(&scratch);
+    session.start();
+    session.write("user.message", json!({ "content": "add a" }));
+    session.edits("a.txt");
+    let before = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    fs::File::options().append(true).open(&session.path).unwrap().set_modified(before).unwrap();
+    if fs::metadata(scratch.top.join(".git")).unwrap().created().is_err() {
+        return crate::support::skip("this file system does not tell when a directory was made");
+    }
+    scratch.commit("a.txt", "one\n", "add a");
+    assert_eq!(scratch.records("HEAD").len(), 0, "it was written an hour before there was the repository");
+}
+
+#[test]
 fn a_hostile_session_id_is_no_directory() {
     refuses_hostile_ids("copilot", "{\"type\":\"user.message\",\"data\":{\"content\":\"x\"}}\n");
 }
