@@ -218,8 +218,8 @@ impl Agent for Gemini {
             shape: Shape::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some(
-                "Gemini CLI runs a project's hooks only in a folder that it trusts, and releases of early 2026 only with \
-                 'tools.enableHooks' in its settings",
+                "Gemini CLI hides Git's hooks from its shell, so its own must run: start it at the top of this working tree, in \
+                 a folder that it trusts (releases of early 2026 also need 'tools.enableHooks' in its settings)",
             ),
         }]
     }
