@@ -129,6 +129,10 @@ impl Payload {
 
     /// Returns the id of the sub-agent whose hook this is; `None` if it is the session's own.
     pub fn sub_agent(&self) -> Option<&str> {
+        // One agent names itself always, and says that nobody started it.
+        if self.value.get("parent_agent_id").is_some_and(Value::is_null) {
+            return None;
+        }
         self.get("agent_id")?.as_str().filter(|id| !id.is_empty())
     }
 

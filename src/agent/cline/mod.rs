@@ -1,35 +1,32 @@
-//! Cline: one document of JSON per task, a list of messages as they went to the model, written anew each time.
+//! Cline: one document of JSON per session, written anew each time.
 //!
-//! No data of a real session was seen. Hooks and their payloads are as in data written after the vendor's pages; where a
-//! task is kept and how it reads is from reference alone, so what does not fit is passed over. Tool calls are records of
-//! their own, or marked up in the answer's words.
+//! Release 3 is a program of its own, seen in real data: `~/.cline/data/sessions/<id>/<id>.messages.json` with the messages,
+//! `<id>.json` beside it with where it ran, hooks whose `taskId` is that of a run and no session's. Older releases, which were
+//! editor extensions, have a list of messages in a folder for each task; what is known of them is from reference alone, so what
+//! does not fit is passed over. How messages read is in `task`.
+
+mod task;
 
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use serde_json_borrow::Value;
 
+use self::task::{ITSELF, MESSAGES, Task};
 use super::hooks::{Commands, HookFile, Shape};
-use super::json::{self, at, field, flag, list, string, text};
+use super::json::{self, field, string, text};
 use super::place;
-use super::{Agent, Event, Found, Parser, document, payload, prompt, tool};
+use super::{Agent, Content, Event, Found, Parser, Recorded, Restoration, document, payload, tool};
+use crate::error::{Error, Kind, Result};
 use crate::outside;
-use crate::transcript::{Message, Part, Role, ToolResult};
 
 /// Cline.
 pub struct Cline;
 
-/// The document is the list itself.
-const ITSELF: &str = "";
-/// The file of a task that has all that was said.
+/// The file of an older release's task that has all that was said.
 const FILE: &str = "api_conversation_history.json";
-/// What Cline puts around the words of a person.
-const TYPED: &[&str] = &["task", "feedback", "user_message", "answer"];
-/// What it adds to them.
-const NOISE: &[&str] = &["environment_details", "file_content", "explicit_instructions"];
-/// The tools that are read out of an answer's words.
-const TOOLS: &[&str] = &["execute_command", "write_to_file", "replace_in_file"];
-/// The arguments of those tools.
-const ARGUMENTS: &[&str] = &["command", "path", "content", "diff"];
+/// How the file of a session ends that has all that was said.
+const ENDING: &str = ".messages.json";
 
 impl Agent for Cline {
     fn name(&self) -> &'static str {
@@ -41,15 +38,22 @@ impl Agent for Cline {
     }
 
     fn is_installed(&self) -> bool {
-        tasks().iter().any(|tasks| tasks.is_dir()) || place::has_program("cline")
+        let has_sessions = sessions().is_some_and(|sessions| sessions.is_dir());
+        has_sessions || tasks().iter().any(|tasks| tasks.is_dir()) || place::has_program("cline")
     }
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(Task::default())
     }
 
-    fn session_id(&self, _: &[u8]) -> Option<String> {
-        None
+    fn session_id(&self, transcript: &[u8]) -> Option<String> {
+        let mut found = None;
+        document::each(transcript, task::list_of(transcript), |record, _| {
+            if field(record, "role").is_none() {
+                found = string(record, "sessionId").or_else(|| found.take());
+            }
+        });
+        found
     }
 
     fn is_rendered(&self, _: &Path) -> bool {
@@ -57,36 +61,87 @@ impl Agent for Cline {
     }
 
     fn list(&self) -> Option<&'static str> {
-        Some(ITSELF)
+        Some(MESSAGES)
+    }
+
+    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
+        document::to_lines(&native, task::list_of(&native))
+    }
+
+    fn lines_that_stay(&self, lines: &[u8]) -> usize {
+        let is_list = json::find(lines, |head| text(head, "list").map(|list| list == ITSELF)) == Some(true);
+        document::lines_that_stay(lines, if is_list { ITSELF } else { MESSAGES })
     }
 
     fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let tasks = tasks().into_iter().filter(|_| outside::is_plain_id(session_id));
-        tasks.map(|tasks| tasks.join(session_id).join(FILE)).find(|path| path.is_file())
+        let folder = |root: PathBuf| root.join(session_id);
+        let new = sessions().map(|root| folder(root).join(format!("{session_id}{ENDING}")));
+        let old = tasks().into_iter().map(|root| folder(root).join(FILE));
+        new.into_iter().chain(old).filter(|_| outside::is_plain_id(session_id)).find(|path| path.is_file())
     }
 
-    fn recent(&self, _: &Path, _: i64) -> Vec<Found> {
-        // A task does not tell where it ran.
-        Vec::new()
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+        // A task of an older release does not tell where it ran.
+        let Some(sessions) = sessions() else { return Vec::new() };
+        let found = place::entries(&sessions).into_iter().filter_map(|folder| {
+            let session_id = folder.file_name()?.to_str()?.to_owned();
+            let transcript = folder.join(format!("{session_id}{ENDING}"));
+            (outside::is_plain_id(&session_id) && place::is_written_since(&transcript, seconds))
+                .then_some(Found { session_id, transcript })
+        });
+        found.filter(|found| has_run_in(&found.transcript, directory)).collect()
+    }
+
+    fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
+        let id = session.session_id;
+        let Some(sessions) = sessions().filter(|_| outside::is_plain_id(id)) else { return Ok(None) };
+        if self.session_id(session.transcript).as_deref() != Some(id) {
+            return Err(Error::new(Kind::Unsupported, "Cline takes up no session of a release before 3 from outside"));
+        }
+        let path = sessions.join(id).join(format!("{id}{ENDING}"));
+        let companion = json!({ "version": 1, "session_id": id, "source": "cli", "status": "completed", "exit_code": 0,
+            "started_at": begun(session.transcript), "interactive": true, "enable_tools": true, "enable_spawn": true,
+            "enable_teams": true, "cwd": directory, "workspace_root": directory, "messages_path": path });
+        let files = vec![
+            (path.clone(), Content::Transcript(self.native(session.transcript).into_owned())),
+            (sessions.join(id).join(format!("{id}.json")), Content::Once(companion.to_string().into_bytes())),
+        ];
+        let words = ["cline", "--id", id].map(str::to_owned).to_vec();
+        Ok(Some(Restoration { files, commands: vec![words] }))
     }
 
     fn events(&self) -> &'static [(&'static str, Event)] {
-        &[("TaskStart", Event::SessionStart), ("TaskResume", Event::SessionStart), ("TaskCancel", Event::SessionEnd)]
+        &[
+            ("TaskStart", Event::SessionStart),
+            ("TaskResume", Event::SessionStart),
+            ("TaskCancel", Event::SessionEnd),
+            // As release 3 calls them in payloads.
+            ("agent_start", Event::SessionStart),
+            ("tool_result", Event::AfterTool),
+        ]
     }
 
     fn payload_keys(&self) -> &'static payload::Keys {
         &payload::Keys {
-            session: &["taskId"],
+            session: &["sessionContext.rootSessionId", "taskId"],
             event: &["hookName"],
             model: &["model.slug"],
-            input: &["parameters"],
+            call: &["tool_result.id"],
+            input: &["tool_result.input", "parameters"],
             envelopes: &["postToolUse", "preToolUse"],
             ..payload::NONE
         }
     }
 
     fn tools(&self) -> &'static tool::Words {
-        &tool::Words { shells: &["run_commands"], editors: &["replace_in_file"], command: &["commands"], ..tool::NONE }
+        &tool::Words {
+            shells: &["run_commands"],
+            editors: &["replace_in_file", "editor"],
+            command: &["commands"],
+            old: &["old_text"],
+            new: &["new_text"],
+            ..tool::NONE
+        }
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
@@ -114,7 +169,27 @@ fn script_for(commands: &Commands<'_>, event: &str) -> String {
     )
 }
 
-/// Returns where tasks are kept: for each editor that it may run in, and without one.
+/// Returns where sessions of release 3 are kept.
+fn sessions() -> Option<PathBuf> {
+    Some(place::home()?.join(".cline/data/sessions"))
+}
+
+/// Says whether a session ran in a directory or below it, as the file beside its messages tells.
+fn has_run_in(transcript: &Path, directory: &Path) -> bool {
+    let name = transcript.file_name().and_then(|name| name.to_str()?.strip_suffix(ENDING)).unwrap_or_default();
+    let companion = std::fs::read(transcript.with_file_name(format!("{name}.json"))).unwrap_or_default();
+    let cwd = json::read_line(&companion, |companion| string(companion, "cwd"));
+    cwd.is_some_and(|cwd| place::is_below(&cwd, directory))
+}
+
+/// Returns when the first message was written.
+fn begun(transcript: &[u8]) -> Option<String> {
+    let mut begun = None;
+    document::each(transcript, MESSAGES, |record: &Value<'_>, _| begun = begun.or_else(|| json::time(record, "ts")));
+    Some(jiff::Timestamp::from_second(begun?).ok()?.to_string())
+}
+
+/// Returns where tasks of older releases are kept: for each editor that it may run in, and without one.
 fn tasks() -> Vec<PathBuf> {
     const EDITORS: &[&str] = &["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
     let Some(home) = place::home() else { return Vec::new() };
@@ -123,146 +198,4 @@ fn tasks() -> Vec<PathBuf> {
     let users = users.chain([home.join(".vscode-server/data/User")]);
     let tasks = users.map(|user| user.join("globalStorage/saoudrizwan.claude-dev/tasks"));
     tasks.chain([home.join(".cline/data/tasks")]).collect()
-}
-
-/// What is known of a task so far.
-#[derive(Default)]
-struct Task {
-    /// The last call that was read out of an answer's words.
-    open_call: Option<String>,
-}
-
-impl Parser for Task {
-    fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
-        let mut messages = Vec::new();
-        document::each(lines, ITSELF, |record, span| {
-            let mut message = Message::new(Role::User, span);
-            message.time = json::time(record, "ts");
-            match text(record, "role") {
-                Some("user") => self.read_user(record, &mut message),
-                Some("assistant") => self.read_answer(record, &mut message),
-                _ => return,
-            }
-            if !message.parts.is_empty() {
-                messages.push(message);
-            }
-        });
-        messages
-    }
-}
-
-impl Task {
-    fn read_user(&mut self, record: &Value<'_>, message: &mut Message) {
-        let mut is_answer = false;
-        for block in blocks(record) {
-            match block {
-                Block::Text(words) => {
-                    let words = words.trim();
-                    let typed: Vec<&str> = TYPED.iter().filter_map(|tag| prompt::inside(words, tag)).collect();
-                    if words.starts_with('[') && words.lines().next().is_some_and(|line| line.contains("] Result:")) {
-                        is_answer = true;
-                    }
-                    if !typed.is_empty() {
-                        message.parts.push(Part::Text(typed.join("\n")));
-                    } else if is_answer {
-                        let text = words.split_once("] Result:").map_or(words, |(_, answer)| answer).trim().to_owned();
-                        self.answer(text, message);
-                    } else if !words.starts_with("[ERROR]") && !words.starts_with("[TASK RESUMPTION]") {
-                        let typed = prompt::without(words, NOISE);
-                        message.parts.extend(Some(typed).filter(|typed| !typed.is_empty()).map(Part::Text));
-                    }
-                }
-                Block::Other(block) => match text(block, "type") {
-                    Some("tool_result") => {
-                        let call_id = string(block, "tool_use_id").unwrap_or_default();
-                        let (text, is_error) = (words(block), flag(block, "is_error"));
-                        let result = ToolResult { call_id, text, is_error, sub_agent: None };
-                        message.parts.push(Part::ToolResult(result));
-                    }
-                    Some("image") => message.parts.push(Part::Attachment(json::attachment("image", block))),
-                    _ => {}
-                },
-            }
-        }
-    }
-
-    /// Adds what a tool answered in words; more than one passage can belong to it.
-    fn answer(&mut self, text: String, message: &mut Message) {
-        match message.parts.last_mut() {
-            Some(Part::ToolResult(result)) => {
-                result.text.push('\n');
-                result.text.push_str(&prompt::without(&text, NOISE));
-            }
-            _ => {
-                let call_id = self.open_call.take().unwrap_or_default();
-                message.parts.push(Part::ToolResult(ToolResult { call_id, text, is_error: false, sub_agent: None }));
-            }
-        }
-    }
-
-    fn read_answer(&mut self, record: &Value<'_>, message: &mut Message) {
-        message.role = Role::Assistant;
-        message.model = at(record, &["modelInfo", "modelId"]).and_then(|model| Some(model.as_str()?.to_owned()));
-        for block in blocks(record) {
-            match block {
-                Block::Text(words) => {
-                    let (words, call) = marked_up(words);
-                    let words = prompt::without(words, &["thinking"]);
-                    message.parts.extend(Some(words).filter(|words| !words.is_empty()).map(Part::Text));
-                    if let Some((name, input)) = call {
-                        let call_id = format!("at-{}", message.span.start);
-                        message.parts.push(Part::ToolCall(tool::call(&*call_id, name, input)));
-                        self.open_call = Some(call_id);
-                    }
-                }
-                Block::Other(block) => match text(block, "type") {
-                    Some("tool_use") => {
-                        let input = field(block, "input").map(Into::into).unwrap_or_default();
-                        let call_id = string(block, "id").unwrap_or_default();
-                        let call = tool::call(call_id, text(block, "name").unwrap_or_default(), input);
-                        message.parts.push(Part::ToolCall(call));
-                    }
-                    Some("thinking") => message.parts.extend(string(block, "thinking").map(Part::Thinking)),
-                    _ => {}
-                },
-            }
-        }
-    }
-}
-
-/// A block of a message.
-enum Block<'v> {
-    Text(&'v str),
-    Other(&'v Value<'v>),
-}
-
-fn blocks<'v>(record: &'v Value<'v>) -> Vec<Block<'v>> {
-    if let Some(words) = text(record, "content") {
-        return vec![Block::Text(words)];
-    }
-    let is_text = |block: &&Value<'_>| text(block, "type") == Some("text");
-    let block = |block: &'v Value<'v>| match text(block, "text").filter(|_| is_text(&block)) {
-        Some(words) => Block::Text(words),
-        None => Block::Other(block),
-    };
-    list(record, "content").iter().map(block).collect()
-}
-
-fn words(block: &Value<'_>) -> String {
-    if let Some(words) = text(block, "content") {
-        return words.to_owned();
-    }
-    list(block, "content").iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n")
-}
-
-/// Returns the words in front of a tool call that is marked up in them, and the call.
-fn marked_up(words: &str) -> (&str, Option<(&'static str, serde_json::Value)>) {
-    for name in TOOLS {
-        let Some(body) = prompt::inside(words, name) else { continue };
-        let argument = |key: &&str| Some(((*key).to_owned(), prompt::inside(body, key)?.into()));
-        let input: serde_json::Map<String, serde_json::Value> = ARGUMENTS.iter().filter_map(argument).collect();
-        let before = words.split(&format!("<{name}>")).next().unwrap_or_default();
-        return (before, Some((name, input.into())));
-    }
-    (words, None)
 }

@@ -79,6 +79,12 @@ fn without_preamble(text: &str) -> (&str, bool) {
     (said, is_error)
 }
 
+fn inner_output(value: &Value<'_>) -> (String, bool) {
+    let code = at(value, &["metadata", "exit_code"]).and_then(Value::as_i64).unwrap_or(0);
+    let text = string(value, "output").or_else(|| string(value, "content")).unwrap_or_default();
+    (text, code != 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,10 +98,4 @@ mod tests {
         assert_eq!(read(twice), ("no\n".into(), true));
         assert_eq!(read("Wall time: long\n"), ("Wall time: long\n".into(), false), "a tool may say so itself");
     }
-}
-
-fn inner_output(value: &Value<'_>) -> (String, bool) {
-    let code = at(value, &["metadata", "exit_code"]).and_then(Value::as_i64).unwrap_or(0);
-    let text = string(value, "output").or_else(|| string(value, "content")).unwrap_or_default();
-    (text, code != 0)
 }
