@@ -1441,12 +1441,16 @@ _git__shiftlog__doctor() {
 
     case "${cmd}" in
         git__shiftlog__doctor)
-            opts="-q -h --no-rehearsal --quiet"
+            opts="-q -h --agent --no-rehearsal --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --agent)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_agents)" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

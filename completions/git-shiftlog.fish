@@ -310,6 +310,7 @@ complete -c git-shiftlog-purge -s y -l yes -d 'Do not ask'
 complete -c git-shiftlog-purge -l json -d 'Print one JSON object'
 complete -c git-shiftlog-purge -s h -d 'Print this usage'
 
+complete -c git-shiftlog-doctor -l agent -d 'Look at this agent alone; may be given several times (default: all that are set up)' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-doctor -l no-rehearsal -d 'Skip the test in a temporary repository'
 complete -c git-shiftlog-doctor -s q -l quiet -d 'Print only what is wrong'
 complete -c git-shiftlog-doctor -s h -d 'Print this usage'

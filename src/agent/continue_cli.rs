@@ -2,7 +2,8 @@
 //!
 //! The document was seen in data of real sessions. It has no times; answers tell model and tokens since release 1.5. There
 //! is no hook that we install: a session is found when a commit is made. Asked headlessly (`cn -p`), it writes the document
-//! after its answer, when a commit that it made is already there; then only an import finds it.
+//! after its answer, when a commit that it made is already there; then the next commit or an import finds it. It takes up a
+//! document that is put into its folder as a copy: `cn --fork <id>`.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,8 @@ use serde_json_borrow::Value;
 
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
-use super::{Agent, Found, Parser, document, tool};
+use super::{Agent, Content, Found, Parser, Recorded, Restoration, document, tool};
+use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
@@ -62,6 +64,15 @@ impl Agent for Continue {
         let mut found = place::recent_sessions(&folder, "json", seconds);
         found.retain(|found| found.session_id != INDEX && outside::is_plain_id(&found.session_id));
         found
+    }
+
+    fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
+        let id = session.session_id;
+        let Some(folder) = folder().filter(|_| outside::is_plain_id(id) && id != INDEX) else { return Ok(None) };
+        let native = self.native(session.transcript).into_owned();
+        let files = vec![(folder.join(format!("{id}.json")), Content::Transcript(native))];
+        let words = ["cn", "--fork", id].map(str::to_owned).to_vec();
+        Ok(Some(Restoration { files, commands: vec![words] }))
     }
 
     fn ran_in(&self, transcript: &Path, directory: &Path) -> Option<bool> {

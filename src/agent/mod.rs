@@ -24,6 +24,7 @@ mod hooks;
 mod json;
 mod opencode;
 mod payload;
+mod permission;
 mod pi;
 mod place;
 mod prompt;
@@ -43,6 +44,7 @@ pub use self::custom::Definition;
 pub use self::directory::directory;
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
+pub use self::permission::Permission;
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
@@ -327,6 +329,13 @@ pub trait Agent: Sync {
         None
     }
 
+    /// Returns the length of what a transcript repeats at its beginning of the session that it was forked from; `None` if it
+    /// repeats nothing.
+    fn repeated_bytes(&self, transcript: &Path) -> Option<u64> {
+        let _ = transcript;
+        None
+    }
+
     /// Returns what takes a session up again in `directory`; `None` if the agent could not have given it this id.
     ///
     /// # Errors
@@ -385,6 +394,18 @@ pub trait Agent: Sync {
     fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
         let _ = is_shared;
         Vec::new()
+    }
+
+    /// Says whether the agent runs the hooks of a working tree, as far as its own files tell.
+    fn permission(&self, worktree: &Path) -> Permission {
+        let _ = worktree;
+        let remark = self.hook_files(false).iter().find_map(|file| file.remark);
+        remark.map_or(Permission::NotNeeded, |remark| Permission::Unknown(remark.to_owned()))
+    }
+
+    /// Says whether the agent, started in a linked working tree, also runs the hooks of the main one.
+    fn runs_hooks_of_main_worktree(&self) -> bool {
+        false
     }
 
     /// Returns what keeps the agent from running any hook of its file, as far as the file's text tells.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::tool;
+use super::{json, tool};
 
 /// A hook's payload: a JSON object whose keys differ in spelling from agent to agent.
 #[derive(Clone, Debug, Default)]
@@ -88,11 +88,12 @@ fn all(choose: fn(&'static Keys) -> &'static [&'static str]) -> impl Iterator<It
 impl Payload {
     /// Reads a payload; bytes that are no JSON object give an empty one.
     ///
-    /// Takes UTF-8 with or without a byte order mark, UTF-16 in both orders, and raw control characters in strings.
+    /// Takes UTF-8 with or without a byte order mark, UTF-16 in both orders, raw control characters and halves of characters
+    /// in strings.
     pub fn parse(bytes: &[u8]) -> Self {
         let text = decode(bytes);
-        let value = serde_json::from_str(&text).or_else(|_| serde_json::from_str(&escape_controls(&text)));
-        Payload { value: value.ok().filter(Value::is_object).unwrap_or_default() }
+        let value = json::parse(&text).or_else(|| json::parse(&escape_controls(&text)));
+        Payload { value: value.filter(Value::is_object).unwrap_or_default() }
     }
 
     /// Returns the first text that is not empty.
@@ -128,6 +129,10 @@ impl Payload {
 
     /// Returns the id of the sub-agent whose hook this is; `None` if it is the session's own.
     pub fn sub_agent(&self) -> Option<&str> {
+        // One agent names itself always, and says that nobody started it.
+        if self.value.get("parent_agent_id").is_some_and(Value::is_null) {
+            return None;
+        }
         self.get("agent_id")?.as_str().filter(|id| !id.is_empty())
     }
 
@@ -275,6 +280,8 @@ mod tests {
             assert!(payload.response_mentions("4e1c2aa"));
         }
         assert_eq!(Payload::parse(b"{\"sessionId\":\"a\nb\"}").session_id(), Some("a\nb"), "a raw line break");
+        let halved = br#"{"session_id":"s1","tool_response":"cut \ud83d"}"#;
+        assert_eq!(Payload::parse(halved).session_id(), Some("s1"), "half an emoji");
         let windows = Payload::parse(br#"{"workspace_roots":["/c:/Users/dev/app"]}"#);
         assert_eq!(windows.directory(), Some("c:/Users/dev/app".into()));
         assert_eq!(Payload::parse(br#"{"transcript_path":""}"#).transcript(), None, "an empty path is no path");

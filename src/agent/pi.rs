@@ -11,7 +11,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Commands, HookFile, Shape};
 use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
-use super::{Agent, Content, Found, Parser, Recorded, Restoration, tool};
+use super::{Agent, Content, Found, Parser, Permission, Recorded, Restoration, permission, tool};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -81,6 +81,24 @@ impl Agent for Pi {
         let files = vec![(path, Content::Transcript(moved(transcript, &cwd, directory)))];
         let words = vec!["pi".to_owned(), "--session".to_owned(), shown];
         Ok(Some(Restoration { files, commands: vec![words] }))
+    }
+
+    fn permission(&self, worktree: &Path) -> Permission {
+        let Some(path) = place::root("PI_CODING_AGENT_DIR", ".pi/agent").map(|root| root.join("trust.json")) else {
+            return Permission::NotNeeded;
+        };
+        let folders = permission::read(&path).and_then(|folders| folders.as_object().cloned()).unwrap_or_default();
+        match permission::nearest(&folders, worktree).map(|(_, trust)| trust.as_bool()) {
+            Some(Some(true)) => Permission::Given(format!("by '{}'", path.display())),
+            Some(Some(false)) => Permission::Missing {
+                what: "it does not trust this project".into(),
+                fix: "start 'pi' here and type '/trust'".into(),
+            },
+            _ => Permission::Unknown(
+                "from release 0.79 on it runs extensions in trusted projects alone: '--approve', or '/trust' in 'pi'"
+                    .into(),
+            ),
+        }
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

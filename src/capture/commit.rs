@@ -225,6 +225,11 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
         return Ok(());
     }
     crate::git::fault_point("left");
+    for live in &mut sessions[before.len()..] {
+        if let Err(error) = recorder.record_late(live) {
+            recorder.state.log(&format!("warning: {}: {error}", live.key()));
+        }
+    }
     let outcome = record_commit(recorder, &new_commit, &mut sessions);
     // Abandoned sessions are usually closed when another session starts, but agents without hooks never report a start.
     close_abandoned(recorder, &mut sessions, None);

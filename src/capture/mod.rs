@@ -15,6 +15,7 @@ pub(crate) mod choose;
 pub mod commit;
 mod elsewhere;
 pub mod hook;
+mod late;
 pub(crate) mod paths;
 pub(crate) mod pending;
 pub(crate) mod process;

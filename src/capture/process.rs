@@ -45,17 +45,26 @@ fn ancestors() -> impl Iterator<Item = (Process, String)> {
 
 /// Returns the words of the command line of each ancestor of this process, nearest first.
 pub fn command_lines_above() -> impl Iterator<Item = Vec<String>> {
-    ancestors().map(|(process, _)| {
-        let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
-        let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-        words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
-    })
+    ancestors().map(|(process, _)| words(process))
 }
 
-/// Returns the process that runs this hook: the nearest ancestor that is neither a wrapper nor a program of ours.
+/// Words in the command line of a process that serves several sessions of an agent and stays behind when they end.
+const SERVICES: &[&str] = &["app-server", "--cline-hub-daemon"];
+
+/// Returns the process that runs this hook: the nearest ancestor that is neither a wrapper nor a program of ours. `None` if that
+/// serves several sessions: it says nothing of one of them.
 pub fn caller() -> Option<Process> {
     let ours = |name: &str| WRAPPERS.contains(&name) || name.starts_with("git-shiftlog");
-    ancestors().find(|(_, name)| !ours(name)).map(|(process, _)| process)
+    let (process, _) = ancestors().find(|(_, name)| !ours(name))?;
+    let is_service = || words(process).iter().any(|word| SERVICES.contains(&word.as_str()));
+    (!is_service()).then_some(process)
+}
+
+/// Returns the words of the command line of a process.
+fn words(process: Process) -> Vec<String> {
+    let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+    let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 /// Returns those of these processes that are ancestors of this one. Reads no further up than the last of them.

@@ -129,6 +129,9 @@ impl<'r> Recorder<'r> {
             live.transcript = found;
         }
         let is_rendered = agent.is_rendered(&live.transcript);
+        if live.progress.stored.segment.is_none() && !is_rendered {
+            self.archive_repeated(live, agent)?;
+        }
         let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !is_rendered);
         if limit.is_some_and(|limit| recorded.is_some_and(|recorded| recorded >= limit)) {
             // A later commit has these words already.
@@ -244,13 +247,18 @@ impl<'r> Recorder<'r> {
         Ok(())
     }
 
+    /// Says whether the words of a session must wait behind earlier ones that are in a pending file.
+    pub(super) fn must_wait(&self, key: &SessionKey) -> bool {
+        self.is_blocked || self.waiting.contains(&key.to_string())
+    }
+
     /// Archives an increment, then records it on its commits. If that fails, keeps it in a pending file and warns.
     ///
     /// The archive is written before the note that names its segments: a crash in between leaves no note without words.
     pub(super) fn record_increment(&mut self, increment: &mut Increment<'_>, progress: &mut Progress) {
         // `store` changes both, even if it then fails to update the archive's ref.
         let (kept, stored) = (increment.reading.kept_bytes(), progress.stored.clone());
-        if self.is_blocked || self.waiting.contains(&increment.key.to_string()) {
+        if self.must_wait(&increment.key) {
             let error = Error::new(Kind::Busy, format!("{} waits for an earlier capture", increment.key));
             let error = put_aside(&self.state, self.redaction.is_ok(), increment, progress, kept, error);
             return self.state.log(&format!("warning: {error}"));

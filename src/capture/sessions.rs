@@ -23,8 +23,17 @@ pub(super) const KEEP_SECS: i64 = 3 * 24 * 60 * 60;
 /// How old a transcript in an agent's store may be for `post-commit` to read it.
 pub(super) const RECENT_SECS: i64 = 12 * 60 * 60;
 
-fn recent(agent: &dyn Agent, worktree: &Path) -> Vec<Found> {
-    agent.recent(worktree, Time::now().seconds - RECENT_SECS)
+/// Returns the sessions in an agent's own store that ran in a worktree lately, since there is the repository.
+fn recent(agent: &dyn Agent, worktree: &Path, made: i64) -> Vec<Found> {
+    agent.recent(worktree, made.max(Time::now().seconds - RECENT_SECS))
+}
+
+/// Returns when a repository was made (epoch), if the file system tells. What was said before that at the same place was said
+/// about another one.
+fn made(state: &State) -> Option<i64> {
+    let common_dir = state.root().parent()?;
+    let made = common_dir.metadata().ok()?.created().ok()?;
+    i64::try_from(made.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs()).ok()
 }
 
 /// Returns the sessions in the agents' own stores that ran in a worktree lately, without those in `known` and those
@@ -33,8 +42,9 @@ pub(super) fn recent_unreported(state: &State, worktree: Option<&Path>, known: &
     let Some(worktree) = worktree else { return Vec::new() };
     let mut sessions = Vec::new();
     let mut elsewhere = None;
+    let made = made(state).unwrap_or(i64::MIN);
     for agent in agent::all() {
-        for found in recent(agent, worktree) {
+        for found in recent(agent, worktree, made) {
             let key = SessionKey::new(agent.name(), &found.session_id);
             if known.iter().any(|live| live.key() == key) {
                 continue;

@@ -184,6 +184,11 @@ impl LiveSession {
         SessionKey::new(&self.agent, &self.session)
     }
 
+    /// Says whether a hook of the agent has told of the session; otherwise it was found in the agent's store.
+    pub fn is_told_by_hooks(&self) -> bool {
+        self.head.is_some()
+    }
+
     /// Says whether the session has ended and commits have all of it: a commit need not look at it.
     fn is_settled(&self) -> bool {
         self.is_over

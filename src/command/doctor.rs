@@ -14,12 +14,15 @@ use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::outside;
 use crate::record::redaction;
-use crate::setup::{self, Declared, Finding};
+use crate::setup::{self, Declared, Finding, Verdict};
 
 /// Check the set-up and test recording
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-doctor", override_usage = "git shiftlog doctor [<options>]")]
 pub struct Options {
+    /// Look at this agent alone; may be given several times (default: all that are set up)
+    #[arg(long, value_name = "name", action = clap::ArgAction::Append)]
+    agent: Vec<String>,
     /// Skip the test in a temporary repository
     #[arg(long)]
     no_rehearsal: bool,
@@ -32,40 +35,20 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        let mut findings = setup::check(&repo)?;
-        let state = State::new(&repo.common_dir());
-        let problem = match redaction::redactor(&repo) {
-            Ok(redactor) if redactor.is_off() => {
-                Some(("it is switched off".to_owned(), "git config --unset shiftlog.redact"))
-            }
-            Ok(_) => None,
-            Err(error) => Some((error.to_string(), "git config --edit")),
+        let findings = match options.agent.as_slice() {
+            [] => whole(&repo, options.no_rehearsal)?,
+            names => setup::check_agents(&repo, names)?,
         };
-        let problem = problem.map(|(what, fix)| (what, fix.to_owned()));
-        findings.push(Finding { subject: "redaction of secrets".into(), problem });
-        if let Some(error) = unusable_state(&state) {
-            let fix = format!("chown -R \"$(id -u)\" {}", outside::shell(&state.root().to_string_lossy()));
-            let subject = "what is being recorded".to_owned();
-            findings.push(Finding { subject, problem: Some((error.to_string(), fix)) });
-        }
-        for server in setup::declared_servers(&repo) {
-            let problem =
-                ask(&repo, &server).err().map(|error| (error.to_string(), "git shiftlog init --mcp".to_owned()));
-            findings.push(Finding { subject: format!("MCP server for {}", server.title), problem });
-        }
-        if !options.no_rehearsal {
-            let problem = rehearse().err().map(|error| (error.to_string(), "git shiftlog doctor --help".to_owned()));
-            findings.push(Finding { subject: "recording, tried in a throw-away repository".into(), problem });
-        }
         let mut outcome = Outcome::Done;
         let mut text = String::new();
-        for finding in &findings {
-            match &finding.problem {
-                None if options.quiet => {}
-                None => text.push_str(&format!("ok       {}\n", finding.subject)),
-                Some((what, fix)) => {
+        for Finding { subject, verdict } in &findings {
+            match verdict {
+                Verdict::Ok | Verdict::Note if options.quiet => {}
+                Verdict::Ok => text.push_str(&format!("ok       {subject}\n")),
+                Verdict::Note => text.push_str(&format!("note     {subject}\n")),
+                Verdict::Problem { what, fix } => {
                     outcome = Outcome::No;
-                    text.push_str(&format!("problem  {}: {what}\n         fix: {fix}\n", finding.subject));
+                    text.push_str(&format!("problem  {subject}: {what}\n         fix: {fix}\n"));
                 }
             }
         }
@@ -73,6 +56,37 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         cli::print(&text)?;
         Ok(outcome)
     })
+}
+
+/// Looks at everything.
+fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
+    let mut findings = setup::check(repo)?;
+    let state = State::new(&repo.common_dir());
+    let redaction = "redaction of secrets";
+    findings.push(match redaction::redactor(repo) {
+        Ok(redactor) if redactor.is_off() => {
+            Finding::problem(redaction, "it is switched off", "git config --unset shiftlog.redact")
+        }
+        Ok(_) => Finding::ok(redaction),
+        Err(error) => Finding::problem(redaction, &error.to_string(), "git config --edit"),
+    });
+    if let Some(error) = unusable_state(&state) {
+        let fix = format!("chown -R \"$(id -u)\" {}", outside::shell(&state.root().to_string_lossy()));
+        findings.push(Finding::problem("what is being recorded", &error.to_string(), &fix));
+    }
+    let tried = |subject: String, outcome: Result<()>, fix: &str| match outcome {
+        Ok(()) => Finding::ok(subject),
+        Err(error) => Finding::problem(subject, &error.to_string(), fix),
+    };
+    for server in setup::declared_servers(repo) {
+        let subject = format!("MCP server for {}", server.title);
+        findings.push(tried(subject, ask(repo, &server), "git shiftlog init --mcp"));
+    }
+    if !no_rehearsal {
+        let subject = "recording, tried in a throw-away repository".into();
+        findings.push(tried(subject, rehearse(), "git shiftlog doctor --help"));
+    }
+    Ok(findings)
 }
 
 /// Returns why hooks can keep nothing in our own directory, if that is so: as after one commit by another user.

@@ -81,6 +81,15 @@ impl Client {
         program.into_iter().chain(words.into_iter().map(str::to_owned)).collect()
     }
 
+    /// Returns the text of a file without servers.
+    fn empty(&self) -> &'static str {
+        match self.name {
+            // It adds this line to a file that lacks it, which would then not be as we made it.
+            "opencode" => "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
+            _ => "{\n}\n",
+        }
+    }
+
     /// Returns our entry in a file that is TOML.
     fn toml_entry(&self, text: &str) -> Option<Value> {
         let is_toml = matches!(self.form, EntryForm::Toml);
@@ -128,7 +137,7 @@ impl Client {
                 _ => toml::add(text, self.servers, SERVER, words).map(Some),
             };
         }
-        let root = parse(if text.trim().is_empty() { "{\n}\n" } else { text })?;
+        let root = parse(if text.trim().is_empty() { self.empty() } else { text })?;
         let misplaced = |what: &str| Error::other(format!("{what} is not an object"));
         let top = root.object_value().ok_or_else(|| misplaced("the file"))?;
         let servers =

@@ -193,7 +193,7 @@ fn write_head(out: &mut dyn Write, conversation: &Conversation, style: &Style) -
     facts.extend(summary.model.as_deref().map(outside::line));
     writeln!(out, "{}", style.paint(&style.strong, &format!("{kind} {}", facts.join(", "))))?;
     let counts = [count(summary.turns, "turn"), count(summary.messages, "message")];
-    let amount = (!conversation.bytes.is_empty()).then(|| size(conversation.bytes.len() as u64));
+    let amount = (!conversation.bytes.is_empty()).then(|| size(conversation.said_bytes()));
     let facts: Vec<String> = counts.into_iter().chain(amount).chain(summary.tokens.map(tokens)).collect();
     writeln!(out, "{}", facts.join(", "))
 }

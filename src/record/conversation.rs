@@ -41,6 +41,23 @@ pub struct Conversation {
     pub lack: Option<Lack>,
 }
 
+impl Conversation {
+    /// Returns the length of the transcript's lines with what people, models and tools said. Some agents also write down their
+    /// own prompts and settings, which can be most of it.
+    pub fn said_bytes(&self) -> u64 {
+        let mut spans: Vec<_> =
+            self.messages.iter().filter(|each| !each.parts.is_empty()).map(|each| &each.span).collect();
+        spans.sort_by_key(|span| span.start);
+        let mut end = 0;
+        let new = |span: &std::ops::Range<usize>| {
+            let from = span.start.max(end);
+            end = end.max(span.end);
+            end.saturating_sub(from)
+        };
+        spans.into_iter().map(new).sum::<usize>() as u64
+    }
+}
+
 impl Reader<'_> {
     /// Reads the conversations of a note: the increment of each record, or with `is_full` the whole session up to the
     /// record's end.

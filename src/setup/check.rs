@@ -3,40 +3,46 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use super::finding::{Finding, Verdict};
 use super::git_hooks;
-use crate::agent::{self, HookFile, Shape};
+use super::proof::{missing_program, proof, set_up};
+use crate::agent::{self, Agent};
 use crate::archive;
 use crate::error::Result;
 use crate::git::Repository;
+use crate::managed::hook;
 use crate::managed::place::Places;
-use crate::managed::{HOOK_PROGRAM, hook};
 use crate::notes;
-
-/// One thing that was looked at.
-#[derive(Clone, Debug)]
-pub struct Finding {
-    /// What it is about.
-    pub subject: String,
-    /// What is wrong with it, and the command that mends it; `None` if it is as it should be.
-    pub problem: Option<(String, String)>,
-}
-
-impl Finding {
-    fn new(subject: impl Into<String>, problem: Option<(&str, &str)>) -> Self {
-        let problem = problem.map(|(what, fix)| (what.to_owned(), fix.to_owned()));
-        Finding { subject: subject.into(), problem }
-    }
-}
 
 /// Locks older than this were left behind by a process that was killed.
 const STALE_LOCK: Duration = Duration::from_secs(60);
 
-/// Looks at everything that `init` sets up, and for what a killed process leaves behind.
+/// Looks at everything that `init` sets up, at what came of each agent's hooks, and for what a killed process leaves behind.
 ///
 /// # Errors
 ///
-/// If the directory with Git's hooks cannot be told.
+/// If the directory with Git's hooks cannot be told, or history or the notes cannot be read.
 pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
+    check_with(repo, &|agent| Ok([set_up(repo, agent).into_iter().collect(), proof(repo, agent)?].concat()))
+}
+
+/// Looks at some agents alone: their hooks, and what came of them.
+///
+/// # Errors
+///
+/// As [`check`], or [`Kind::Usage`](crate::error::Kind::Usage) if there is no such agent.
+pub fn check_agents(repo: &Repository, names: &[String]) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for name in names {
+        let agent = agent::named(name)?;
+        let absent = || Finding::note(format!("{}: it is not on this machine, and not set up here", agent.title()));
+        findings.push(set_up(repo, agent).unwrap_or_else(absent));
+        findings.extend(proof(repo, agent)?);
+    }
+    Ok(findings)
+}
+
+fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Result<Vec<Finding>>) -> Result<Vec<Finding>> {
     let init = "git shiftlog init";
     let mut findings = Vec::new();
     let hooks = git_hooks::directory(repo)?;
@@ -61,42 +67,7 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
     }
     let before = findings.len();
     for agent in agent::all() {
-        let Some(worktree) = repo.worktree() else { continue };
-        let files: Vec<HookFile> = [false, true].into_iter().flat_map(|shared| agent.hook_files(shared)).collect();
-        let read = |file: &HookFile| std::fs::read_to_string(worktree.join(file.path)).unwrap_or_default();
-        let texts: Vec<String> = files.iter().map(read).collect();
-        let is_set_up = files.iter().zip(&texts).any(|(file, text)| match file.shape {
-            Shape::Json(_) => agent::has_hooks(text, file.handlers),
-            Shape::Own(..) => text.contains(HOOK_PROGRAM),
-        });
-        let fix = format!("git shiftlog init --agent={}", agent.name());
-        let obstacle = texts.iter().find_map(|text| agent.obstacle(text));
-        let problem = match (is_set_up, agent.is_installed()) {
-            (false, false) => continue,
-            (false, true) if files.is_empty() => None,
-            (false, true) => Some(("its hooks are not set up", fix.as_str())),
-            (true, _) => {
-                let is_broken = texts.iter().any(|text| missing_program(text));
-                let broken = is_broken.then_some(("its hooks name a program that is not there", fix.as_str()));
-                broken.or_else(|| Some((obstacle.as_deref()?, "edit the file")))
-            }
-        };
-        // What was checked is that the files are as 'init' writes them.
-        let written = files.iter().zip(&texts).filter(|(_, text)| text.contains(HOOK_PROGRAM)).map(|(file, _)| file);
-        let places: Vec<&str> = written.clone().map(|file| file.path).collect();
-        let subject = match places.as_slice() {
-            [] if files.is_empty() => format!("{} has no hooks; each commit looks for its sessions", agent.title()),
-            [] => agent.title().to_owned(),
-            places if written.clone().any(|file| file.remark.is_some()) => {
-                format!(
-                    "{}: hooks in {} (whether they are allowed to run was not checked)",
-                    agent.title(),
-                    places.join(", ")
-                )
-            }
-            places => format!("{}: hooks in {}", agent.title(), places.join(", ")),
-        };
-        findings.push(Finding::new(subject, problem));
+        findings.extend(check_agent(agent)?);
     }
     if findings.len() == before && repo.worktree().is_some() {
         findings.push(Finding::new("no agent is on this machine", None));
@@ -165,19 +136,12 @@ fn mirrors(repo: &Repository) -> Vec<Finding> {
 ///
 /// As [`check`].
 pub fn is_complete(repo: &Repository) -> Result<bool> {
-    let is_for_init =
-        |finding: &Finding| finding.problem.as_ref().is_some_and(|(_, fix)| fix.starts_with("git shiftlog init"));
-    Ok(!check(repo)?.iter().any(is_for_init))
-}
-
-/// Says whether a text names our hook program by a path that does not exist.
-fn missing_program(text: &str) -> bool {
-    text.match_indices(HOOK_PROGRAM).any(|(at, _)| {
-        let head = &text[..at];
-        let start = head.rfind(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')).map_or(0, |at| at + 1);
-        let path = format!("{}{HOOK_PROGRAM}", &head[start..]);
-        path.starts_with('/') && !head[start..].contains('\\') && !Path::new(&path).is_file()
-    })
+    let is_for_init = |finding: &Finding| match &finding.verdict {
+        Verdict::Problem { fix, .. } => fix.starts_with("git shiftlog init"),
+        Verdict::Ok | Verdict::Note => false,
+    };
+    let findings = check_with(repo, &|agent| Ok(set_up(repo, agent).into_iter().collect()))?;
+    Ok(!findings.iter().any(is_for_init))
 }
 
 /// Looks for what a killed process leaves: locks on our refs, unfinished objects, captures that wait.

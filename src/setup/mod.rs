@@ -6,7 +6,9 @@
 mod agents;
 mod check;
 mod earlier;
+mod finding;
 mod git_hooks;
+mod proof;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,8 +16,9 @@ use std::path::{Path, PathBuf};
 use bstr::ByteSlice as _;
 
 pub use self::agents::is_set_up;
-pub use self::check::{Finding, check, is_complete};
+pub use self::check::{check, check_agents, is_complete};
 pub use self::earlier::{Directory, earlier_directories, remove_earlier};
+pub use self::finding::{Finding, Verdict};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
 use crate::managed::client::{CLIENTS, Client, declared};

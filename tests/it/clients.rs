@@ -69,3 +69,15 @@ fn the_mcp_server_is_declared_to_clients_and_taken_back() {
     assert!(refused.code == 128 && refused.stderr.contains("it does not parse at line 1"), "{refused:?}");
     assert_eq!(fs::read_to_string(scratch.top.join(".zed/settings.json")).unwrap(), "{ oops");
 }
+
+#[test]
+fn a_file_for_opencode_has_what_opencode_would_add_to_it_and_goes_again() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "--mcp=opencode", "-q"]).ok();
+    let path = scratch.top.join("opencode.json");
+    let text: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(text["$schema"], "https://opencode.ai/config.json");
+    assert!(text["mcp"]["shiftlog"].is_object());
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert!(!path.exists());
+}

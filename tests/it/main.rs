@@ -14,6 +14,7 @@ mod clients;
 mod commands;
 mod corpus;
 mod damage;
+mod doctor;
 mod documents;
 mod earlier;
 mod earlier_setup;

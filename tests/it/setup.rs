@@ -404,6 +404,7 @@ fn doctor_proves_that_recording_works() {
     assert_eq!(
         ran,
         "ok       Git hook post-commit\nok       Git hook post-rewrite\nok       Git hook post-merge\nok       Git hook pre-push\nok       Claude Code: hooks in .claude/settings.local.json\n\
+         note     Claude Code: no session here in the last three days, so no hook was seen to run\n\
          ok       notes follow rewritten commits\nok       0 pending captures\nok       redaction of secrets\n\
          ok       recording, tried in a throw-away repository\n"
     );

@@ -33,6 +33,8 @@ class Agent:
     # declare that to the model.
     mcp: tuple = ()
     mcp_tool: str | None = None
+    # Whether it writes a session after its answer, when the commit is there already.
+    is_late: bool = False
     # A package that the agent installs at its first start, which wants the network, and where it looks for that.
     plugin: str | None = None
     plugin_places: tuple = ()
@@ -186,7 +188,7 @@ ALL = [
         resume=(*CONTINUE, "--fork", "{id}", "-p", "{prompt}"),
         env={"CONTINUE_TELEMETRY_ENABLED": "0", "CONTINUE_CLI_ENABLE_TELEMETRY": "0", "CONTINUE_METRICS_ENABLED": "0"},
         files={".continue/config.yaml": CONTINUE_CONFIG},
-        store=(".continue/sessions/*-*.json",), is_lines=False,
+        store=(".continue/sessions/*-*.json",), is_lines=False, is_late=True,
     ),
     Agent(
         name="cline", package="cline", version="3.0.65", program="cline",

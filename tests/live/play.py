@@ -90,8 +90,14 @@ def do_mcp(world):
             world.complaints.append(f"our server could not be declared: {done.err.strip()[:200]}")
 
 
+def record_late(world):
+    if world.agent.is_late:
+        do_ours(world, "import -q")
+
+
 def do_elsewhere(world):
     """Clones the repository with all that is recorded, for somebody else on another machine."""
+    record_late(world)
     clone = world.root / "elsewhere" / "clone"
     clone.parent.mkdir()
     world.git("clone", "-q", str(world.top), str(clone))
@@ -103,6 +109,7 @@ def do_elsewhere(world):
 
 
 def do_resume(world, script):
+    record_late(world)
     program = world.bin / world.agent.program
     real, told = os.path.realpath(program), world.root / "told"
     program.unlink()

@@ -162,7 +162,8 @@ mod tests {
         let claude = "--model m -p --output-format json --setting-sources  --strict-mcp-config --tools  \
                       --no-session-persistence";
         assert_eq!(words("claude").as_deref(), Ok(claude));
-        let codex = "exec --model m --sandbox read-only --skip-git-repo-check --ephemeral --ignore-user-config -";
+        let codex =
+            "exec --model m --sandbox read-only --skip-git-repo-check --ephemeral -c mcp_servers={} -c hooks={} -";
         assert_eq!(words("codex").as_deref(), Ok(codex));
         assert_eq!(words("copilot").as_deref(), Ok("--model m -s --no-ask-user -p Q"));
         assert_eq!(words("droid").as_deref(), Ok("exec --model m -o text Q"));

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::place::{self, home};
-use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, tool};
+use super::{
+    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, ask, permission, tool,
+};
 use crate::error::Result;
 use crate::outside;
 
@@ -126,6 +128,11 @@ impl Agent for Claude {
         found
     }
 
+    fn repeated_bytes(&self, transcript: &Path) -> Option<u64> {
+        transcript.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        records::repeated_bytes(std::io::BufReader::new(std::fs::File::open(transcript).ok()?))
+    }
+
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let Recorded { session_id, transcript, sub_agents } = session;
         let is_named_well =
@@ -169,6 +176,29 @@ impl Agent for Claude {
 
     fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
         payload.has_transcript_in("/.claude/projects/").then_some(Sign::Place)
+    }
+
+    fn permission(&self, worktree: &Path) -> Permission {
+        let own = self.root().map(|root| root.join("settings.json"));
+        let of_project = [".claude/settings.json", ".claude/settings.local.json"].map(|path| worktree.join(path));
+        let is_off =
+            |path: &PathBuf| permission::read(path).is_some_and(|settings| settings["disableAllHooks"] == true);
+        match own.into_iter().chain(of_project).find(is_off) {
+            Some(path) => Permission::Missing {
+                what: format!("'disableAllHooks' in '{}' switches all hooks off", path.display()),
+                fix: "take it out of the file".into(),
+            },
+            None => Permission::NotNeeded,
+        }
+    }
+
+    fn runs_hooks_of_main_worktree(&self) -> bool {
+        true
+    }
+
+    fn obstacle(&self, settings: &str) -> Option<String> {
+        let is_read = settings.trim().is_empty() || serde_json::from_str::<serde_json::Value>(settings).is_ok();
+        (!is_read).then(|| "Claude Code reads no settings that have comments or are no JSON".to_owned())
     }
 
     fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {

@@ -19,6 +19,9 @@ pub const NOISE: &[&str] = &[
     "command-name",
     "command-message",
     "command-args",
+    "bash-input",
+    "bash-stdout",
+    "bash-stderr",
     "ide_opened_file",
     "ide_selection",
     "task-notification",
@@ -55,6 +58,34 @@ pub fn session_id(transcript: &[u8]) -> Option<String> {
 /// Returns the first value that the records at the beginning of a file have for a key.
 pub fn first_string(path: &Path, key: &str) -> Option<String> {
     json::find_in_file(path, |record| string(record, key))
+}
+
+/// How much older than a fork the first words are that it repeats, at least. Records of one moment are not in order.
+const FORK_AGE: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
+
+/// Returns the length of what a transcript repeats of the session that it was forked from; `None` if it repeats nothing.
+///
+/// Nothing in it says so. But a fork begins with records of its own, and the words that it repeats are older than those.
+pub fn repeated_bytes(mut transcript: impl std::io::BufRead) -> Option<u64> {
+    let (mut begun, mut at, mut end) = (None, 0, None);
+    let mut line = Vec::new();
+    while transcript.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+        at += line.len() as u64;
+        let told = json::read_line(&line, |record| {
+            let time: jiff::Timestamp = json::text(record, "timestamp")?.parse().ok()?;
+            Some((matches!(json::text(record, "type"), Some("user" | "assistant")), time))
+        });
+        line.clear();
+        let Some((is_message, time)) = told else { continue };
+        let age = begun.get_or_insert(time).duration_since(time);
+        if is_message && (age <= jiff::SignedDuration::ZERO || end.is_none() && age < FORK_AGE) {
+            break;
+        }
+        if age > jiff::SignedDuration::ZERO && (is_message || end.is_some()) {
+            end = Some(at);
+        }
+    }
+    end
 }
 
 fn node(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Node> {

@@ -59,15 +59,43 @@ pub fn output(output: &Value<'_>) -> (String, bool) {
     if let Some(Some(inner)) = inner.filter(|inner| inner.as_ref().is_some_and(|(text, _)| !text.is_empty())) {
         return inner;
     }
-    let is_error = text
-        .lines()
-        .take(4)
-        .any(|line| line.strip_prefix("Process exited with code ").is_some_and(|code| code.trim() != "0"));
-    (text.into_owned(), is_error)
+    let (said, is_error) = without_preamble(&text);
+    (said.to_owned(), is_error)
+}
+
+/// Returns what a tool printed, without the lines that Codex puts before it, and whether those say that it failed.
+fn without_preamble(text: &str) -> (&str, bool) {
+    const BEGINNINGS: &[&str] = &["Chunk ID: ", "Exit code: ", "Wall time: "];
+    let (mut said, mut is_error) = (text, false);
+    // A tool that is called by another has such lines twice.
+    while BEGINNINGS.iter().any(|beginning| said.starts_with(beginning)) {
+        let Some((preamble, output)) = said.split_once("\nOutput:\n") else { break };
+        let codes = preamble.lines().filter_map(|line| {
+            line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "))
+        });
+        is_error |= codes.into_iter().any(|code| code.trim() != "0");
+        said = output;
+    }
+    (said, is_error)
 }
 
 fn inner_output(value: &Value<'_>) -> (String, bool) {
     let code = at(value, &["metadata", "exit_code"]).and_then(Value::as_i64).unwrap_or(0);
     let text = string(value, "output").or_else(|| string(value, "content")).unwrap_or_default();
     (text, code != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_codex_says_of_a_tool_is_no_part_of_what_the_tool_said() {
+        let read = |text: &str| output(&Value::Str(text.into()));
+        let chunk = "Chunk ID: bca3a5\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n[main 4e1c2aa] x\n";
+        assert_eq!(read(chunk), ("[main 4e1c2aa] x\n".into(), false));
+        let twice = "Wall time: 0.1 seconds\nOutput:\nExit code: 1\nWall time: 0 seconds\nOutput:\nno\n";
+        assert_eq!(read(twice), ("no\n".into(), true));
+        assert_eq!(read("Wall time: long\n"), ("Wall time: long\n".into(), false), "a tool may say so itself");
+    }
 }

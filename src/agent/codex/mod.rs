@@ -3,6 +3,7 @@
 //! A rollout tells everything twice: what the person saw (`event_msg`) and what the model got and gave
 //! (`response_item`). Prompts and answers are taken from the first where it is there, tools from the second.
 
+mod approval;
 mod calls;
 
 use std::collections::HashSet;
@@ -13,7 +14,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload, tool};
+use super::{Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, ask, payload, tool};
 use crate::error::{Error, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -21,6 +22,7 @@ use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 /// Codex.
 pub struct Codex;
 
+const HOOK_FILE: &str = ".codex/hooks.json";
 const HANDLERS: &[Handler] = &[
     Handler { event: "SessionStart", matcher: None, timeout_secs: 10 },
     Handler { event: "UserPromptSubmit", matcher: None, timeout_secs: 10 },
@@ -53,7 +55,19 @@ const DAY_SECS: i64 = 24 * 60 * 60;
 const ASK: Ask = Ask {
     name: "codex",
     program: "codex",
-    words: &["exec", "--sandbox", "read-only", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config", "-"],
+    // Its configuration names the provider, so it is read; servers and hooks of it have no part in an answer.
+    words: &[
+        "exec",
+        "--sandbox",
+        "read-only",
+        "--skip-git-repo-check",
+        "--ephemeral",
+        "-c",
+        "mcp_servers={}",
+        "-c",
+        "hooks={}",
+        "-",
+    ],
     ..ask::PLAIN
 };
 
@@ -208,9 +222,15 @@ impl Agent for Codex {
         }
     }
 
+    fn permission(&self, worktree: &Path) -> Permission {
+        let config = root().map(|root| root.join("config.toml"));
+        let permission = config.map(|config| approval::permission(worktree, HOOK_FILE, HANDLERS.len(), &config));
+        permission.unwrap_or(Permission::NotNeeded)
+    }
+
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
-            path: ".codex/hooks.json",
+            path: HOOK_FILE,
             shape: Shape::Json(Layout::GROUPS),
             handlers: HANDLERS,
             remark: Some("Codex runs its hooks once you have approved them: start 'codex' and type '/hooks'"),

@@ -23,8 +23,10 @@ pub struct Events {
     calls: HashSet<String>,
     /// The thoughts told last, which an answer may repeat.
     thoughts: Option<String>,
-    /// The output tokens of the answers so far.
-    output: u64,
+    /// The tokens that answers and requests have told so far.
+    told: Tokens,
+    /// Whether requests tell their tokens; then answers need not.
+    has_requests: bool,
 }
 
 impl Parser for Events {
@@ -122,6 +124,13 @@ impl Events {
             "session.compaction_complete" => message.parts.push(notice("conversation compacted")),
             "abort" => message.parts.push(notice("interrupted by the user")),
             "session.error" => message.parts.extend(string(data, "message").map(Part::Notice)),
+            "session.usage_record" => {
+                if let Some(usage) = field(data, "usage") {
+                    self.has_requests = true;
+                    message.role = Role::Assistant;
+                    message.usage = Some(self.tell(used(usage)));
+                }
+            }
             "session.shutdown" if self.is_whole => {
                 // Each shutdown counts from the beginning; the latest stands for all.
                 message.role = Role::Assistant;
@@ -149,10 +158,14 @@ impl Events {
         for request in list(data, "toolRequests") {
             self.call(request, text(request, "name"), message);
         }
-        if let Some(output) = field(data, "outputTokens").and_then(Value::as_u64) {
-            self.output = self.output.saturating_add(output);
-            message.usage = Some(Tokens { output, ..Tokens::default() });
+        if let Some(output) = field(data, "outputTokens").and_then(Value::as_u64).filter(|_| !self.has_requests) {
+            message.usage = Some(self.tell(Tokens { output, ..Tokens::default() }));
         }
+    }
+
+    fn tell(&mut self, tokens: Tokens) -> Tokens {
+        self.told = self.told.plus(tokens);
+        tokens
     }
 
     fn call(&mut self, call: &Value<'_>, name: Option<&str>, message: &mut Message) {
@@ -163,21 +176,27 @@ impl Events {
         }
     }
 
-    /// Returns what all models together have used, without what the answers told themselves.
+    /// Returns what all models together have used, without what was told before.
     fn rest(&self, metrics: &Value<'_>) -> Tokens {
-        let used = metrics.as_object().into_iter().flat_map(|models| models.iter()).filter_map(|(_, model)| {
-            let usage = field(model, "usage")?;
-            let cached = number(usage, "cacheReadTokens");
-            Some(Tokens {
-                // What came from the cache is counted in.
-                input: number(usage, "inputTokens").saturating_sub(cached),
-                output: number(usage, "outputTokens"),
-                cache_read: cached,
-                cache_write: number(usage, "cacheWriteTokens"),
-            })
-        });
-        let sum = used.fold(Tokens::default(), Tokens::plus);
-        Tokens { output: sum.output.saturating_sub(self.output), ..sum }
+        let models = metrics.as_object().into_iter().flat_map(|models| models.iter());
+        let sum = models.filter_map(|(_, model)| field(model, "usage").map(used)).fold(Tokens::default(), Tokens::plus);
+        Tokens {
+            input: sum.input.saturating_sub(self.told.input),
+            output: sum.output.saturating_sub(self.told.output),
+            cache_read: sum.cache_read.saturating_sub(self.told.cache_read),
+            cache_write: sum.cache_write.saturating_sub(self.told.cache_write),
+        }
+    }
+}
+
+fn used(usage: &Value<'_>) -> Tokens {
+    let cached = number(usage, "cacheReadTokens");
+    Tokens {
+        // What came from the cache is counted in.
+        input: number(usage, "inputTokens").saturating_sub(cached),
+        output: number(usage, "outputTokens"),
+        cache_read: cached,
+        cache_write: number(usage, "cacheWriteTokens"),
     }
 }
 

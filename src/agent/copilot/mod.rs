@@ -14,7 +14,9 @@ use super::claude::Claude;
 use super::hooks::{Commands, Handler, HookFile, Shape};
 use super::json::{self, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload};
+use super::{
+    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, ask, payload, permission,
+};
 use crate::error::Result;
 use crate::outside;
 
@@ -139,6 +141,24 @@ impl Agent for Copilot {
         match payload.has_transcript_in("/.copilot/session-state/") {
             true => Some(Sign::Place),
             false => is_alike().then_some(Sign::Manner),
+        }
+    }
+
+    fn permission(&self, worktree: &Path) -> Permission {
+        let Some(path) = root().map(|root| root.join("config.json")) else { return Permission::NotNeeded };
+        let Some(config) = permission::read(&path) else {
+            return Permission::Unknown(format!(
+                "it runs them in folders that it trusts, and '{}' names none",
+                path.display()
+            ));
+        };
+        let lists = ["trusted_folders", "trustedFolders"].iter().filter_map(|key| config.get(key)?.as_array());
+        match lists.into_iter().any(|list| permission::is_in(list, worktree)) {
+            true => Permission::Given(format!("by trusted folders in '{}'", path.display())),
+            false => Permission::Missing {
+                what: "it runs hooks only in folders that it trusts, and this is none".into(),
+                fix: "start 'copilot' here and trust the folder".into(),
+            },
         }
     }
 

@@ -18,7 +18,10 @@ use self::registry::Registry;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Event, Found, Parser, Payload, Recorded, Restoration, Sign, ask, document, tool};
+use super::{
+    Agent, Ask, Content, Event, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, ask, document,
+    permission, tool,
+};
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;
 use crate::outside;
@@ -78,15 +81,26 @@ impl Agent for Gemini {
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
         let root = root().filter(|_| outside::is_plain_id(session_id))?;
         let is_it = |path: &PathBuf| self.head_of(path).is_some_and(|head| head.session_id == session_id);
-        let in_folder = |folder: PathBuf| chats(&folder, session_id).into_iter().rfind(is_it);
+        let in_folder = |folder: PathBuf| fullest(chats(&folder, session_id).into_iter().filter(is_it).collect());
         let all = || place::entries(&root.join("tmp")).into_iter().find_map(in_folder);
         folders(&root, directory).into_iter().find_map(in_folder).or_else(all)
+    }
+
+    fn fullest(&self, told: PathBuf, session_id: &str) -> PathBuf {
+        if has_words(&told) {
+            return told;
+        }
+        let folder = told.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+        let is_it = |path: &PathBuf| self.head_of(path).is_some_and(|head| head.session_id == session_id);
+        let other = chats(folder, session_id).into_iter().filter(|path| has_words(path)).rfind(is_it);
+        other.unwrap_or(told)
     }
 
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
         let Some(root) = root().filter(|root| root.join("tmp").is_dir()) else { return Vec::new() };
         let written = |folder: &PathBuf| place::recent_entries(&folder.join("chats"), seconds, is_chat);
         let paths = folders(&root, directory).into_iter().flat_map(|folder| written(&folder));
+        let paths = paths.filter(|path| has_words(path));
         // A document of an earlier release that was taken up again is there once more, under the name that comes last.
         let mut found: HashMap<String, PathBuf> = HashMap::new();
         for path in paths {
@@ -179,18 +193,40 @@ impl Agent for Gemini {
         payload.has_transcript_in("/.gemini/tmp/").then_some(Sign::Place)
     }
 
+    fn permission(&self, worktree: &Path) -> Permission {
+        let Some(root) = root() else { return Permission::NotNeeded };
+        let switch = permission::read(&root.join("settings.json"));
+        let switch = switch.and_then(|settings| settings.pointer("/security/folderTrust/enabled")?.as_bool());
+        if switch == Some(false) {
+            return Permission::Given("since trust of folders is switched off".into());
+        }
+        let path = root.join("trustedFolders.json");
+        let folders = permission::read(&path).and_then(|folders| folders.as_object().cloned()).unwrap_or_default();
+        match permission::nearest(&folders, worktree).map(|(_, trust)| trust.as_str().unwrap_or_default()) {
+            Some("TRUST_FOLDER" | "TRUST_PARENT") => Permission::Given(format!("by '{}'", path.display())),
+            Some("DO_NOT_TRUST") => Permission::Missing {
+                what: "it does not trust this folder".into(),
+                fix: "start 'gemini' here and type '/permissions'".into(),
+            },
+            _ => Permission::Unknown("it runs them in folders that it trusts, and asks for that when it starts".into()),
+        }
+    }
+
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".gemini/settings.json",
             shape: Shape::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some(
-                "Gemini CLI runs a project's hooks only in a folder that it trusts, and releases of early 2026 only with \
-                 'tools.enableHooks' in its settings",
+                "Gemini CLI hides Git's hooks from its shell, so its own must run: start it at the top of this working tree, in \
+                 a folder that it trusts (releases of early 2026 also need 'tools.enableHooks' in its settings)",
             ),
         }]
     }
 }
+
+/// A file that is longer than this has more than the beginning of a session.
+const LONGEST_STUB: u64 = 128 * 1024;
 
 impl Gemini {
     fn head_of(&self, path: &Path) -> Option<Head> {
@@ -225,6 +261,22 @@ fn read_head(record: &Value<'_>) -> Option<Head> {
         begun: text(record, "startTime").and_then(|time| time.parse().ok()),
         is_sub_agent: text(record, "kind") == Some("subagent"),
     })
+}
+
+/// Returns the last of a session's transcripts in which something was said, else the last one.
+fn fullest(mut paths: Vec<PathBuf>) -> Option<PathBuf> {
+    let with_words = paths.iter().rposition(|path| has_words(path));
+    with_words.map(|position| paths.swap_remove(position)).or_else(|| paths.pop())
+}
+
+/// Says whether anything was said in a transcript. A session that is taken up again leaves a second file of the same id, which
+/// has only the beginning that each session has: the session goes on in the first.
+fn has_words(path: &Path) -> bool {
+    let is_message = |record: &Value<'_>| text(record, "id").and(text(record, "type")).map(drop);
+    let is_long = || path.metadata().is_ok_and(|file| file.len() > LONGEST_STUB);
+    path.extension().is_some_and(|extension| extension == "json")
+        || is_long()
+        || json::find_in_file(path, is_message).is_some()
 }
 
 /// Returns the transcripts in a project's folder that can be of a session, oldest first.

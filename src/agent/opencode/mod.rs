@@ -50,7 +50,8 @@ impl OpenCode {
         database: "OPENCODE_DB",
         variables: &["OPENCODE"],
         plugin: ".opencode/plugins/shiftlog.js",
-        remark: "OpenCode loads its plugin when it starts: start it again if it is running",
+        remark: "OpenCode loads its plugin when it starts, and then installs the package '@opencode-ai/plugin' (some 60 MB) \
+                 into '.opencode', once",
         ask: Some(&ASK),
     };
     /// Kilo.
@@ -62,7 +63,8 @@ impl OpenCode {
         database: "KILO_DB",
         variables: &["KILO"],
         plugin: ".kilo/plugins/shiftlog.js",
-        remark: "Kilo loads its plugin when it starts: start it again if it is running",
+        remark: "Kilo loads its plugin when it starts, and then installs a package for it once, which takes a minute where there is \
+                 no network",
         ask: None,
     };
 

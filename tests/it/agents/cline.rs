@@ -108,8 +108,129 @@ fn a_day_with_cline_is_recorded() {
     assert!(scratch.raw("HEAD~1", &[]).contains("exit 1"), "the result of the call is with its commit");
     assert_eq!(scratch.raw("HEAD", &["--full"]), json!(said).to_string(), "byte for byte");
     let ran = scratch.shiftlog("resume", Vec::<&str>::new());
-    assert!(ran.code == 128 && ran.stderr.contains("takes up no session from outside"), "{ran:?}");
+    assert!(ran.code == 128 && ran.stderr.contains("takes up no session of a release before 3"), "{ran:?}");
     scratch.assert_sound();
+}
+
+/// A session of release 3, whose documents grow as Cline writes them.
+struct Session<'s> {
+    scratch: &'s Scratch,
+    messages: Vec<Value>,
+}
+
+const NEW_ID: &str = "1795372535418_k9og2";
+
+impl<'s> Session<'s> {
+    fn new(scratch: &'s Scratch) -> Self {
+        let session = Session { scratch, messages: Vec::new() };
+        fs::create_dir_all(session.path().parent().unwrap()).unwrap();
+        let companion = json!({ "version": 1, "session_id": NEW_ID, "cwd": scratch.top, "model": "scripted-1" });
+        fs::write(session.path().with_file_name(format!("{NEW_ID}.json")), companion.to_string()).unwrap();
+        session
+    }
+
+    fn path(&self) -> PathBuf {
+        self.scratch.home().join(".cline/data/sessions").join(NEW_ID).join(format!("{NEW_ID}.messages.json"))
+    }
+
+    fn document(&self) -> String {
+        json!({ "version": 1, "updated_at": self.messages.len(), "agent": "lead", "sessionId": NEW_ID,
+            "messages": self.messages, "system_prompt": "You are Cline." })
+        .to_string()
+    }
+
+    fn says(&mut self, role: &str, content: Value) {
+        let second = 1_795_372_536_000_u64 + 1000 * self.messages.len() as u64;
+        let mut message = json!({ "id": format!("m{second}"), "role": role, "content": content, "ts": second });
+        if role == "assistant" {
+            message["modelInfo"] = json!({ "id": "scripted-1", "provider": "openai-compatible" });
+            message["metrics"] =
+                json!({ "inputTokens": 110, "outputTokens": 20, "cacheReadTokens": 100, "cacheWriteTokens": 0 });
+        }
+        self.messages.push(message);
+        fs::write(self.path(), self.document()).unwrap();
+    }
+
+    /// Its hooks name a run, and in it the session.
+    fn hook(&self, event: &str, name: &str, more: &Value) {
+        let mut payload = json!({ "taskId": "conv_1", "sessionContext": { "rootSessionId": NEW_ID }, "hookName": name,
+            "workspaceRoots": [self.scratch.top], "agent_id": "agent_1", "parent_agent_id": null });
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        hook(self.scratch, event, &payload);
+    }
+
+    /// A prompt, a file, a commit by a tool, the tool's result.
+    fn turn(&mut self, name: &str) {
+        let prompt = format!("<user_input mode=\"act\">add {name}</user_input>");
+        self.says("user", json!([{ "type": "text", "text": prompt }]));
+        self.hook("TaskStart", "agent_start", &json!({}));
+        let file = format!("{name}.txt");
+        let edit = json!({ "type": "tool_use", "id": format!("e-{name}"), "name": "editor",
+            "input": { "path": file, "new_text": name } });
+        self.says("assistant", json!([{ "type": "text", "text": "On it." }, edit]));
+        let input = json!({ "commands": [format!("git add {file} && git commit -m {name}")] });
+        let call = json!({ "type": "tool_use", "id": name, "name": "run_commands", "input": input });
+        self.says("assistant", json!([call]));
+        self.scratch.commit(&file, name, name);
+        let output = json!([{ "query": "git commit", "success": true,
+            "result": format!("[main {}] {name}", &self.scratch.id("HEAD")[..7]) }]);
+        let result = json!({ "id": name, "name": "run_commands", "input": input, "output": output });
+        self.hook("PostToolUse", "tool_result", &json!({ "tool_result": result }));
+        self.says("user", json!([{ "type": "tool_result", "tool_use_id": name, "content": output }]));
+        self.says("assistant", json!([{ "type": "text", "text": format!("There is {name} now.") }]));
+        self.hook("TaskComplete", "agent_end", &json!({}));
+    }
+}
+
+#[test]
+fn a_day_with_cline_3_is_recorded_and_its_session_goes_on() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=cline", "-q"]).ok();
+    let mut session = Session::new(&scratch);
+    session.turn("one");
+    session.turn("two");
+    let (first, second) = (scratch.record("HEAD~1"), scratch.record("HEAD"));
+    assert_eq!([&first["prompt"], &second["prompt"]], ["add one", "add two"]);
+    assert_eq!([&first["agent"], &first["session"], &first["model"]], ["cline", NEW_ID, "scripted-1"]);
+    assert_eq!(first["tokens"]["cacheRead"].as_u64().map(|tokens| tokens % 100), Some(0));
+    let shown = scratch.shiftlog("show", ["HEAD~1"]).ok();
+    let short = &scratch.id("HEAD~1")[..7];
+    assert!(shown.contains(&format!("[main {short}] one")), "the result of its own commit: {shown}");
+    assert_eq!(scratch.raw("HEAD", &["--full"]), session.document(), "byte for byte");
+
+    fs::remove_dir_all(scratch.home().join(".cline")).unwrap();
+    super::fake_program(
+        &scratch,
+        "cline",
+        "test \"$1\" = --id && dir=\"$HOME/.cline/data/sessions/$2\" && cp \"$dir/$2.messages.json\" \"$HOME/found\" &&\n\
+         grep -q \"$(pwd -P)\" \"$dir/$2.json\"\n",
+    );
+    scratch.shiftlog("resume", Vec::<&str>::new()).ok();
+    assert_eq!(fs::read_to_string(scratch.home().join("found")).unwrap(), session.document());
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_session_of_cline_3_is_found_without_hooks_in_its_own_directory_alone() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let mut session = Session::new(&scratch);
+    session.says("user", json!([{ "type": "text", "text": "<user_input mode=\"act\">add a</user_input>" }]));
+    let edit =
+        json!({ "type": "tool_use", "id": "e", "name": "editor", "input": { "path": "a.txt", "new_text": "one" } });
+    session.says("assistant", json!([edit]));
+    scratch.commit("a.txt", "one", "add a");
+    assert_eq!([&scratch.record("HEAD")["session"], &scratch.record("HEAD")["prompt"]], [NEW_ID, "add a"]);
+    let other = Scratch::new();
+    other.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let mut elsewhere = other.command("git", &other.top);
+    elsewhere.env("HOME", scratch.home()).args(["commit", "-q", "--allow-empty", "-m", "elsewhere"]);
+    crate::support::Ran::of(elsewhere.output().unwrap()).ok();
+    assert_eq!(other.records("HEAD").len(), 0);
+    let name = scratch.root().join("x.messages.json");
+    fs::write(&name, session.document()).unwrap();
+    other.shiftlog("add", ["-q", "--agent=cline", "--transcript", name.to_str().unwrap()]).ok();
+    assert_eq!(other.record("HEAD")["session"], NEW_ID, "the document names its session, whatever its file is called");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{come_back, files_below, fixture, refuse_hostile_ids, told};
+use super::{come_back, fake_program, files_below, fixture, refuse_hostile_ids, told};
 use crate::support::Scratch;
 
 const ID: &str = "2dbfd673-1111-4773-b5f3-9023894a7355";
@@ -54,8 +54,11 @@ fn a_day_with_continue_is_recorded() {
     assert_eq!(scratch.raw("HEAD", &["--full"]), text, "byte for byte");
     scratch.commit("c.txt", "by hand\n", "nothing new was said");
     assert_eq!(scratch.records("HEAD").len(), 0);
-    let ran = scratch.shiftlog("resume", ["HEAD~1"]);
-    assert!(ran.code == 128 && ran.stderr.contains("takes up no session from outside"), "{ran:?}");
+    // It takes up a document in its folder as a copy, under a new id.
+    fs::remove_dir_all(scratch.home().join(".continue")).unwrap();
+    fake_program(&scratch, "cn", "test \"$1\" = --fork && cp \"$HOME/.continue/sessions/$2.json\" \"$HOME/found\"\n");
+    scratch.shiftlog("resume", ["HEAD~1"]).ok();
+    assert_eq!(fs::read_to_string(scratch.home().join("found")).unwrap(), text);
     scratch.assert_sound();
 }
 
@@ -87,6 +90,34 @@ fn a_session_without_times_that_was_written_after_its_commit_is_imported() {
     let record = scratch.record("HEAD");
     assert_eq!([&record["session"], &record["model"], &record["prompt"]], [ID, "scripted-1", "add a"]);
     assert_eq!(record["tokens"], json!({ "input": 110, "output": 20, "cacheRead": 0, "cacheWrite": 0 }));
+}
+
+#[test]
+fn a_session_that_was_written_after_its_commits_is_recorded_on_them_with_the_next_one() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=continue", "-q"]).ok();
+    let mut history = Vec::new();
+    for name in ["a", "b"] {
+        scratch.commit(&format!("{name}.txt"), "one\n", &format!("add {name}"));
+        let arguments = json!({ "command": format!("git commit -m 'add {name}'") }).to_string();
+        let call = json!({ "id": name, "type": "function", "function": { "name": "Bash", "arguments": arguments } });
+        let output = format!("[main {}] add {name}\n 1 file changed", &scratch.id("HEAD")[..7]);
+        let state = json!({ "toolCallId": name, "status": "done", "output": [{ "content": output }] });
+        history.push(json!({ "message": { "role": "user", "content": format!("add {name}") } }));
+        let answer = json!({ "role": "assistant", "content": "", "toolCalls": [call] });
+        history.push(json!({ "message": answer, "toolCallStates": [state] }));
+    }
+    history.push(json!({ "message": { "role": "assistant", "content": "Both are there." } }));
+    let folder = scratch.home().join(".continue/sessions");
+    fs::create_dir_all(&folder).unwrap();
+    let document = json!({ "sessionId": ID, "workspaceDirectory": scratch.top, "history": history });
+    fs::write(folder.join(format!("{ID}.json")), document.to_string()).unwrap();
+    scratch.commit("c.txt", "by hand\n", "by a person");
+    assert_eq!(scratch.records("HEAD").len(), 0, "it has said nothing about this one");
+    let (first, second) = (scratch.record("HEAD~2"), scratch.record("HEAD~1"));
+    assert_eq!([&first["prompt"], &second["prompt"]], ["add a", "add b"]);
+    assert!(scratch.raw("HEAD~1", &[]).contains("add b"), "with its result");
+    scratch.assert_sound();
 }
 
 #[test]

@@ -157,6 +157,28 @@ fn a_hook_of_a_sub_agent_makes_no_session_of_its_own() {
 }
 
 #[test]
+fn tokens_are_those_of_each_request_and_no_shutdown_counts_them_again() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=copilot", "-q"]).ok();
+    let session = Session::new(&scratch);
+    session.start();
+    session.hook("sessionStart", json!({ "source": "new" }));
+    session.prompt("add a");
+    let usage = json!({ "inputTokens": 1020, "outputTokens": 20, "cacheReadTokens": 900, "cacheWriteTokens": 7 });
+    session.write("session.usage_record", json!({ "usage": usage }));
+    session.edits("a.txt");
+    scratch.commit("a.txt", "x\n", "add a");
+    let expected = json!({ "input": 120, "output": 20, "cacheRead": 900, "cacheWrite": 7 });
+    assert_eq!(scratch.record("HEAD")["tokens"], expected);
+    let metrics = json!({ "scripted-1": { "requests": { "count": 1 }, "usage": usage } });
+    session.write("session.shutdown", json!({ "shutdownType": "routine", "modelMetrics": metrics }));
+    let whole = shiftlog::agent::find("copilot").unwrap().parse(&fs::read(&session.path).unwrap());
+    let mut tally = shiftlog::transcript::Tally::default();
+    tally.add(&whole);
+    assert_eq!(serde_json::to_value(tally.tokens().unwrap()).unwrap(), expected);
+}
+
+#[test]
 fn a_day_with_copilot_is_recorded_and_its_session_goes_on() {
     let scratch = Scratch::new();
     scratch.shiftlog("init", ["--agent=copilot", "-q"]).ok();
@@ -213,6 +235,23 @@ fn a_session_without_hooks_is_found_when_a_commit_is_made() {
     assert_eq!(scratch.record("HEAD")["session"], ID);
     scratch.commit("c.txt", "by hand\n", "nothing new was said");
     assert_eq!(scratch.records("HEAD").len(), 0);
+}
+
+#[test]
+fn a_repository_made_anew_at_the_same_place_does_not_get_the_sessions_of_the_old_one() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let session = Session::new(&scratch);
+    session.start();
+    session.write("user.message", json!({ "content": "add a" }));
+    session.edits("a.txt");
+    let before = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    fs::File::options().append(true).open(&session.path).unwrap().set_modified(before).unwrap();
+    if fs::metadata(scratch.top.join(".git")).unwrap().created().is_err() {
+        return crate::support::skip("this file system does not tell when a directory was made");
+    }
+    scratch.commit("a.txt", "one\n", "add a");
+    assert_eq!(scratch.records("HEAD").len(), 0, "it was written an hour before there was the repository");
 }
 
 #[test]

@@ -190,6 +190,47 @@ fn a_day_with_gemini_is_recorded_and_its_chat_goes_on() {
     scratch.assert_sound();
 }
 
+/// The second file that `gemini --resume` leaves in another minute: the session goes on in the first.
+fn stub(chat: &Chat<'_>) -> PathBuf {
+    let stub = chat.path.with_file_name("session-2026-01-02T03-40-b4c1f6d2.jsonl");
+    let head = json!({ "sessionId": ID, "startTime": "2026-01-02T03:40:31.000Z", "kind": "main" });
+    let context = json!({ "id": "x", "type": "user", "content": [{ "text": "<session_context>x</session_context>" }] });
+    fs::write(&stub, format!("{head}\n{}\n", json!({ "$set": { "messages": [context] } }))).unwrap();
+    stub
+}
+
+#[test]
+fn a_session_that_was_taken_up_again_is_found_in_the_file_with_its_words() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=gemini", "-q"]).ok();
+    let chat = Chat::new(&scratch);
+    chat.write(&json!({ "id": "u1", "type": "user", "content": [{ "text": "add a" }] }));
+    let stub = stub(&chat);
+    // Its first hook names the stub, the others the file in which it goes on.
+    run_hook(
+        &scratch,
+        ".gemini/settings.json",
+        "SessionStart",
+        &json!({ "session_id": ID, "transcript_path": stub, "cwd": scratch.top, "source": "resume" }),
+    );
+    scratch.commit("a.txt", "one", "by a person");
+    assert_eq!([&scratch.record("HEAD")["session"], &scratch.record("HEAD")["prompt"]], [ID, "add a"]);
+}
+
+#[test]
+fn a_session_without_hooks_is_found_in_the_file_with_its_words() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let chat = Chat::new(&scratch);
+    stub(&chat);
+    let edit = json!({ "id": "e", "name": "write_file", "status": "success",
+        "args": { "file_path": scratch.top.join("a.txt"), "content": "one" } });
+    chat.write(&json!({ "id": "u1", "type": "user", "content": [{ "text": "add a" }] }));
+    chat.write(&json!({ "id": "m1", "type": "gemini", "content": "On it", "toolCalls": [edit] }));
+    scratch.commit("a.txt", "one", "add a");
+    assert_eq!([&scratch.record("HEAD")["session"], &scratch.record("HEAD")["prompt"]], [ID, "add a"]);
+}
+
 #[test]
 fn a_document_of_an_older_release_is_found_and_goes_on() {
     let scratch = Scratch::new();

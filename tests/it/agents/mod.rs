@@ -4,6 +4,7 @@ mod aider;
 mod amp;
 mod anew;
 mod antigravity;
+mod claude;
 mod cline;
 mod codex;
 mod continue_cli;

@@ -1,27 +1,16 @@
-//! Cline: one document of JSON per task, a list of messages as they went to the model, written anew each time.
-//!
-//! No data of a real session was seen. Hooks and their payloads are as in data written after the vendor's pages; where a
-//! task is kept and how it reads is from reference alone, so what does not fit is passed over. Tool calls are records of
-//! their own, or marked up in the answer's words.
-
-use std::path::{Path, PathBuf};
+//! The messages of a task: those that went to the model, with tool calls as records of their own or marked up in the answer's
+//! words.
 
 use serde_json_borrow::Value;
 
-use super::hooks::{Commands, HookFile, Shape};
-use super::json::{self, at, field, flag, list, string, text};
-use super::place;
-use super::{Agent, Event, Found, Parser, document, payload, prompt, tool};
-use crate::outside;
-use crate::transcript::{Message, Part, Role, ToolResult};
+use super::super::json::{self, at, field, flag, list, number, string, text};
+use super::super::{Parser, document, prompt, tool};
+use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
-/// Cline.
-pub struct Cline;
-
+/// The member of a document that holds the messages; in the documents of older releases they are all there is.
+pub const MESSAGES: &str = "messages";
 /// The document is the list itself.
-const ITSELF: &str = "";
-/// The file of a task that has all that was said.
-const FILE: &str = "api_conversation_history.json";
+pub const ITSELF: &str = "";
 /// What Cline puts around the words of a person.
 const TYPED: &[&str] = &["task", "feedback", "user_message", "answer"];
 /// What it adds to them.
@@ -31,103 +20,14 @@ const TOOLS: &[&str] = &["execute_command", "write_to_file", "replace_in_file"];
 /// The arguments of those tools.
 const ARGUMENTS: &[&str] = &["command", "path", "content", "diff"];
 
-impl Agent for Cline {
-    fn name(&self) -> &'static str {
-        "cline"
-    }
-
-    fn title(&self) -> &'static str {
-        "Cline"
-    }
-
-    fn is_installed(&self) -> bool {
-        tasks().iter().any(|tasks| tasks.is_dir()) || place::has_program("cline")
-    }
-
-    fn parser(&self) -> Box<dyn Parser> {
-        Box::new(Task::default())
-    }
-
-    fn session_id(&self, _: &[u8]) -> Option<String> {
-        None
-    }
-
-    fn is_rendered(&self, _: &Path) -> bool {
-        true
-    }
-
-    fn list(&self) -> Option<&'static str> {
-        Some(ITSELF)
-    }
-
-    fn transcript(&self, session_id: &str, _: &Path) -> Option<PathBuf> {
-        let tasks = tasks().into_iter().filter(|_| outside::is_plain_id(session_id));
-        tasks.map(|tasks| tasks.join(session_id).join(FILE)).find(|path| path.is_file())
-    }
-
-    fn recent(&self, _: &Path, _: i64) -> Vec<Found> {
-        // A task does not tell where it ran.
-        Vec::new()
-    }
-
-    fn events(&self) -> &'static [(&'static str, Event)] {
-        &[("TaskStart", Event::SessionStart), ("TaskResume", Event::SessionStart), ("TaskCancel", Event::SessionEnd)]
-    }
-
-    fn payload_keys(&self) -> &'static payload::Keys {
-        &payload::Keys {
-            session: &["taskId"],
-            event: &["hookName"],
-            model: &["model.slug"],
-            input: &["parameters"],
-            envelopes: &["postToolUse", "preToolUse"],
-            ..payload::NONE
-        }
-    }
-
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words { shells: &["run_commands"], editors: &["replace_in_file"], command: &["commands"], ..tool::NONE }
-    }
-
-    fn hook_files(&self, _: bool) -> Vec<HookFile> {
-        const REMARK: &str = "Cline runs hooks once they are enabled in its settings";
-        let script = |path, text, remark| HookFile { path, shape: Shape::Own(text, true), handlers: &[], remark };
-        vec![
-            script(".clinerules/hooks/TaskStart", |commands| script_for(commands, "TaskStart"), Some(REMARK)),
-            script(".clinerules/hooks/TaskResume", |commands| script_for(commands, "TaskResume"), None),
-            script(".clinerules/hooks/PostToolUse", |commands| script_for(commands, "PostToolUse"), None),
-            script(".clinerules/hooks/TaskComplete", |commands| script_for(commands, "TaskComplete"), None),
-            script(".clinerules/hooks/TaskCancel", |commands| script_for(commands, "TaskCancel"), None),
-        ]
-    }
-}
-
-/// Returns a hook's script. Cline waits for an answer, and for somebody to read what it says.
-fn script_for(commands: &Commands<'_>, event: &str) -> String {
-    let command = (commands.shell)(event);
-    format!(
-        "#!/bin/sh\n\
-         # Made by 'git shiftlog init', removed by 'git shiftlog deinit': tells git-shiftlog which task makes a commit.\n\
-         {{ {command}; }} >/dev/null 2>&1\n\
-         cat >/dev/null\n\
-         echo '{{\"cancel\":false}}'\n"
-    )
-}
-
-/// Returns where tasks are kept: for each editor that it may run in, and without one.
-fn tasks() -> Vec<PathBuf> {
-    const EDITORS: &[&str] = &["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
-    let Some(home) = place::home() else { return Vec::new() };
-    let supports = [place::config().unwrap_or_default(), home.join("Library/Application Support")];
-    let users = supports.iter().flat_map(|support| EDITORS.iter().map(move |editor| support.join(editor).join("User")));
-    let users = users.chain([home.join(".vscode-server/data/User")]);
-    let tasks = users.map(|user| user.join("globalStorage/saoudrizwan.claude-dev/tasks"));
-    tasks.chain([home.join(".cline/data/tasks")]).collect()
+/// Returns the member of a document that holds its messages.
+pub fn list_of(document: &[u8]) -> &'static str {
+    if document.trim_ascii_start().starts_with(b"[") { ITSELF } else { MESSAGES }
 }
 
 /// What is known of a task so far.
 #[derive(Default)]
-struct Task {
+pub struct Task {
     /// The last call that was read out of an answer's words.
     open_call: Option<String>,
 }
@@ -135,7 +35,7 @@ struct Task {
 impl Parser for Task {
     fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
         let mut messages = Vec::new();
-        document::each(lines, ITSELF, |record, span| {
+        document::each(lines, list_of(lines), |record, span| {
             let mut message = Message::new(Role::User, span);
             message.time = json::time(record, "ts");
             match text(record, "role") {
@@ -158,6 +58,7 @@ impl Task {
             match block {
                 Block::Text(words) => {
                     let words = words.trim();
+                    let words = user_input(words).unwrap_or(words);
                     let typed: Vec<&str> = TYPED.iter().filter_map(|tag| prompt::inside(words, tag)).collect();
                     if words.starts_with('[') && words.lines().next().is_some_and(|line| line.contains("] Result:")) {
                         is_answer = true;
@@ -175,7 +76,7 @@ impl Task {
                 Block::Other(block) => match text(block, "type") {
                     Some("tool_result") => {
                         let call_id = string(block, "tool_use_id").unwrap_or_default();
-                        let (text, is_error) = (words(block), flag(block, "is_error"));
+                        let (text, is_error) = result(block);
                         let result = ToolResult { call_id, text, is_error, sub_agent: None };
                         message.parts.push(Part::ToolResult(result));
                     }
@@ -202,7 +103,9 @@ impl Task {
 
     fn read_answer(&mut self, record: &Value<'_>, message: &mut Message) {
         message.role = Role::Assistant;
-        message.model = at(record, &["modelInfo", "modelId"]).and_then(|model| Some(model.as_str()?.to_owned()));
+        let model = ["modelId", "id"].iter().find_map(|key| at(record, &["modelInfo", key])?.as_str());
+        message.model = model.map(str::to_owned);
+        message.usage = field(record, "metrics").filter(|metrics| metrics.is_object()).map(usage);
         for block in blocks(record) {
             match block {
                 Block::Text(words) => {
@@ -248,11 +151,38 @@ fn blocks<'v>(record: &'v Value<'v>) -> Vec<Block<'v>> {
     list(record, "content").iter().map(block).collect()
 }
 
-fn words(block: &Value<'_>) -> String {
-    if let Some(words) = text(block, "content") {
-        return words.to_owned();
+/// Returns what a person typed: `<user_input mode="act">words</user_input>`.
+fn user_input(words: &str) -> Option<&str> {
+    let (_, rest) = words.strip_prefix("<user_input")?.split_once('>')?;
+    Some(rest.split_once("</user_input>").map_or(rest, |(inside, _)| inside).trim())
+}
+
+/// Returns what a tool answered, and whether it failed: words, or JSON with the `result` of each command.
+fn result(block: &Value<'_>) -> (String, bool) {
+    let mut is_error = flag(block, "is_error");
+    let mut read = |part: &Value<'_>| {
+        is_error |= field(part, "success").and_then(Value::as_bool) == Some(false);
+        string(part, "result").or_else(|| string(part, "text"))
+    };
+    let words = match text(block, "content") {
+        Some(words) if words.starts_with('{') => {
+            json::read_line(words.as_bytes(), &mut read).unwrap_or_else(|| words.to_owned())
+        }
+        Some(words) => words.to_owned(),
+        None => list(block, "content").iter().filter_map(read).collect::<Vec<_>>().join("\n"),
+    };
+    (words, is_error)
+}
+
+fn usage(metrics: &Value<'_>) -> Tokens {
+    let cached = number(metrics, "cacheReadTokens");
+    Tokens {
+        // What came from the cache is counted in.
+        input: number(metrics, "inputTokens").saturating_sub(cached),
+        output: number(metrics, "outputTokens"),
+        cache_read: cached,
+        cache_write: number(metrics, "cacheWriteTokens"),
     }
-    list(block, "content").iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the words in front of a tool call that is marked up in them, and the call.

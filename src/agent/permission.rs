@@ -1,0 +1,44 @@
+//! Whether an agent lets the hooks of a working tree run, as far as its own files tell.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::place;
+
+/// Whether an agent runs the hooks of a working tree.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Permission {
+    /// It runs them without being asked.
+    NotNeeded,
+    /// Somebody has allowed it. Says where that stands.
+    Given(String),
+    /// It does not run them.
+    Missing {
+        /// What stands in the way.
+        what: String,
+        /// What to do about it.
+        fix: String,
+    },
+    /// Its files do not tell. Says what it depends on.
+    Unknown(String),
+}
+
+/// Reads a file of JSON, with or without comments; `None` if it is missing or is none.
+pub fn read(path: &Path) -> Option<Value> {
+    let text = std::fs::read_to_string(path).ok()?;
+    jsonc_parser::cst::CstRootNode::parse(&text, &jsonc_parser::ParseOptions::default()).ok()?.to_serde_value()
+}
+
+/// Returns what a map has for a directory or for the nearest one above it, with the directory's name in the map.
+pub fn nearest<'m>(map: &'m Map<String, Value>, directory: &Path) -> Option<(&'m str, &'m Value)> {
+    let resolved = place::resolved(directory);
+    let find = |above: &Path| map.iter().find(|(name, _)| place::resolved(Path::new(name)) == above);
+    resolved.ancestors().find_map(find).map(|(name, value)| (name.as_str(), value))
+}
+
+/// Says whether a list of directories has one, or one above it.
+pub fn is_in(list: &[Value], directory: &Path) -> bool {
+    let resolved = place::resolved(directory);
+    list.iter().filter_map(Value::as_str).any(|above| resolved.starts_with(place::resolved(Path::new(above))))
+}

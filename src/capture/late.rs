@@ -1,0 +1,63 @@
+//! Words that a session's first commit must not get: what it repeats of the session that it was forked from, and what led
+//! to commits that were made before its transcript was written.
+
+use super::commit::kind_of_move;
+use super::reading::Extent;
+use super::recorder::Recorder;
+use super::state::{AwaitedResult, LiveSession, Patience};
+use crate::agent::Agent;
+use crate::error::Result;
+use crate::notes;
+
+/// How many moves of HEAD are looked at for commits that a session made before its transcript was written.
+const MAX_MOVES: usize = 50;
+
+impl Recorder<'_> {
+    /// Archives what a session repeats of the one that it was forked from. It counts as recorded: the commits of that session
+    /// have it.
+    ///
+    /// # Errors
+    ///
+    /// If the transcript cannot be read, or not be stored.
+    pub(super) fn archive_repeated(&mut self, live: &mut LiveSession, agent: &'static dyn Agent) -> Result<()> {
+        let key = live.key();
+        self.recover_progress(&key, &mut live.progress);
+        if live.progress.stored.segment.is_some() || self.must_wait(&key) {
+            return Ok(());
+        }
+        let Some(until) = agent.repeated_bytes(&live.transcript) else { return Ok(()) };
+        let extent = Extent::Until(until);
+        if let Some(mut increment) = self.unrecorded_in(key, agent, &live.transcript, extent, &mut live.progress)? {
+            self.try_record(&mut increment, &mut live.progress)?;
+            live.progress.recorded = live.progress.stored.clone();
+        }
+        Ok(())
+    }
+
+    /// Records a session on the commits before HEAD that it made before its transcript was written, as some agents do after
+    /// their answer: on those without a note whose ids Git told it.
+    ///
+    /// # Errors
+    ///
+    /// If the transcript, the reflog's commits or the notes cannot be read.
+    pub(super) fn record_late(&mut self, live: &mut LiveSession) -> Result<()> {
+        if live.progress.stored.segment.is_some() || live.awaited_result.is_some() || self.must_wait(&live.key()) {
+            return Ok(());
+        }
+        let Some(increment) = self.unrecorded(live, None)? else { return Ok(()) };
+        let mut moves = self.repo.head_reflog(MAX_MOVES);
+        moves.reverse();
+        let last = self.repo.head()?.commit_id;
+        for entry in moves.iter().filter(|entry| Some(entry.new_id) != last && kind_of_move(entry).is_some()) {
+            // As 'git commit' tells it: '[main 4e1c2aa] subject'.
+            let told = format!(" {}] ", entry.new_id.to_hex_with_len(7));
+            let is_told = increment.survey.results.iter().any(|result| result.text.contains(&told));
+            if is_told && notes::get(self.repo, &self.notes_ref, entry.new_id)?.is_none() {
+                live.awaited_result = Some(AwaitedResult { commit: entry.new_id.to_string(), call: None });
+                self.extend_awaited_record(live, Patience::Turn, true, None)?;
+                live.awaited_result = None;
+            }
+        }
+        Ok(())
+    }
+}

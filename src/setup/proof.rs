@@ -1,0 +1,192 @@
+//! What shows that an agent is recorded here: whether its hooks are in place and allowed, whether they told of its last
+//! session, and what its last record lacks.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::finding::Finding;
+use crate::agent::{self, Agent, HookFile, Permission, Shape};
+use crate::capture::State;
+use crate::error::Result;
+use crate::git::Repository;
+use crate::git::date::Time;
+use crate::managed::HOOK_PROGRAM;
+use crate::outside;
+use crate::record::{Query, Reader, Summary};
+use crate::transcript::SessionKey;
+
+/// How far back sessions are looked for: state of ended ones is kept for that long.
+const RECENT_SECS: i64 = 3 * 24 * 60 * 60;
+
+/// An agent's hooks in a working tree.
+struct Hooks {
+    files: Vec<HookFile>,
+    texts: Vec<String>,
+    /// The top of the working tree that they are in.
+    top: PathBuf,
+}
+
+impl Hooks {
+    fn read(agent: &dyn Agent, top: PathBuf) -> Self {
+        let mut files: Vec<HookFile> = Vec::new();
+        for file in [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)) {
+            if files.iter().all(|known| known.path != file.path) {
+                files.push(file);
+            }
+        }
+        let read = |file: &HookFile| std::fs::read_to_string(top.join(file.path)).unwrap_or_default();
+        Hooks { texts: files.iter().map(read).collect(), files, top }
+    }
+
+    /// Returns the hooks that the agent runs in the working tree of a repository.
+    fn of(repo: &Repository, agent: &dyn Agent) -> Option<Self> {
+        let own = Hooks::read(agent, repo.worktree()?.to_owned());
+        if own.are_set_up() || !agent.runs_hooks_of_main_worktree() {
+            return Some(own);
+        }
+        let main = repo.worktrees().into_iter().next().map(|main| Hooks::read(agent, main.top));
+        main.filter(Hooks::are_set_up).or(Some(own))
+    }
+
+    fn are_set_up(&self) -> bool {
+        self.files.iter().zip(&self.texts).any(|(file, text)| match file.shape {
+            Shape::Json(_) => agent::has_hooks(text, file.handlers),
+            Shape::Own(..) => text.contains(HOOK_PROGRAM),
+        })
+    }
+
+    /// Returns the paths of the files with hooks of ours.
+    fn paths(&self) -> impl Iterator<Item = &'static str> {
+        self.files.iter().zip(&self.texts).filter(|(_, text)| text.contains(HOOK_PROGRAM)).map(|(file, _)| file.path)
+    }
+
+    /// Returns when they were last changed.
+    fn changed(&self) -> Option<SystemTime> {
+        self.paths().filter_map(|path| self.top.join(path).metadata().ok()?.modified().ok()).max()
+    }
+}
+
+/// Looks at the hooks of an agent: `None` if it is neither set up nor on this machine.
+pub(super) fn set_up(repo: &Repository, agent: &dyn Agent) -> Option<Finding> {
+    let hooks = Hooks::of(repo, agent)?;
+    let (title, init) = (agent.title(), format!("git shiftlog init --agent={}", agent.name()));
+    let problem = |what: &str, fix: &str| Some(Finding::problem(title, what, fix));
+    match (hooks.are_set_up(), agent.is_installed()) {
+        (false, false) => return None,
+        (false, true) if hooks.files.is_empty() => {
+            return Some(Finding::ok(format!("{title} has no hooks; each commit looks for its sessions")));
+        }
+        (false, true) => return problem("its hooks are not set up", &init),
+        (true, _) => {}
+    }
+    if hooks.texts.iter().any(|text| missing_program(text)) {
+        return problem("its hooks name a program that is not there", &init);
+    }
+    if let Some(obstacle) = hooks.texts.iter().find_map(|text| agent.obstacle(text)) {
+        return problem(&obstacle, "edit the file");
+    }
+    let is_here = repo.worktree() == Some(&hooks.top);
+    let place = if is_here { String::new() } else { format!(" of '{}'", hooks.top.display()) };
+    Some(Finding::ok(format!("{title}: hooks in {}{place}", hooks.paths().collect::<Vec<_>>().join(", "))))
+}
+
+/// Looks at what hooks of an agent have done: whether they may run, whether they told of its last session, and what its last
+/// record lacks. Nothing for an agent that is not set up.
+///
+/// # Errors
+///
+/// If history or the notes cannot be read.
+pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Result<Vec<Finding>> {
+    let Some(hooks) = Hooks::of(repo, agent) else { return Ok(Vec::new()) };
+    let mut findings = Vec::new();
+    if hooks.are_set_up() {
+        let seen = last_session(repo, agent, &hooks);
+        let permission = permission(agent, &hooks.top);
+        // Where hooks were seen to run, nobody has to ask what they depend on.
+        findings.extend(permission.filter(|permission| !permission.is_note() || !seen.is_ok()));
+        findings.push(seen);
+    }
+    findings.extend(last_record(repo, agent)?);
+    Ok(findings)
+}
+
+fn permission(agent: &dyn Agent, top: &Path) -> Option<Finding> {
+    let title = agent.title();
+    match agent.permission(top) {
+        Permission::NotNeeded => None,
+        Permission::Given(place) => Some(Finding::ok(format!("{title}: hooks are allowed, {place}"))),
+        Permission::Missing { what, fix } => Some(Finding::problem(title, &what, &fix)),
+        Permission::Unknown(what) => {
+            Some(Finding::note(format!("{title}: whether hooks are allowed cannot be told; {what}")))
+        }
+    }
+}
+
+/// Says whether hooks have told of the last session that the agent's store has.
+fn last_session(repo: &Repository, agent: &dyn Agent, hooks: &Hooks) -> Finding {
+    let title = agent.title();
+    let written = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
+    let worktree = repo.worktree().unwrap_or(repo.git_dir());
+    let recent = agent.recent(worktree, Time::now().seconds - RECENT_SECS).into_iter();
+    let here = recent.filter(|found| agent.ran_in(&found.transcript, worktree) == Some(true));
+    let Some(last) = here.max_by_key(|found| written(&found.transcript)) else {
+        return Finding::note(format!("{title}: no session here in the last three days, so no hook was seen to run"));
+    };
+    let id = outside::line(&last.session_id);
+    let state = State::new(&repo.common_dir());
+    let live = state.session(&SessionKey::new(agent.name(), &last.session_id));
+    match live.is_some_and(|live| live.is_told_by_hooks()) {
+        true => Finding::ok(format!("{title}: hooks have told of the last session, {id}")),
+        false if written(&last.transcript) < hooks.changed() => {
+            Finding::note(format!("{title}: the last session, {id}, is older than the hooks, so none was seen to run"))
+        }
+        false => Finding::problem(
+            title,
+            &format!("no hook has told of the last session, {id}"),
+            &format!("restart {title}, and see 'man gitshiftlog-agents'"),
+        ),
+    }
+}
+
+/// Says what the agent's last record on the present branch has, and what it lacks.
+fn last_record(repo: &Repository, agent: &dyn Agent) -> Result<Option<Finding>> {
+    let Some(head) = repo.head()?.commit_id else { return Ok(None) };
+    let query = Query { agent: Some(agent.name().to_owned()), max_count: Some(1), ..Query::default() };
+    let query = Query { range: crate::git::Range { tips: vec![head], hidden: Vec::new() }, ..query };
+    let mut last = None;
+    Reader::new(repo, None).each(&query, |listed| {
+        let own = listed.summaries.into_iter().find(|summary| summary.key.agent == agent.name());
+        last = own.map(|own| (listed.commit.commit_id, own));
+        Ok(std::ops::ControlFlow::Break(()))
+    })?;
+    let Some((commit_id, summary)) = last else { return Ok(None) };
+    let hex = commit_id.to_string();
+    let live = State::new(&repo.common_dir()).session(&summary.key);
+    let is_awaited = live.and_then(|live| live.awaited_result).is_some_and(|awaited| awaited.commit == hex);
+    let Summary { prompt, model, tokens, .. } = summary;
+    let told = [
+        ("prompt", prompt.is_some()),
+        ("model", model.is_some()),
+        ("tokens", tokens.is_some()),
+        ("result of its own 'git commit'", !is_awaited),
+    ];
+    let names = |wanted: bool| {
+        let names: Vec<&str> = told.iter().filter(|(_, is_there)| *is_there == wanted).map(|(name, _)| *name).collect();
+        names.join(", ")
+    };
+    let title = format!("{}: the last record, on {}", agent.title(), commit_id.to_hex_with_len(7));
+    Ok(Some(match told.iter().all(|(_, is_there)| *is_there) {
+        true => Finding::ok(format!("{title}, has {}", names(true))),
+        false => Finding::note(format!("{title}, lacks {}", names(false))),
+    }))
+}
+
+/// Says whether a text names our hook program by a path that does not exist.
+pub(super) fn missing_program(text: &str) -> bool {
+    text.match_indices(HOOK_PROGRAM).any(|(at, _)| {
+        let head = &text[..at];
+        let start = head.rfind(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')).map_or(0, |at| at + 1);
+        let path = format!("{}{HOOK_PROGRAM}", &head[start..]);
+        path.starts_with('/') && !head[start..].contains('\\') && !Path::new(&path).is_file()
+    })
+}

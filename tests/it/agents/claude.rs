@@ -1,0 +1,97 @@
+//! Claude Code: what nobody typed, and sessions that repeat the words of another.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::Scratch;
+
+const PARENT: &str = "c6c6639f-9854-408f-9fdc-f1f993d96bc7";
+const FORK: &str = "98c80e8e-1404-4b0e-a59e-f167dc2a56d6";
+
+/// Says something into the transcript of a session, in a second of one minute.
+fn line(session: &str, kind: &str, second: u32, content: Value) -> String {
+    let record = json!({ "type": kind, "uuid": format!("u{second}"), "sessionId": session,
+        "timestamp": format!("2026-11-22T18:51:{second:02}.000Z"), "message": { "role": kind, "content": content } });
+    format!("{record}\n")
+}
+
+fn hook(scratch: &Scratch, session: &str, transcript: &PathBuf, event: &str, more: Value) {
+    let mut payload =
+        json!({ "session_id": session, "transcript_path": transcript, "cwd": scratch.top, "hook_event_name": event });
+    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    super::run_hook(scratch, ".claude/settings.local.json", event, &payload);
+}
+
+#[test]
+fn a_forked_session_does_not_repeat_the_words_of_its_parent_on_its_first_commit() {
+    let scratch = Scratch::set_up();
+    let folder = scratch.home().join(".claude/projects/x");
+    fs::create_dir_all(&folder).unwrap();
+    let (parent, fork) = (folder.join(format!("{PARENT}.jsonl")), folder.join(format!("{FORK}.jsonl")));
+    let words = |session: &str| {
+        let edit = json!([{ "type": "tool_use", "id": "e1", "name": "Write",
+            "input": { "file_path": scratch.top.join("a.txt"), "content": "one" } }]);
+        let result = json!([{ "type": "tool_result", "tool_use_id": "e1", "content": "done" }]);
+        [
+            line(session, "user", 10, "add a".into()),
+            line(session, "assistant", 11, edit),
+            line(session, "user", 12, result),
+            line(session, "assistant", 13, json!([{ "type": "text", "text": "There is a now." }])),
+        ]
+        .concat()
+    };
+    fs::write(&parent, words(PARENT)).unwrap();
+    hook(&scratch, PARENT, &parent, "SessionStart", json!({ "source": "startup" }));
+    hook(&scratch, PARENT, &parent, "UserPromptSubmit", json!({ "prompt": "add a" }));
+    scratch.commit("a.txt", "one", "add a");
+    assert_eq!(scratch.record("HEAD")["session"], PARENT);
+
+    // The fork begins with a record of its own; then come all records of the parent under its own id, as old as they are.
+    let own = json!({ "type": "queue-operation", "operation": "enqueue", "timestamp": "2026-11-22T18:51:20.000Z",
+        "sessionId": FORK });
+    let edit = json!([{ "type": "tool_use", "id": "e2", "name": "Write",
+        "input": { "file_path": scratch.top.join("b.txt"), "content": "two" } }]);
+    let new = [line(FORK, "user", 21, "add b".into()), line(FORK, "assistant", 22, edit)].concat();
+    fs::write(&fork, format!("{own}\n{}{new}", words(FORK))).unwrap();
+    hook(&scratch, FORK, &fork, "SessionStart", json!({ "source": "fork" }));
+    hook(&scratch, FORK, &fork, "UserPromptSubmit", json!({ "prompt": "add b" }));
+    scratch.commit("b.txt", "two", "add b");
+    let record = scratch.record("HEAD");
+    assert_eq!([&record["session"], &record["prompt"]], [FORK, "add b"]);
+    assert_eq!([&record["turns"], &record["messages"]], [1, 1]);
+    assert_eq!(scratch.raw("HEAD", &[]), new, "the increment is what the fork said itself");
+    assert_eq!(scratch.raw("HEAD", &["--full"]), fs::read_to_string(&fork).unwrap(), "byte for byte");
+    scratch.assert_sound();
+}
+
+#[test]
+fn what_a_person_runs_with_an_exclamation_mark_is_no_prompt() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("<bash-input>git add -A && git commit -m x</bash-input>");
+    session.prompt("<bash-stdout>[main 4e1c2aa] x</bash-stdout><bash-stderr></bash-stderr>");
+    session.prompt("now write a");
+    session.edits("a.txt", "one\n");
+    session.commits("add a");
+    let record = scratch.record("HEAD");
+    assert_eq!([&record["prompt"], &record["turns"]], [&json!("now write a"), &json!(1)]);
+}
+
+#[test]
+fn half_an_emoji_in_a_payload_does_not_lose_its_commit() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("add a");
+    session.edits("a.txt", "one\n");
+    // The process is another one, and no variable names the session: only the payload does.
+    let payload = format!(
+        "{{\"session_id\":\"s2\",\"transcript_path\":{},\"cwd\":{},\"prompt\":\"cut \\ud83d\"}}",
+        json!(session.transcript),
+        json!(scratch.top)
+    );
+    let ran = scratch.run_with_input("git-shiftlog--hook", ["claude", "UserPromptSubmit"], payload.as_bytes());
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+    assert!(!scratch.log().contains("names no session"), "{}", scratch.log());
+}

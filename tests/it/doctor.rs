@@ -1,0 +1,164 @@
+//! What `doctor` says of agents: only what it has looked at is ok.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::Scratch;
+
+/// Returns the lines of `doctor` about one agent, and whether it found a problem.
+fn told(scratch: &Scratch, name: &str) -> (i32, Vec<String>) {
+    let ran = scratch.shiftlog("doctor", [format!("--agent={name}")]);
+    assert_eq!(ran.stderr, "");
+    (ran.code, ran.stdout.lines().map(str::to_owned).collect())
+}
+
+#[track_caller]
+fn assert_has(lines: &[String], line: &str) {
+    assert!(lines.iter().any(|each| each == line), "'{line}' is not in {lines:#?}");
+}
+
+/// A session of Claude Code with an edit, in its own store.
+fn write_session(scratch: &Scratch, id: &str, file: &str) -> std::path::PathBuf {
+    let name: String =
+        scratch.top.to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let folder = scratch.home().join(".claude/projects").join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let record = |kind: &str, message: Value| {
+        json!({ "type": kind, "uuid": format!("{id}-{kind}"), "sessionId": id, "cwd": scratch.top,
+            "timestamp": "2026-01-02T03:04:06Z", "message": message })
+    };
+    let edit = json!({ "type": "tool_use", "id": "e1", "name": "Write",
+        "input": { "file_path": scratch.top.join(file), "content": "one" } });
+    let lines = [
+        record("user", json!({ "role": "user", "content": "write it" })),
+        record("assistant", json!({ "role": "assistant", "model": "claude-test-1", "content": [edit] })),
+    ];
+    let path = folder.join(format!("{id}.jsonl"));
+    fs::write(&path, lines.map(|line| format!("{line}\n")).concat()).unwrap();
+    path
+}
+
+#[test]
+fn a_session_that_no_hook_told_of_is_a_problem_and_one_that_hooks_told_of_is_none() {
+    let scratch = Scratch::set_up();
+    let seen = "no session here in the last three days, so no hook was seen to run";
+    assert_eq!(
+        told(&scratch, "claude"),
+        (
+            0,
+            vec![
+                "ok       Claude Code: hooks in .claude/settings.local.json".to_owned(),
+                format!("note     Claude Code: {seen}"),
+            ]
+        )
+    );
+    let path = write_session(&scratch, "s1", "a.txt");
+    scratch.commit("a.txt", "one", "add a");
+    let (code, lines) = told(&scratch, "claude");
+    assert_eq!(code, 1, "it was recorded from the store alone");
+    assert_has(&lines, "problem  Claude Code: no hook has told of the last session, s1");
+    let short = &scratch.id("HEAD")[..7];
+    assert_has(&lines, &format!("note     Claude Code: the last record, on {short}, lacks tokens"));
+
+    let payload = json!({ "session_id": "s1", "transcript_path": path, "cwd": scratch.top });
+    scratch.run_with_input("git-shiftlog--hook", ["claude", "Stop"], payload.to_string().as_bytes()).ok();
+    let (code, lines) = told(&scratch, "claude");
+    assert_eq!(code, 0);
+    assert_has(&lines, "ok       Claude Code: hooks have told of the last session, s1");
+}
+
+#[test]
+fn a_session_from_before_the_set_up_proves_nothing() {
+    let scratch = Scratch::new();
+    let path = write_session(&scratch, "s1", "a.txt");
+    let before = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    fs::File::options().append(true).open(path).unwrap().set_modified(before).unwrap();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let (code, lines) = told(&scratch, "claude");
+    assert_eq!(code, 0);
+    assert_has(&lines, "note     Claude Code: the last session, s1, is older than the hooks, so none was seen to run");
+}
+
+#[test]
+fn what_keeps_claude_code_from_running_hooks_is_a_problem() {
+    let scratch = Scratch::set_up();
+    let settings = scratch.top.join(".claude/settings.local.json");
+    let text = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, format!("// mine\n{text}")).unwrap();
+    let (code, lines) = told(&scratch, "claude");
+    assert_eq!(code, 1);
+    assert_has(&lines, "problem  Claude Code: Claude Code reads no settings that have comments or are no JSON");
+    fs::write(&settings, text).unwrap();
+    fs::write(scratch.home().join(".claude/settings.json"), "{\"disableAllHooks\":true}").unwrap();
+    let (code, lines) = told(&scratch, "claude");
+    let place = scratch.home().join(".claude/settings.json");
+    assert_eq!(code, 1);
+    let expected = format!("problem  Claude Code: 'disableAllHooks' in '{}' switches all hooks off", place.display());
+    assert_has(&lines, &expected);
+}
+
+#[test]
+fn a_linked_worktree_has_the_hooks_of_the_main_one_in_claude_code_alone() {
+    let scratch = Scratch::set_up();
+    scratch.shiftlog("init", ["--agent=droid", "-q"]).ok();
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", other.to_str().unwrap()]).ok();
+    let told = |name: &str| scratch.shiftlog_in(&other, "doctor", [format!("--agent={name}")]).stdout;
+    let expected =
+        format!("ok       Claude Code: hooks in .claude/settings.local.json of '{}'\n", scratch.top.display());
+    assert!(told("claude").starts_with(&expected), "{}", told("claude"));
+    assert!(told("droid").starts_with("note     Factory Droid: it is not on this machine"), "{}", told("droid"));
+}
+
+#[test]
+fn hooks_that_codex_has_not_approved_are_a_problem() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=codex", "-q"]).ok();
+    let (code, lines) = told(&scratch, "codex");
+    assert_eq!(code, 1);
+    assert_has(&lines, "problem  Codex: nobody has approved its hooks");
+    let config = scratch.home().join(".codex/config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let file = scratch.top.join(".codex/hooks.json");
+    let events = ["session_start", "user_prompt_submit", "post_tool_use", "stop", "pre_compact", "session_end"];
+    let approve = |events: &[&str]| {
+        let state = |event: &&str| format!("[hooks.state.\"{}:{event}:0:0\"]\ntrusted_hash = \"1\"\n", file.display());
+        fs::write(&config, events.iter().map(state).collect::<String>()).unwrap();
+    };
+    approve(&events[..2]);
+    assert_has(&told(&scratch, "codex").1, "problem  Codex: only 2 of its 6 hooks are approved");
+    approve(&events);
+    let expected = format!("ok       Codex: hooks are allowed, by approvals in '{}'", config.display());
+    let (code, lines) = told(&scratch, "codex");
+    assert_eq!(code, 0, "{lines:?}");
+    assert_has(&lines, &expected);
+}
+
+#[test]
+fn a_folder_that_an_agent_does_not_trust_is_a_problem_and_one_below_a_trusted_one_is_none() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=copilot", "--agent=gemini", "--agent=pi", "-q"]).ok();
+    let write = |path: &str, value: Value| {
+        let path = scratch.home().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, value.to_string()).unwrap();
+    };
+    let root = scratch.root();
+    let codes = || ["copilot", "gemini", "pi"].map(|name| told(&scratch, name).0);
+    assert_eq!(codes(), [0, 0, 0], "nothing is known, which is no problem: {:?}", told(&scratch, "copilot"));
+    write(".copilot/config.json", json!({ "trusted_folders": ["/elsewhere"] }));
+    write(".gemini/trustedFolders.json", json!({ root.to_str().unwrap(): "DO_NOT_TRUST" }));
+    write(".pi/agent/trust.json", json!({ root.to_str().unwrap(): false }));
+    assert_eq!(codes(), [1, 1, 1]);
+    let config = format!("// This file is managed automatically.\n{}", json!({ "trustedFolders": [root] }));
+    fs::write(scratch.home().join(".copilot/config.json"), config).unwrap();
+    write(".gemini/trustedFolders.json", json!({ "/": "DO_NOT_TRUST", root.to_str().unwrap(): "TRUST_FOLDER" }));
+    write(".pi/agent/trust.json", json!({ root.to_str().unwrap(): true }));
+    assert_eq!(codes(), [0, 0, 0]);
+    let expected = format!(
+        "ok       Gemini CLI: hooks are allowed, by '{}/.gemini/trustedFolders.json'",
+        scratch.home().display()
+    );
+    assert_has(&told(&scratch, "gemini").1, &expected);
+}
