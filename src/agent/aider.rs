@@ -144,6 +144,8 @@ fn seconds_of(began: DateTime) -> Option<i64> {
 struct Reader {
     model: Option<String>,
     time: Option<i64>,
+    /// Whether something was read that only aider writes: words before it are nobody's.
+    is_chat: bool,
 }
 
 /// What a line belongs to.
@@ -176,13 +178,19 @@ impl Parser for Reader {
             let printed = text.strip_prefix("> ").filter(|_| !is_code);
             if let Some(began) = began(line) {
                 close(&mut open, &mut messages);
-                (self.time, is_code) = (seconds_of(began), false);
+                (self.time, is_code, self.is_chat) = (seconds_of(began), false, true);
             } else if let Some(printed) = printed {
                 close(&mut open, &mut messages);
-                messages.extend(self.printed(printed, span));
+                let message = self.printed(printed, span);
+                self.is_chat |= message.is_some() || printed.starts_with("Tokens: ");
+                messages.extend(message);
             } else {
                 let typed = text.strip_prefix("#### ").filter(|_| !is_code);
                 let block = if typed.is_some() { Block::Prompt } else { Block::Answer };
+                self.is_chat |= typed.is_some();
+                if !self.is_chat {
+                    continue;
+                }
                 if open.as_ref().is_none_or(|(before, _)| *before != block) {
                     if block == Block::Answer && text.is_empty() {
                         continue;

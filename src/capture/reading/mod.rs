@@ -82,8 +82,31 @@ pub struct ResultLine {
     pub call_id: String,
     /// The position after its line.
     pub end: u64,
-    /// The words of the result that may be commit ids, by the number that their first digits are.
-    short_ids: Vec<u32>,
+    /// The commits that the result may name.
+    named: Vec<NamedCommit>,
+}
+
+/// A word of a tool's result that may be a commit id.
+#[derive(Clone, Copy, Debug)]
+struct NamedCommit {
+    /// The number that its first digits are.
+    short_id: u32,
+    /// Whether it stands where `git commit` tells the id of the commit that it made: `[main 4e1c2aa] subject`.
+    is_made: bool,
+}
+
+impl ResultLine {
+    /// Says whether the result names a commit.
+    fn names(&self, commit_id: &str) -> bool {
+        let wanted = short_id(commit_id);
+        self.named.iter().any(|named| Some(named.short_id) == wanted)
+    }
+
+    /// Says whether the result tells, as `git commit` does, that a commit was made.
+    pub fn tells_of_making(&self, commit_id: &str) -> bool {
+        let wanted = short_id(commit_id);
+        self.named.iter().any(|named| named.is_made && Some(named.short_id) == wanted)
+    }
 }
 
 /// Counts and tool results of an increment.
@@ -102,9 +125,8 @@ impl Survey {
     /// Returns the awaited result: the one of the call, or else one that names the commit. Some agents give a call one id in
     /// hooks and another in the transcript.
     pub fn result_of(&self, awaited: &AwaitedResult) -> Option<&ResultLine> {
-        let short_id = short_id(&awaited.commit);
         let is_of_call = |result: &&ResultLine| awaited.call.as_deref() == Some(&*result.call_id);
-        let names_commit = |result: &&ResultLine| short_id.is_some_and(|id| result.short_ids.contains(&id));
+        let names_commit = |result: &&ResultLine| result.names(&awaited.commit);
         self.results.iter().find(is_of_call).or_else(|| self.results.iter().find(names_commit))
     }
 
@@ -118,7 +140,7 @@ impl Survey {
                     Part::ToolResult(result) => Some(ResultLine {
                         call_id: result.call_id.clone(),
                         end: chunk.position(part.start + message.span.end),
-                        short_ids: short_ids(&result.text),
+                        named: named_in(&result.text),
                     }),
                     _ => None,
                 }));
@@ -366,8 +388,13 @@ fn short_id(word: &str) -> Option<u32> {
 }
 
 /// Returns the last commit ids that a text may name: before them stands whatever else the command printed.
-fn short_ids(text: &str) -> Vec<u32> {
-    text.split(|c: char| !c.is_alphanumeric()).rev().filter_map(short_id).take(MAX_RESULT_IDS).collect()
+fn named_in(text: &str) -> Vec<NamedCommit> {
+    let words = text.split_inclusive(|c: char| !c.is_alphanumeric()).rev();
+    let named = words.filter_map(|word| {
+        let short_id = short_id(word.trim_end_matches(|c: char| !c.is_alphanumeric()))?;
+        Some(NamedCommit { short_id, is_made: word.ends_with(']') })
+    });
+    named.take(MAX_RESULT_IDS).collect()
 }
 
 /// Renders a document, or a session in a database, as lines.
