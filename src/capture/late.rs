@@ -49,11 +49,10 @@ impl Recorder<'_> {
         moves.reverse();
         let last = self.repo.head()?.commit_id;
         for entry in moves.iter().filter(|entry| Some(entry.new_id) != last && kind_of_move(entry).is_some()) {
-            // As 'git commit' tells it: '[main 4e1c2aa] subject'.
-            let told = format!(" {}] ", entry.new_id.to_hex_with_len(7));
-            let is_told = increment.survey.results.iter().any(|result| result.text.contains(&told));
+            let commit = entry.new_id.to_string();
+            let is_told = increment.survey.results.iter().any(|result| result.has_made(&commit));
             if is_told && notes::get(self.repo, &self.notes_ref, entry.new_id)?.is_none() {
-                live.awaited_result = Some(AwaitedResult { commit: entry.new_id.to_string(), call: None });
+                live.awaited_result = Some(AwaitedResult { commit, call: None });
                 self.extend_awaited_record(live, Patience::Turn, true, None)?;
                 live.awaited_result = None;
             }

@@ -84,6 +84,15 @@ pub struct ResultLine {
     pub end: u64,
     /// The words of the result that may be commit ids, by the number that their first digits are.
     short_ids: Vec<u32>,
+    /// Those of commits that 'git commit' says it has made: `[main 4e1c2aa] subject`.
+    made: Vec<u32>,
+}
+
+impl ResultLine {
+    /// Says whether the result is that of the `git commit` that made a commit.
+    pub fn has_made(&self, commit: &str) -> bool {
+        short_id(commit).is_some_and(|id| self.made.contains(&id))
+    }
 }
 
 /// Counts and tool results of an increment.
@@ -119,6 +128,7 @@ impl Survey {
                         call_id: result.call_id.clone(),
                         end: chunk.position(part.start + message.span.end),
                         short_ids: short_ids(&result.text),
+                        made: made(&result.text),
                     }),
                     _ => None,
                 }));
@@ -357,6 +367,12 @@ fn in_parts(lines: &[u8]) -> Vec<Range<usize>> {
 
 fn cannot_redact(error: &Error) -> Error {
     Error::new(error.kind(), "cannot redact secrets").because(error.to_string())
+}
+
+/// Returns the ids of the commits that 'git commit' says it has made.
+fn made(text: &str) -> Vec<u32> {
+    let heads = text.lines().filter_map(|line| line.split_once("[")?.1.split_once("] "));
+    heads.filter_map(|(head, _)| short_id(head.rsplit(' ').next()?)).take(MAX_RESULT_IDS).collect()
 }
 
 /// Returns the number that the first digits of a commit id are; `None` if the word is none.
