@@ -61,3 +61,6 @@ mod taking_over;
 mod transcripts;
 mod typing;
 mod waiting;
+mod why;
+mod why_lines;
+mod why_truth;
