@@ -202,8 +202,11 @@ fn rows_of(change: &Change, block: &Block, is_whole: bool) -> Vec<Row> {
     let mut next = 0;
     for line in &block.lines {
         let text = visible(&line.text.to_str_lossy());
-        let is_it = |at: &usize| rows[*at].sign == '+' && rows[*at].number.is_none() && shown[*at] == text;
-        if let Some(at) = (next..rows.len()).find(is_it).or_else(|| (0..next).find(is_it)) {
+        let is_free = |at: &usize| rows[*at].sign == '+' && rows[*at].number.is_none();
+        let is_it = |at: &usize| is_free(at) && shown[*at] == text;
+        let is_part = |at: &usize| is_free(at) && !shown[*at].is_empty() && text.contains(&shown[*at]);
+        let found = (next..rows.len()).find(is_it).or_else(|| (0..next).find(is_it));
+        if let Some(at) = found.or_else(|| (0..rows.len()).find(is_part)) {
             rows[at].number = Some(line.number);
             next = at + 1;
         }

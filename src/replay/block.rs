@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 
+use super::evidence::Evidence;
 use super::explain::Found;
 use super::talk::Change;
 use super::texts::keys;
@@ -59,15 +60,18 @@ pub fn blocks(explained: &[(BlamedLines, Vec<Found>)]) -> Vec<Block> {
 }
 
 impl Block {
-    /// Returns the edit of the call that has the most of the lines.
+    /// Returns the edit of the call that has the most of the lines. One that changes a part of a line has none of them whole.
     pub fn change(&self) -> Option<&Change> {
         let wanted: Vec<Vec<u8>> = self.lines.iter().flat_map(|line| keys(&line.text)).collect();
         let count = |change: &&Change| {
             let there = keys(change.edit.new.as_deref().unwrap_or_default().as_bytes());
-            wanted.iter().filter(|key| !key.is_empty() && there.contains(key)).count()
+            let is_part = |key: &&Vec<u8>| there.iter().any(|part| !part.is_empty() && key.contains_str(part));
+            let whole = wanted.iter().filter(|key| !key.is_empty() && there.contains(key)).count();
+            (whole, wanted.iter().filter(is_part).count())
         };
-        let changes = self.found.call()?.changes.iter().rev();
-        changes.max_by_key(count).filter(|change| count(change) > 0)
+        let change = self.found.call()?.changes.iter().rev().max_by_key(count)?;
+        // Lines that were replayed are of one of the edits in any case.
+        (self.found.evidence == Evidence::Replay || count(&change).0 > 0).then_some(change)
     }
 
     /// Returns the numbers of the lines as ranges: `12-13,15`.
