@@ -209,8 +209,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let (path, before) = (of.path.to_str_lossy(), previous_path.to_str_lossy());
         let has_file = |path: &str| versions.has_file(self.repo, path);
         let places = Places::new(self.top.as_deref(), has_file);
-        let is_wanted = |named: &str| places.is_at(named, &path) || places.is_at(named, &before);
-        let mut steps = steps(&source.talks, is_wanted);
+        let mut steps = steps(&source.talks, &places, [&*path, &*before]);
         if commit_id.is_null() || is_whole {
             // What was edited before the file was last committed is in the file already.
             let since = self.repo.last_change(versions.parent_id, previous_path);

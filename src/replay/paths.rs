@@ -19,13 +19,20 @@ impl<'a> Places<'a> {
         Places { top, has_file: Box::new(has_file), known: RefCell::new(HashMap::new()) }
     }
 
+    /// Says whether a path is below the top of this working tree.
+    pub fn is_below_top(&self, named: &str) -> bool {
+        self.top.is_some_and(|top| named.strip_prefix(top).is_some_and(|rest| rest.starts_with('/')))
+    }
+
     /// Says whether `named` in a transcript is `path`, which is relative to the top.
     ///
     /// Below the top of this working tree a path is what follows the top. Elsewhere it is the longest end that the commit
-    /// has a file at. A relative path may be relative to a directory below the top.
-    pub fn is_at(&self, named: &str, path: &str) -> bool {
+    /// has a file at, unless the session `is_local`: it also works below the top, so that elsewhere is elsewhere. A relative
+    /// path may be relative to a directory below the top.
+    pub fn is_at(&self, named: &str, path: &str, is_local: bool) -> bool {
         let named = plain(named);
-        if path.is_empty() || !named.ends_with(last(path)) {
+        let leads_out = named.split('/').any(|part| part == "..");
+        if path.is_empty() || !named.ends_with(last(path)) || leads_out {
             return false;
         }
         if !named.starts_with('/') {
@@ -33,7 +40,8 @@ impl<'a> Places<'a> {
             return named == path || (!(self.has_file)(&named) && is_below());
         }
         let below_top = self.top.and_then(|top| named.strip_prefix(top)?.strip_prefix('/'));
-        below_top == Some(path) || self.place_of(&named).as_deref() == Some(path)
+        let may_be_elsewhere = below_top.is_some() || !is_local;
+        below_top == Some(path) || (may_be_elsewhere && self.place_of(&named).as_deref() == Some(path))
     }
 
     /// Returns the longest end of an absolute path that the commit has a file at.
@@ -83,14 +91,16 @@ mod tests {
     fn a_path_of_elsewhere_is_its_longest_end_that_is_there() {
         let files = ["src/a.rs", "vendor/src/a.rs", "b.rs"];
         let places = Places::new(Some("/repo"), |path| files.contains(&path));
-        assert!(places.is_at("/repo/src/a.rs", "src/a.rs"));
-        assert!(places.is_at("/repo/new.rs", "new.rs"), "what is below the top needs not be there");
-        assert!(places.is_at("/home/else/work/src/a.rs", "src/a.rs"));
-        assert!(!places.is_at("/home/else/work/vendor/src/a.rs", "src/a.rs"));
-        assert!(places.is_at("/repo/.worktrees/x/src/a.rs", "src/a.rs"), "a worktree within another");
-        assert!(places.is_at("./src/../b.rs", "b.rs") && places.is_at("a.rs", "src/a.rs"));
-        assert!(!places.is_at("b.rs", "src/b.rs"), "there is a file of that name");
-        assert!(!places.is_at("../../x/b.rs", "b.rs") && !places.is_at("/etc/xb.rs", "b.rs"));
-        assert!(!places.is_at("", "b.rs") && !places.is_at("/", "b.rs"));
+        assert!(places.is_at("/repo/src/a.rs", "src/a.rs", false));
+        assert!(places.is_at("/repo/new.rs", "new.rs", false), "what is below the top needs not be there");
+        assert!(places.is_at("/home/else/work/src/a.rs", "src/a.rs", false));
+        assert!(!places.is_at("/home/else/work/vendor/src/a.rs", "src/a.rs", false));
+        assert!(places.is_at("/repo/.worktrees/x/src/a.rs", "src/a.rs", false), "a worktree within another");
+        assert!(places.is_at("./src/../b.rs", "b.rs", false) && places.is_at("a.rs", "src/a.rs", false));
+        assert!(!places.is_at("b.rs", "src/b.rs", false), "there is a file of that name");
+        assert!(!places.is_at("../../x/b.rs", "b.rs", false) && !places.is_at("/etc/xb.rs", "b.rs", false));
+        assert!(!places.is_at("/home/else/work/src/a.rs", "src/a.rs", true), "elsewhere on this machine");
+        assert!(places.is_at("/repo/.worktrees/x/src/a.rs", "src/a.rs", true));
+        assert!(!places.is_at("", "b.rs", false) && !places.is_at("/", "b.rs", false));
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::document::{Document, Origin};
+use super::paths::Places;
 use super::talk::{Change, How, Talk};
 
 /// The position of a call: that of its session among those of the commit, and its own among the calls of the session.
@@ -21,10 +22,13 @@ pub struct Step<'t> {
     pub is_abandoned: bool,
 }
 
-/// Returns the edits of a file over all sessions, in the order of time; those of one session stay in their order.
-pub fn steps<'t>(talks: &'t [Talk], is_wanted: impl Fn(&str) -> bool) -> Vec<Step<'t>> {
+/// Returns the edits of some paths over all sessions, in the order of time; those of one session stay in their order.
+pub fn steps<'t>(talks: &'t [Talk], places: &Places<'_>, paths: [&str; 2]) -> Vec<Step<'t>> {
     let mut found = Vec::new();
     for (at, talk) in talks.iter().enumerate() {
+        let mut changes = talk.calls.iter().flat_map(|call| &call.changes);
+        let is_local = changes.any(|change| places.is_below_top(&change.edit.path));
+        let is_wanted = |named: &str| paths.iter().any(|path| places.is_at(named, path, is_local));
         for (number, call) in talk.calls.iter().enumerate() {
             let wanted = call.changes.iter().filter(|change| is_wanted(&change.edit.path));
             let (place, time, is_abandoned) = ((at, number), call.time, call.is_abandoned);

@@ -62,5 +62,6 @@ mod transcripts;
 mod typing;
 mod waiting;
 mod why;
+mod why_edges;
 mod why_lines;
 mod why_truth;
