@@ -159,8 +159,19 @@ fn similar_lines(old: &[Line], new: &[Line]) -> Vec<(usize, usize)> {
 }
 
 /// What happens in a session beside plain edits.
-const KINDS: &[&str] =
-    &["plain", "person", "formatter", "moved", "failed", "two sessions", "patches", "rename", "rebase"];
+const KINDS: &[&str] = &[
+    "plain",
+    "person",
+    "formatter",
+    "moved",
+    "failed",
+    "two sessions",
+    "patches",
+    "rename",
+    "rebase",
+    "amend",
+    "squash",
+];
 
 #[derive(Debug, Default)]
 struct Score {
@@ -203,6 +214,9 @@ fn score(kind: &str, seed: u64) -> Score {
     let scratch = Scratch::set_up();
     let mut world = World::new(seed);
     scratch.commit("code.rs", &world.file(), "base");
+    if kind == "squash" {
+        scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    }
     let sessions = [scratch.session("first"), scratch.session("second")];
     let mut path = scratch.top.join("code.rs");
     sessions[0].prompt("work on it");
@@ -242,6 +256,9 @@ fn score(kind: &str, seed: u64) -> Score {
         }
         fs::write(&path, world.file()).unwrap();
         session.answers(&call, "done");
+        if matches!(kind, "amend" | "squash") && number == 15 {
+            session.commits("half of it");
+        }
         if kind == "rename" && number == 15 {
             let renamed = scratch.top.join("renamed.rs");
             fs::rename(&path, &renamed).unwrap();
@@ -254,7 +271,19 @@ fn score(kind: &str, seed: u64) -> Score {
         _ => {}
     }
     fs::write(&path, world.file()).unwrap();
-    sessions[0].commits("all of it");
+    match kind {
+        "amend" => {
+            sessions[0].runs_commit(&["--amend", "-m", "all of it"]);
+        }
+        _ => {
+            sessions[0].commits("all of it");
+        }
+    }
+    if kind == "squash" {
+        scratch.git(["switch", "-q", "main"]).ok();
+        scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+        scratch.git(["commit", "-q", "-m", "squashed"]).ok();
+    }
     if kind == "rebase" {
         scratch.git(["switch", "-q", "-c", "other", "HEAD~1"]).ok();
         scratch.commit("other.txt", "x\n", "other");
