@@ -70,7 +70,7 @@ __git_shiftlog_without_own_refs ()
 
 _git_shiftlog ()
 {
-	local commands="init log list show status summarise tldr resume branches get keys mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show why blame status summarise tldr resume branches get keys mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -97,10 +97,10 @@ _git_shiftlog ()
 	esac
 
 	case "$command,$cur" in
-	log,--date=*|list,--date=*|show,--date=*|branches,--date=*|status,--date=*)
+	log,--date=*|list,--date=*|show,--date=*|why,--date=*|blame,--date=*|branches,--date=*|status,--date=*)
 		__gitcomp "$(__git_shiftlog_dates)" "" "${cur##--date=}"
 		;;
-	log,--color=*|list,--color=*|show,--color=*|branches,--color=*)
+	log,--color=*|list,--color=*|show,--color=*|why,--color=*|blame,--color=*|branches,--color=*)
 		__gitcomp "always never auto" "" "${cur##--color=}"
 		;;
 	show,--tool-output=*|show,--thinking=*)
@@ -144,6 +144,18 @@ _git_shiftlog ()
 		__gitcomp "
 			--full --session= --raw --json --format= --show-signature --turn= --verbose --thinking= --no-thinking --no-tools --tool-output=
 			--stat --patch --date= --ref= --color --color= --help
+			"
+		;;
+	why,--*)
+		__gitcomp "
+			--no-ignore-whitespace --ignore-rev= --ignore-revs-file= --no-ignore-revs --contents= --first-parent --since= --full
+			--no-thinking --max-count= --json --format= --porcelain --line-porcelain --incremental --date= --ref= --color --color= --help
+			"
+		;;
+	blame,--*)
+		__gitcomp "
+			--no-ignore-whitespace --ignore-rev= --ignore-revs-file= --no-ignore-revs --contents= --first-parent --since=
+			--show-email --json --format= --porcelain --line-porcelain --incremental --date= --ref= --color --color= --help
 			"
 		;;
 	status,--*)
@@ -208,7 +220,7 @@ _git_shiftlog ()
 	sync,*)
 		__gitcomp "pull push $(__git_shiftlog_remotes)"
 		;;
-	log,*|list,*|scan,*)
+	log,*|list,*|scan,*|why,*|blame,*)
 		__git_complete_revlist_file
 		__git_shiftlog_without_own_refs
 		;;
@@ -486,6 +498,196 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__show -o nosort -o bashdefault -o default git-shiftlog-show
 else
     complete -F _git__shiftlog__show -o bashdefault -o default git-shiftlog-show
+fi
+
+_git__shiftlog__why() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__why"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__why)
+            opts="-L -M -C -n -p -z -h --no-ignore-whitespace --ignore-rev --ignore-revs-file --no-ignore-revs --contents --first-parent --since --full --no-thinking --max-count --json --format --porcelain --line-porcelain --incremental --date --ref --color"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                -L)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -M)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ignore-rev)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ignore-revs-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --contents)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_formats)" -- "${cur}"))
+                    return 0
+                    ;;
+                --date)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "always never auto" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__why -o nosort -o bashdefault -o default git-shiftlog-why
+else
+    complete -F _git__shiftlog__why -o bashdefault -o default git-shiftlog-why
+fi
+
+_git__shiftlog__blame() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__blame"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__blame)
+            opts="-L -M -C -l -s -e -p -z -h --no-ignore-whitespace --ignore-rev --ignore-revs-file --no-ignore-revs --contents --first-parent --since --show-email --json --format --porcelain --line-porcelain --incremental --date --ref --color"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                -L)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -M)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ignore-rev)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ignore-revs-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --contents)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_formats)" -- "${cur}"))
+                    return 0
+                    ;;
+                --date)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "always never auto" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__blame -o nosort -o bashdefault -o default git-shiftlog-blame
+else
+    complete -F _git__shiftlog__blame -o bashdefault -o default git-shiftlog-blame
 fi
 
 _git__shiftlog__status() {

@@ -77,6 +77,8 @@ complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a init -d 'Set up
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a log -d 'List commits that have a conversation'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a list -d 'List commits that have a conversation'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a show -d 'Show the conversation of a commit'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a why -d 'Show the conversation behind a line'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a blame -d 'Show which turn wrote each line of a file'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a status -d 'Show what would be recorded now'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a summarise -d 'Have an agent summarise the conversation of a commit'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a tldr -d 'Have an agent summarise the conversation of a commit'
@@ -102,7 +104,7 @@ complete -c git-shiftlog -n 'not __fish_git_shiftlog_needs_command' -a '(__fish_
 for command in show summarise resume add remap purge verify
     complete -c git-shiftlog-$command -f -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
-for command in log scan
+for command in log scan why blame
     complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
 complete -c git-shiftlog-sync -f -a 'pull push (git remote 2>/dev/null)'
@@ -178,6 +180,58 @@ complete -c git-shiftlog-show -l stat -d 'After the conversation, print how much
 complete -c git-shiftlog-show -s p -l patch -d 'After the conversation, print the change that the commit made'
 complete -c git-shiftlog-show -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-show -s h -d 'Print this usage'
+
+complete -c git-shiftlog-why -s L -d 'Only these lines: <start>,<end> or :<function>, as git blame takes them' -r
+complete -c git-shiftlog-why -s M -d 'Find lines moved within a file' -r
+complete -c git-shiftlog-why -s C -d 'Find lines copied from other files; given more often, from more files' -r
+complete -c git-shiftlog-why -l ignore-rev -d 'Look through the changes of this revision' -r
+complete -c git-shiftlog-why -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
+complete -c git-shiftlog-why -l contents -d 'Take this for the content of the file; \'-\' is the standard input' -r
+complete -c git-shiftlog-why -l since -d 'Look no further back than this' -r
+complete -c git-shiftlog-why -s n -l max-count -d 'Show at most this many edits and sessions' -r
+complete -c git-shiftlog-why -l format -d 'Print in this format' -r -f -a '(__fish_git_shiftlog_formats)'
+complete -c git-shiftlog-why -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
+complete -c git-shiftlog-why -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-why -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+never\t'Never'
+auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-why -l no-ignore-whitespace -d 'Count a change of white space as a change of the line'
+complete -c git-shiftlog-why -l no-ignore-revs -d 'Look through no changes, whatever the configuration and .git-blame-ignore-revs say'
+complete -c git-shiftlog-why -l first-parent -d 'Follow only the first parent of merges'
+complete -c git-shiftlog-why -l full -d 'Show whole turns\' words and whole edits'
+complete -c git-shiftlog-why -l no-thinking -d 'Leave out what the model thought'
+complete -c git-shiftlog-why -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-why -s p -l porcelain -d 'Print Git\'s format for programs, with lines of ours'
+complete -c git-shiftlog-why -l line-porcelain -d 'Print it with all headers for each line'
+complete -c git-shiftlog-why -l incremental -d 'Print groups of lines as Git finds them'
+complete -c git-shiftlog-why -s z -d 'End each entry with NUL'
+complete -c git-shiftlog-why -s h -d 'Print this usage'
+
+complete -c git-shiftlog-blame -s L -d 'Only these lines: <start>,<end> or :<function>, as git blame takes them' -r
+complete -c git-shiftlog-blame -s M -d 'Find lines moved within a file' -r
+complete -c git-shiftlog-blame -s C -d 'Find lines copied from other files; given more often, from more files' -r
+complete -c git-shiftlog-blame -l ignore-rev -d 'Look through the changes of this revision' -r
+complete -c git-shiftlog-blame -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
+complete -c git-shiftlog-blame -l contents -d 'Take this for the content of the file; \'-\' is the standard input' -r
+complete -c git-shiftlog-blame -l since -d 'Look no further back than this' -r
+complete -c git-shiftlog-blame -l format -d 'Print each line in this format' -r -f -a '(__fish_git_shiftlog_formats)'
+complete -c git-shiftlog-blame -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
+complete -c git-shiftlog-blame -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-blame -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+never\t'Never'
+auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-blame -l no-ignore-whitespace -d 'Count a change of white space as a change of the line'
+complete -c git-shiftlog-blame -l no-ignore-revs -d 'Look through no changes, whatever the configuration and .git-blame-ignore-revs say'
+complete -c git-shiftlog-blame -l first-parent -d 'Follow only the first parent of merges'
+complete -c git-shiftlog-blame -s l -d 'Show ids in full'
+complete -c git-shiftlog-blame -s s -d 'Leave out author and date'
+complete -c git-shiftlog-blame -s e -l show-email -d 'Show addresses instead of names'
+complete -c git-shiftlog-blame -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-blame -s p -l porcelain -d 'Print Git\'s format for programs, with lines of ours'
+complete -c git-shiftlog-blame -l line-porcelain -d 'Print it with all headers for each line'
+complete -c git-shiftlog-blame -l incremental -d 'Print groups of lines as Git finds them'
+complete -c git-shiftlog-blame -s z -d 'End each entry with NUL'
+complete -c git-shiftlog-blame -s h -d 'Print this usage'
 
 complete -c git-shiftlog-status -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-status -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'

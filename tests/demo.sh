@@ -40,7 +40,8 @@ hook () {
 }
 
 git init -q -b main .
-printf 'def run():\n    while not connect():\n        time.sleep(0.1)\n' >reconnect.py
+head='"""Keeps a connection to the server."""\n\nimport random\nimport time\n\nfrom link import connect\n\n\ndef run():\n'
+printf "$head"'    while not connect():\n        time.sleep(0.1)\n' >reconnect.py
 git add reconnect.py
 git commit -q -m 'start'
 
@@ -51,7 +52,7 @@ hook SessionStart
 say 1
 hook UserPromptSubmit
 say 2,5
-printf 'def run():\n    delay = 1.0\n    while not connect():\n        time.sleep(delay * random.uniform(0.5, 1.0))\n        delay = min(delay * 2, 60.0)\n' >reconnect.py
+printf "$head"'    delay = 1.0\n    while not connect():\n        time.sleep(delay * random.uniform(0.5, 1.0))\n        delay = min(delay * 2, 60.0)\n' >reconnect.py
 say 6
 hook UserPromptSubmit
 say 7
@@ -69,6 +70,14 @@ git shiftlog log
 echo
 echo '$ git shiftlog show HEAD'
 git shiftlog show HEAD
+echo '$ git shiftlog why reconnect.py:12'
+git shiftlog why reconnect.py:12 | tee "$work/why"
+echo
+
+# The line leads to the prompt, the reasoning and the edit.
+grep -q '^> The reconnect loop hammers the server' "$work/why"
+grep -q '~ Doubling with jitter spreads them' "$work/why"
+grep -q '12 +        time.sleep(delay' "$work/why"
 
 # What was recorded is what was said, byte for byte, through the result of the commit.
 sed -n 1,8p "$transcript" >"$work/expected"

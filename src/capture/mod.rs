@@ -23,10 +23,12 @@ pub(crate) mod reading;
 pub(crate) mod recorder;
 pub mod rewritten;
 pub(crate) mod sessions;
+mod spoken;
 mod standing;
 pub(crate) mod state;
 
 pub use self::catch_up::{Leave, hook_recorder, hook_timeout, recorder};
 pub use self::recorder::{Recorder, Report};
+pub use self::spoken::{Spoken, spoken};
 pub use self::standing::{PendingFile, Standing, standing, waiting};
 pub use self::state::{Lock, State};

@@ -31,6 +31,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog" 1,
     "git-shiftlog--hook" 1,
     "git-shiftlog-add" 1,
+    "git-shiftlog-blame" 1,
     "git-shiftlog-branches" 1,
     "git-shiftlog-deinit" 1,
     "git-shiftlog-doctor" 1,
@@ -52,6 +53,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-summarise" 1,
     "git-shiftlog-sync" 1,
     "git-shiftlog-verify" 1,
+    "git-shiftlog-why" 1,
     "gitshiftlog-agents" 7,
     "gitshiftlog-format" 5,
 ];

@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(nearest("shwo"), Some("show"));
         assert_eq!(nearest("brnches"), Some("branches"));
         assert_eq!(nearest("doc"), Some("doctor"));
-        for word in ["frobnicate", "foo", "x", "diff", "blame", ""] {
+        for word in ["frobnicate", "foo", "x", "diff", "annotate", ""] {
             assert_eq!(nearest(word), None, "{word:?}");
         }
         assert_eq!(called_as(OsStr::new("/usr/bin/git-shiftlog-show")).as_deref(), Some("show"));

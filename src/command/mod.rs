@@ -1,6 +1,8 @@
 //! The commands: one file each, with its options and a `run` that reads like a recipe.
 
 pub mod add;
+pub mod blame;
+mod blamed;
 pub mod branches;
 pub mod deinit;
 pub mod dispatch;
@@ -14,6 +16,7 @@ pub mod init;
 pub mod install_docs;
 pub mod keys;
 pub mod log;
+mod machine;
 pub mod mcp;
 pub mod migrate;
 mod program;
@@ -27,6 +30,7 @@ pub mod summarise;
 pub mod sync;
 mod target;
 pub mod verify;
+pub mod why;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -64,6 +68,18 @@ pub const ALL: &[Listed] = &[
         summary: "Show the conversation of a commit",
         options: show::Options::command,
         run: show::run,
+    },
+    Listed {
+        name: "why",
+        summary: "Show the conversation behind a line",
+        options: why::Options::command,
+        run: why::run,
+    },
+    Listed {
+        name: "blame",
+        summary: "Show which turn wrote each line of a file",
+        options: blame::Options::command,
+        run: blame::run,
     },
     Listed {
         name: "status",

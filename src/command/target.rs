@@ -143,7 +143,7 @@ pub(super) fn paths_from_top(repo: &Repository, paths: &[OsString]) -> Result<Ve
 }
 
 /// Returns a path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, part| {
         match part {
             Component::ParentDir => {

@@ -103,15 +103,19 @@ impl Git {
         command
     }
 
-    /// Starts the command and returns the lines of its stdout as they come. Dropping the iterator kills the command. Input
-    /// and deadline are ignored.
+    /// Starts the command and returns the lines of its stdout as they come. Dropping the iterator kills the command. The
+    /// deadline is ignored. Input is written first, so only a command that reads all of it before it prints may have one.
     ///
     /// # Errors
     ///
     /// If `git` cannot be run; the last line is an error if it exits with anything but 0.
     pub fn lines(self) -> Result<Lines> {
         let failed = |error: std::io::Error| Error::other(format!("cannot run 'git {}'", self.name)).because(error);
-        let mut child = self.command().stdin(Stdio::null()).spawn().map_err(failed)?;
+        let mut child = self.command().spawn().map_err(failed)?;
+        if let Some((mut stdin, input)) = child.stdin.take().zip(self.input.as_ref()) {
+            // A command that ends early says why on stderr.
+            let _ = std::io::Write::write_all(&mut stdin, input);
+        }
         let stdout = child.stdout.take().map(BufReader::new);
         Ok(Lines { name: self.name, child, stdout })
     }

@@ -3,6 +3,7 @@
 //! Read [`Repository::open`] first. This room knows `gix` and the `git` command; it knows nothing of sessions,
 //! notes or agents. Object ids are the only thing of `gix` that leaves it.
 
+mod blame;
 mod change;
 mod check;
 mod command;
@@ -37,6 +38,7 @@ use std::time::Duration;
 pub use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
 
+pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines};
 pub use self::change::PathChange;
 pub use self::check::{Allowed, EntryBudget, MAX_ENTRIES};
 pub use self::command::{Output, git, version};

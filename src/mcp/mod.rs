@@ -9,6 +9,7 @@ mod resources;
 mod tools;
 mod transport;
 mod values;
+mod why;
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;

@@ -6,7 +6,7 @@
 use rmcp::model::{self, MetaObject, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Context, NAME, Refusal, Server, Toolset, conversations, values};
+use super::{Answer, Context, NAME, Refusal, Server, Toolset, conversations, values, why};
 
 /// The first word of a tool's name, which is also the toolset it belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,6 +36,48 @@ pub struct Tool {
 
 /// All tools, in the order they are listed.
 pub const TOOLS: &[Tool] = &[
+    Tool {
+        name: "why",
+        word: Word::Own,
+        title: "Why a line is as it is",
+        description: "Ask this before you change code that you did not write. Finds the prompt, the reasoning and the edit \
+                      behind lines of a file, what the user said about it later, what was tried before and replaced, and \
+                      the checks that were run. Returns at most 4 KB, the strongest evidence first, with the call that \
+                      reads more.",
+        input: || {
+            object(
+                json!({
+                    "path": { "type": "string", "description": "The file, from the top of the repository" },
+                    "line": { "type": "integer", "minimum": 1, "maximum": 100_000_000, "description": "The line, or the first of them" },
+                    "end_line": { "type": "integer", "minimum": 1, "maximum": 100_000_000, "description": "The last line" },
+                    "revision": { "type": "string", "description": "The revision that has these lines; the working tree by default" },
+                }),
+                &["path", "line"],
+            )
+        },
+        output: || {
+            let found = object(
+                json!({
+                    "lines": { "type": "string" }, "prompt": { "type": "string" }, "task": { "type": "string" },
+                    "reasoning": { "type": "string" },
+                    "laterPrompts": { "type": "array", "items": { "type": "string" } },
+                    "replaced": { "type": "array", "items": { "type": "string" } },
+                    "checks": { "type": "array", "items": { "type": "string" } },
+                    "commit": { "type": "string" }, "date": { "type": "string" }, "age": { "type": "string" },
+                    "fileChangesSince": natural(), "stillThere": { "type": "boolean" },
+                    "evidence": { "type": "string" }, "agent": { "type": "string" }, "turn": natural(),
+                    "more": { "type": "string" },
+                }),
+                &["lines", "evidence"],
+            );
+            object(
+                json!({ "found": { "type": "array", "items": found }, "note": { "type": "string" } }),
+                &["found", "note"],
+            )
+        },
+        max_result_chars: None,
+        run: why::why,
+    },
     Tool {
         name: "search",
         word: Word::Own,

@@ -3,6 +3,7 @@
 //! Read `human` for what `show` prints. Printers get a [`Style`] and write to whatever they are given; none of them
 //! looks at a terminal or at configuration.
 
+mod blame;
 mod call;
 mod clock;
 mod depth;
@@ -18,8 +19,11 @@ mod printer;
 mod question;
 mod rows;
 mod sub_agent;
+mod why;
+mod why_format;
 mod width;
 
+pub use self::blame::{BlameColumns, BlameTable, MachineFormat, write_machine};
 pub use self::depth::{Amount, Depth};
 pub use self::document::{document_head, document_message, write_document};
 pub use self::format::Format;
@@ -29,6 +33,8 @@ pub use self::porcelain::write_porcelain;
 pub use self::question::summary_question;
 pub use self::rows::Rows;
 pub use self::sub_agent::SubAgent;
+pub use self::why::{WhyView, more_command, short_session, why_object, write_why};
+pub use self::why_format::why_line;
 pub use self::width::{cut, cut_colored, padded, width};
 
 use crate::git::{Commit, date};

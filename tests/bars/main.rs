@@ -14,6 +14,7 @@ mod redaction;
 mod repositories;
 mod sample;
 mod stage;
+mod why;
 mod words;
 
 /// How often each command runs.
@@ -22,7 +23,7 @@ const ROUNDS: usize = 60;
 /// A bar: its name, and what measures it.
 type Row = (&'static str, fn() -> bool);
 
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 20] = [
     ("idle", hooks::idle_hook),
     ("old", hooks::old_sessions),
     ("live", hooks::live_sessions),
@@ -33,6 +34,7 @@ const ROWS: [Row; 19] = [
     ("rebase", commits::rebase),
     ("show", readers::show),
     ("log", readers::log),
+    ("why", why::why),
     ("growth", hooks::growth),
     ("memory", hooks::memory),
     ("mcp", readers::mcp),

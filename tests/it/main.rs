@@ -61,3 +61,7 @@ mod taking_over;
 mod transcripts;
 mod typing;
 mod waiting;
+mod why;
+mod why_edges;
+mod why_lines;
+mod why_truth;

@@ -1,0 +1,69 @@
+//! The words of sessions that go on in a worktree, for a reader who cannot wait for a commit. Stores nothing.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::reading::{Extent, Reading, SessionContext};
+use super::sessions::{named_by_environment, recent_unreported};
+use super::state::{LiveSession, Progress, State};
+use crate::agent;
+use crate::archive::Archive;
+use crate::error::Result;
+use crate::git::Repository;
+use crate::record::redaction;
+use crate::transcript::SessionKey;
+
+/// Of a longer transcript only what no commit has is read.
+const MAX_BYTES: u64 = 32 << 20;
+
+/// What a session has said.
+#[derive(Debug)]
+pub struct Spoken {
+    /// The session.
+    pub key: SessionKey,
+    /// The model that a hook named last.
+    pub model: Option<String>,
+    /// Its lines without secrets, or why they cannot be read.
+    pub words: Result<Vec<u8>>,
+}
+
+/// Returns what the sessions of this worktree have said that commits may not have, each followed by its sub-agents.
+pub fn spoken(repo: &Repository, deadline: Instant) -> Vec<Spoken> {
+    let state = State::new(&repo.common_dir());
+    let mut sessions = state.sessions();
+    sessions.extend(recent_unreported(&state, repo.worktree(), &sessions));
+    sessions.extend(named_by_environment(&state, repo.worktree(), &sessions));
+    let is_here = |live: &LiveSession| live.worktree.is_none() || live.worktree.as_deref() == repo.worktree();
+    let mut found = Vec::new();
+    let redaction = Rc::new(redaction::redactor(repo));
+    for live in sessions.into_iter().filter(is_here) {
+        let Some(agent) = agent::find(&live.agent) else { continue };
+        let read = |key: &SessionKey, transcript: &Path, progress: &Progress| {
+            let archive = Archive::new(repo);
+            let context = SessionContext {
+                archive: &archive,
+                agent,
+                key,
+                redaction: &redaction,
+                purged: None,
+                deadline: Some(deadline),
+            };
+            let extent = if live.is_over { Extent::Over } else { Extent::Complete };
+            let mut reading = Reading::open(context, progress, transcript, extent)?;
+            let end = reading.end();
+            let from = if end <= MAX_BYTES { 0 } else { reading.position(&progress.recorded)? };
+            reading.bytes(from, end)
+        };
+        let key = live.key();
+        let words = read(&key, &live.transcript, &live.progress);
+        found.push(Spoken { key, model: live.model.clone(), words });
+        for sub_agent in agent.sub_agents(&live.transcript) {
+            let key = SessionKey::new(&live.agent, sub_agent.session_id);
+            let progress = live.sub_agents.get(&key.id).cloned().unwrap_or_default();
+            let words = read(&key, &sub_agent.transcript, &progress);
+            found.push(Spoken { key, model: None, words });
+        }
+    }
+    found
+}

@@ -1,0 +1,133 @@
+//! `git shiftlog why`: the conversation behind a line.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use bstr::ByteSlice as _;
+use clap::Parser;
+
+use super::blamed::{self, Asked, Blaming, Explained, How};
+use super::machine::{self, Machine};
+use crate::cli::{self, Outcome, Printing};
+use crate::error::{Error, Kind, Result};
+use crate::git::{Commit, ObjectId, Repository, date};
+use crate::outside;
+use crate::pretty::{WhyView, why_line, why_object, write_why};
+use crate::record::Lack;
+use crate::replay::{Block, Evidence, blocks};
+
+/// Show the conversation behind a line
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "git-shiftlog-why",
+    override_usage = "git shiftlog why [<options>] <file>:<line>[-<line>] [<revision>]\n       \
+                      git shiftlog why [<options>] -L <start>,<end> <file> [<revision>]"
+)]
+pub struct Options {
+    #[command(flatten)]
+    blaming: Blaming,
+    /// Show whole turns' words and whole edits
+    #[arg(long)]
+    full: bool,
+    /// Leave out what the model thought
+    #[arg(long)]
+    no_thinking: bool,
+    /// Show at most this many edits and sessions
+    #[arg(short = 'n', long, value_name = "number")]
+    max_count: Option<usize>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Print in this format
+    #[arg(long, value_name = "format")]
+    format: Option<String>,
+    #[command(flatten)]
+    machine: Machine,
+    #[command(flatten)]
+    printing: Printing,
+    /// The file with the line, and a revision
+    #[arg(value_name = "file")]
+    words: Vec<OsString>,
+}
+
+/// Runs the command.
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(blamed::with_stuck_numbers(args), |options: Options| {
+        let repo = cli::repository()?;
+        super::add::store_pending(&repo);
+        if !options.printing.has_own_ref() {
+            super::elsewhere::look_at_new(&repo);
+        }
+        let asked = blamed::asked(&repo, &options.words)?;
+        if !asked.has_lines() && !options.blaming.has_lines() {
+            return Err(Error::new(Kind::Usage, "no line is named").hint("git shiftlog why <file>:<line>"));
+        }
+        let reader = options.printing.reader(&repo);
+        if let Some(format) = options.machine.format() {
+            return machine::print(format, &reader, &options.blaming, &asked, &options.printing, How::FewLines);
+        }
+        let mut explained: Explained = Vec::new();
+        options.blaming.each(&reader, &asked, How::FewLines, |lines, found| {
+            explained.push((lines, found));
+            Ok(())
+        })?;
+        let mut blocks = blocks(&explained);
+        let is_found = blocks.iter().any(|block| block.found.evidence != Evidence::None);
+        let lacks_words = blocks.iter().any(|block| block.found.source.lack == Some(Lack::NotFetched));
+        blocks.truncate(options.max_count.unwrap_or(usize::MAX));
+        options.print(&repo, &asked, &blocks)?;
+        if lacks_words {
+            cli::hint(&repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
+        }
+        Ok(if is_found { Outcome::Done } else { Outcome::No })
+    })
+}
+
+impl Options {
+    fn print(&self, repo: &Repository, asked: &Asked, blocks: &[Block]) -> Result<()> {
+        let dates = self.printing.dates(repo, date::Format::SHORT)?;
+        let mut screen = self.printing.screen(repo, dates);
+        let commits = commits(repo, blocks)?;
+        let mut names = repo.names();
+        let path = asked.path.to_str_lossy();
+        for (at, block) in blocks.iter().enumerate() {
+            let commit = commits.get(&block.commit.commit_id);
+            let commit_name = commit.map(|commit| names.shorten(commit.commit_id)).unwrap_or_default();
+            let view = WhyView {
+                path: &path,
+                revision: asked.revision.map(|id| id.to_string()),
+                commit,
+                commit_name: &commit_name,
+                is_whole: self.full,
+                is_without_thinking: self.no_thinking,
+            };
+            let end = self.printing.end();
+            screen.write(|out, style| {
+                if self.json {
+                    return write!(out, "{}{end}", outside::json(&why_object(block, &view)));
+                }
+                if let Some(format) = &self.format {
+                    return write!(out, "{}{end}", why_line(format, block, &view, style));
+                }
+                if at > 0 {
+                    writeln!(out)?;
+                }
+                write_why(out, block, &view, style)
+            })?;
+        }
+        screen.out.finish()
+    }
+}
+
+/// Reads the commits of blocks.
+pub(super) fn commits(repo: &Repository, blocks: &[Block]) -> Result<HashMap<ObjectId, Commit>> {
+    let mut commits = HashMap::new();
+    for block in blocks {
+        let id = block.commit.commit_id;
+        if !id.is_null() && !commits.contains_key(&id) {
+            commits.insert(id, repo.commit(id)?);
+        }
+    }
+    Ok(commits)
+}

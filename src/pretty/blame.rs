@@ -1,0 +1,226 @@
+//! What `git shiftlog blame` prints: Git's columns with ours, and Git's machine formats with our header lines.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use bstr::{BStr, ByteSlice as _};
+
+use super::Style;
+use super::why::short_session;
+use super::width::{padded, width};
+use crate::git::date::Time;
+use crate::git::{BlamedCommit, BlamedLines, ObjectId};
+use crate::outside;
+use crate::replay::{Evidence, Found};
+
+/// How much of a prompt a header line has, in characters.
+const MAX_PROMPT_CHARS: usize = 200;
+
+/// A format of Git for programs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum MachineFormat {
+    /// Headers once for each commit.
+    Porcelain,
+    /// Headers for each line.
+    LinePorcelain,
+    /// Groups as they are found, without text.
+    Incremental,
+}
+
+/// Returns our header lines for a line; none if nothing is recorded.
+fn headers(found: &Found) -> Vec<String> {
+    if found.evidence == Evidence::None {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    let mut put = |key: &str, value: &str| lines.push(format!("shiftlog-{key} {}", outside::line(value)));
+    if let Some(talk) = found.talk() {
+        put("agent", &talk.key.agent);
+        put("session", &talk.key.id);
+    }
+    if let Some(call) = found.call() {
+        put("turn", &call.turn.to_string());
+        put("call", &call.id);
+    }
+    put("evidence", found.evidence.word());
+    if let Some(prompt) = found.prompt() {
+        let folded = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+        put("prompt", &folded.chars().take(MAX_PROMPT_CHARS).collect::<String>());
+    }
+    lines
+}
+
+/// Writes lines in a format of Git. Our header lines come before `filename`, which ends a group for many readers.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_machine(
+    out: &mut dyn Write,
+    lines: &BlamedLines,
+    found: &[Found],
+    format: MachineFormat,
+    is_screen: bool,
+) -> io::Result<()> {
+    let runs = found.chunk_by(|one, other| one.is_same(other));
+    let mut at = 0;
+    for run in runs {
+        for (of_run, each) in run.iter().enumerate() {
+            let (is_first, is_run_start) = (at == 0, of_run == 0);
+            let (orig, last) = (lines.orig_line + at, lines.final_line + at);
+            at += 1;
+            let has_all = format == MachineFormat::LinePorcelain;
+            if format == MachineFormat::Incremental && !is_run_start {
+                continue;
+            }
+            write!(out, "{} {orig} {last}", lines.commit.commit_id)?;
+            match format {
+                MachineFormat::Incremental => writeln!(out, " {}", run.len())?,
+                _ if is_first => writeln!(out, " {}", lines.count)?,
+                _ => writeln!(out)?,
+            }
+            if has_all || (is_first && lines.is_first) {
+                lines.commit.head.iter().try_for_each(|line| write_bytes(out, line.as_bstr(), is_screen))?;
+            }
+            if has_all || is_run_start {
+                headers(each).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            }
+            if has_all || (is_first && lines.names_file) || format == MachineFormat::Incremental {
+                if let Some(line) = &lines.file.previous_line {
+                    write_bytes(out, line.as_bstr(), is_screen)?;
+                }
+                out.write_all(b"filename ")?;
+                write_bytes(out, lines.file.quoted_path.as_bstr(), is_screen)?;
+            }
+            if let Some(text) = lines.texts.get(at - 1) {
+                out.write_all(b"\t")?;
+                write_bytes(out, text.as_bstr(), is_screen)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes a line of Git's as it is, and for a terminal without what that would act on.
+fn write_bytes(out: &mut dyn Write, line: &BStr, is_screen: bool) -> io::Result<()> {
+    match is_screen {
+        true => out.write_all(outside::text(&line.to_str_lossy()).as_bytes())?,
+        false => out.write_all(line)?,
+    }
+    out.write_all(b"\n")
+}
+
+/// Which columns of Git are shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BlameColumns {
+    /// Whether ids are shown in full.
+    pub has_long_ids: bool,
+    /// Whether author and date are left out.
+    pub is_without_author: bool,
+    /// Whether addresses are shown instead of names.
+    pub has_emails: bool,
+}
+
+/// The lines of a file, to be shown with columns as wide as the widest.
+pub struct BlameTable<'a> {
+    columns: BlameColumns,
+    explained: &'a [(BlamedLines, Vec<Found>)],
+    /// Each commit's id, as it is shown.
+    names: HashMap<ObjectId, String>,
+    authors: HashMap<ObjectId, (String, String)>,
+    ours: usize,
+    author: usize,
+    date: usize,
+    path: usize,
+    number: usize,
+}
+
+impl<'a> BlameTable<'a> {
+    /// Measures the columns. `path` is the one that was asked about, `shorten` gives a commit's short name.
+    pub fn new(
+        explained: &'a [(BlamedLines, Vec<Found>)],
+        path: &BStr,
+        columns: BlameColumns,
+        style: &Style,
+        mut shorten: impl FnMut(ObjectId) -> String,
+    ) -> Self {
+        let mut commits: HashMap<ObjectId, &BlamedCommit> = HashMap::new();
+        explained.iter().for_each(|(lines, _)| {
+            commits.insert(lines.commit.commit_id, &lines.commit);
+        });
+        let committed = commits.keys().copied().filter(|id| !id.is_null());
+        let digits = committed.map(|id| shorten(id).len()).max().unwrap_or(7) + 1;
+        let named = |(id, commit): (&ObjectId, &&BlamedCommit)| {
+            let (full, is_boundary) = (id.to_string(), commit.is_boundary());
+            let length = if columns.has_long_ids { full.len() } else { digits.min(full.len()) };
+            let shown = if is_boundary { format!("^{}", &full[..length - 1]) } else { full[..length].to_owned() };
+            (*id, shown)
+        };
+        let names = commits.iter().map(named).collect();
+        let authors: HashMap<_, _> =
+            commits.iter().map(|(id, commit)| (*id, author_and_date(commit, columns, style))).collect();
+        let is_renamed = explained.iter().any(|(lines, _)| lines.file.path != path);
+        let paths = explained.iter().map(|(lines, _)| width(&outside::line(&lines.file.path.to_str_lossy())));
+        let found = explained.iter().flat_map(|(_, found)| found);
+        let last = explained.iter().map(|(lines, _)| lines.final_line + lines.count - 1).max().unwrap_or(0);
+        BlameTable {
+            columns,
+            explained,
+            names,
+            ours: found.map(|found| width(&own_column(found))).max().unwrap_or(0),
+            author: authors.values().map(|(author, _)| width(author)).max().unwrap_or(0),
+            date: authors.values().map(|(_, date)| width(date)).max().unwrap_or(0),
+            authors,
+            path: if is_renamed { paths.max().unwrap_or(0) } else { 0 },
+            number: last.to_string().len(),
+        }
+    }
+
+    /// Writes the lines.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn write(&self, out: &mut dyn Write, style: &Style, is_screen: bool) -> io::Result<()> {
+        for (lines, found) in self.explained {
+            let id = lines.commit.commit_id;
+            let name = self.names.get(&id).map_or("", String::as_str);
+            for (at, found) in found.iter().enumerate() {
+                write!(out, "{}", style.paint(&style.commit, name))?;
+                if self.ours > 0 {
+                    write!(out, " {}", style.paint(&style.user, &padded(&own_column(found), self.ours)))?;
+                }
+                if self.path > 0 {
+                    write!(out, " {}", padded(&outside::line(&lines.file.path.to_str_lossy()), self.path))?;
+                }
+                if let Some((author, date)) = self.authors.get(&id).filter(|_| !self.columns.is_without_author) {
+                    write!(out, " ({} {:>10}", padded(author, self.author), padded(date, self.date))?;
+                }
+                write!(out, " {:>1$}) ", lines.final_line + at, self.number)?;
+                write_bytes(out, lines.texts.get(at).map_or(b"".as_bstr(), |text| text.as_bstr()), is_screen)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn author_and_date(commit: &BlamedCommit, columns: BlameColumns, style: &Style) -> (String, String) {
+    let value = |key: &str| commit.value(key).map(|value| outside::line(&value.to_str_lossy())).unwrap_or_default();
+    let zone: i32 = value("author-tz").parse().unwrap_or(0);
+    let offset = (zone / 100 * 60 + zone % 100) * 60;
+    let time = Time { seconds: value("author-time").parse().unwrap_or(0), offset };
+    (value(if columns.has_emails { "author-mail" } else { "author" }), style.date.show(time))
+}
+
+/// Returns the agent, the session and the turn of a line: `?` says that only the text tells it, `-` that no turn is known.
+fn own_column(found: &Found) -> String {
+    let Some(talk) = found.talk() else {
+        return if found.evidence == Evidence::Commit { "recorded".to_owned() } else { String::new() };
+    };
+    let turn = match (found.call(), found.evidence) {
+        (Some(call), Evidence::Replay) => call.turn.to_string(),
+        (Some(call), _) => format!("{}?", call.turn),
+        (None, _) => "-".to_owned(),
+    };
+    outside::line(&format!("{} {} {turn}", talk.key.agent, short_session(&talk.key, &found.source.keys)))
+}

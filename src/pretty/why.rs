@@ -1,0 +1,277 @@
+//! What `git shiftlog why` prints of lines that one call wrote: for people, and as JSON.
+
+use std::io::{self, Write};
+
+use bstr::ByteSlice as _;
+use serde_json::{Map, Value, json};
+use similar::{ChangeTag, TextDiff};
+
+use super::{Style, count, diff, json};
+use crate::git::{Commit, date};
+use crate::outside;
+use crate::replay::{Block, Change, Evidence};
+use crate::transcript::SessionKey;
+
+/// How many lines of a prompt, and of what was said before an edit, are shown unless all are wanted.
+const MAX_WORDS_LINES: usize = 20;
+/// How many lines of an edit are shown around the lines that were asked about.
+const CONTEXT: usize = 3;
+/// An edit of at most so many lines is shown whole.
+const MAX_EDIT_LINES: usize = 20;
+/// The shortest beginning of a session's id.
+const MIN_ID_CHARS: usize = 8;
+
+/// How a block is shown.
+#[derive(Clone, Debug, Default)]
+pub struct WhyView<'a> {
+    /// The path that was asked about.
+    pub path: &'a str,
+    /// The revision that was asked about, in full; `None` for the working tree.
+    pub revision: Option<String>,
+    /// The commit; `None` for lines that none has.
+    pub commit: Option<&'a Commit>,
+    /// Its short name.
+    pub commit_name: &'a str,
+    /// Whether nothing is left out.
+    pub is_whole: bool,
+    /// Whether what the agent only thought is left out.
+    pub is_without_thinking: bool,
+}
+
+/// Returns the shortest beginning of a session's id that names it alone among those of a commit.
+pub fn short_session(key: &SessionKey, keys: &[SessionKey]) -> String {
+    let lengths = key.id.char_indices().map(|(at, _)| at).skip(MIN_ID_CHARS);
+    let is_alone = |short: &&str| keys.iter().filter(|other| other.id.starts_with(*short)).all(|other| other == key);
+    let mut short = lengths.map(|length| &key.id[..length]);
+    short.find(is_alone).unwrap_or(&key.id).to_owned()
+}
+
+/// Returns the command that shows more of what a block tells; `None` where there is no record.
+pub fn more_command(block: &Block, commit_name: &str) -> Option<String> {
+    let found = &block.found;
+    let Some(talk) = found.talk() else {
+        return (found.evidence == Evidence::Commit).then(|| format!("git shiftlog show {commit_name}"));
+    };
+    if talk.is_live {
+        return Some("git shiftlog status".to_owned());
+    }
+    let session = outside::shell(&outside::line(&short_session(&talk.key, &found.source.keys)));
+    let full = if talk.is_beyond_record { " --full" } else { "" };
+    let choice = match found.call() {
+        Some(call) => format!(" --turn={}", call.turn),
+        None if found.evidence == Evidence::Path => {
+            format!(" -- {}", outside::shell(&outside::line(&block.file.path.to_str_lossy())))
+        }
+        None => String::new(),
+    };
+    Some(format!("git shiftlog show {commit_name} --session={session}{full}{choice}"))
+}
+
+/// Writes a block for people.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &Style) -> io::Result<()> {
+    let found = &block.found;
+    writeln!(out, "{}:{}", outside::line(view.path), block.ranges())?;
+    writeln!(out, "{}", style.paint(&style.commit, &head_of(view, style)))?;
+    let evidence = found.evidence.sentence(block.lines.len() == 1);
+    match found.talk() {
+        None => writeln!(out, "{evidence}")?,
+        Some(talk) => {
+            let mut facts =
+                vec![format!("session {} {}", talk.key.agent, short_session(&talk.key, &found.source.keys))];
+            facts.extend(talk.model.clone());
+            if let Some(call) = found.call() {
+                facts.push(format!("turn {} of {}", call.turn, talk.turns));
+                facts.push(call.tool.clone());
+            } else {
+                facts.push(count(talk.turns as u64, "turn"));
+            }
+            writeln!(out, "{}", outside::line(&facts.join(", ")))?;
+            let place = found.other_path.as_ref().map(|path| format!(": {}", relative(path, style)));
+            let told = format!("({evidence}{})", outside::line(&place.unwrap_or_default()));
+            writeln!(out, "{}", style.paint(&style.dim, &told))?;
+        }
+    }
+    write_words(out, block, view, style)?;
+    if let Some(change) = block.change() {
+        writeln!(out)?;
+        rows_of(change, block, view.is_whole)
+            .iter()
+            .try_for_each(|row| writeln!(out, "{}", row.shown(block, style)))?;
+    } else if let Some(command) = found.call().and_then(|call| call.command.as_deref()) {
+        writeln!(out)?;
+        let shown = lines_of(command, view.is_whole);
+        shown.iter().try_for_each(|line| writeln!(out, "    {}", outside::line(line)))?;
+    }
+    if let Some(command) = more_command(block, view.commit_name) {
+        writeln!(out, "\n{}", style.paint(&style.strong, &command))?;
+    }
+    Ok(())
+}
+
+fn head_of(view: &WhyView<'_>, style: &Style) -> String {
+    let Some(commit) = view.commit else { return "not committed yet".to_owned() };
+    let (day, author) = (style.date.show(commit.author.time), commit.author.name.to_str_lossy());
+    let subject = commit.subject();
+    outside::line(&format!("commit {} {day} {author}  {}", view.commit_name, subject.to_str_lossy()))
+}
+
+fn relative<'p>(path: &'p str, style: &Style) -> &'p str {
+    let below = style.top.as_deref().and_then(|top| path.strip_prefix(top)?.strip_prefix('/'));
+    below.unwrap_or(path)
+}
+
+/// Writes the prompt, a sub-agent's task, and what was said and thought before the call.
+fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &Style) -> io::Result<()> {
+    let Some(call) = block.found.call() else { return Ok(()) };
+    let mut prompt = |text: &str| {
+        writeln!(out)?;
+        for (at, line) in lines_of(text, view.is_whole).iter().enumerate() {
+            let mark = if at == 0 { '>' } else { '|' };
+            writeln!(out, "{}", style.paint(&style.user, &format!("{mark} {}", outside::line(line))))?;
+        }
+        io::Result::Ok(())
+    };
+    block.found.prompt().map_or(Ok(()), |text| prompt(&text))?;
+    call.task.as_ref().map_or(Ok(()), |text| prompt(text))?;
+    let words = call.reasoning.iter().filter(|words| !(words.is_thought && view.is_without_thinking));
+    let mut lines: Vec<String> = Vec::new();
+    for words in words {
+        let mark = if words.is_thought { "  ~ " } else { "  " };
+        let shown = words.text.trim_end().lines().map(|line| format!("{mark}{}", outside::line(line)));
+        lines.extend(shown.map(|line| if words.is_thought { style.paint(&style.dim, &line) } else { line }));
+    }
+    if !view.is_whole && lines.len() > MAX_WORDS_LINES {
+        // The last words are the nearest to the edit.
+        let left_out = lines.len() - MAX_WORDS_LINES;
+        lines.drain(..left_out);
+        lines.insert(0, format!("  [{} before]", count(left_out as u64, "line")));
+    }
+    if !lines.is_empty() {
+        writeln!(out)?;
+    }
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// Returns the lines of a text, or the first of them and how many follow.
+fn lines_of(text: &str, is_whole: bool) -> Vec<String> {
+    let mut lines: Vec<String> = text.trim_end().lines().map(str::to_owned).collect();
+    if !is_whole && lines.len() > MAX_WORDS_LINES {
+        let left_out = lines.len() - MAX_WORDS_LINES;
+        lines.truncate(MAX_WORDS_LINES);
+        lines.push(format!("[{} more]", count(left_out as u64, "line")));
+    }
+    lines
+}
+
+/// A line of an edit.
+struct Row {
+    sign: char,
+    text: String,
+    /// The number of the line that was asked about, if it is one.
+    number: Option<usize>,
+}
+
+impl Row {
+    fn shown(&self, block: &Block, style: &Style) -> String {
+        let columns = block.lines.last().map_or(1, |line| line.number.to_string().len());
+        let number = self.number.map(|number| number.to_string()).unwrap_or_default();
+        let line = diff::painted(&format!("{}{}", self.sign, outside::line(&self.text.replace('\t', "    "))), style);
+        format!("  {number:>columns$} {line}")
+    }
+}
+
+/// Returns the lines of an edit, with the numbers of those that were asked about.
+fn rows_of(change: &Change, block: &Block, is_whole: bool) -> Vec<Row> {
+    let (old, new) = (change.edit.old.as_deref().unwrap_or_default(), change.edit.new.as_deref().unwrap_or_default());
+    let diff = TextDiff::from_lines(old, new);
+    let mut rows: Vec<Row> = Vec::new();
+    for change in diff.iter_all_changes() {
+        let sign = match change.tag() {
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+            ChangeTag::Equal => ' ',
+        };
+        rows.push(Row { sign, text: change.value().trim_end_matches(['\n', '\r']).to_owned(), number: None });
+    }
+    let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let shown: Vec<String> = rows.iter().map(|row| visible(&row.text)).collect();
+    let mut next = 0;
+    for line in &block.lines {
+        let text = visible(&line.text.to_str_lossy());
+        let is_free = |at: &usize| rows[*at].sign == '+' && rows[*at].number.is_none();
+        let is_it = |at: &usize| is_free(at) && shown[*at] == text;
+        let is_part = |at: &usize| is_free(at) && !shown[*at].is_empty() && text.contains(&shown[*at]);
+        let found = (next..rows.len()).find(is_it).or_else(|| (0..next).find(is_it));
+        if let Some(at) = found.or_else(|| (0..rows.len()).find(is_part)) {
+            rows[at].number = Some(line.number);
+            next = at + 1;
+        }
+    }
+    if is_whole || rows.len() <= MAX_EDIT_LINES {
+        return rows;
+    }
+    let marked: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].number.is_some()).collect();
+    let is_near = |at: usize| marked.iter().any(|marked| marked.abs_diff(at) <= CONTEXT);
+    let is_shown = |at: usize| if marked.is_empty() { at < MAX_EDIT_LINES } else { is_near(at) };
+    let mut kept = (0..rows.len()).map(is_shown).collect::<Vec<_>>().into_iter();
+    rows.retain(|_| kept.next().unwrap_or(true));
+    rows
+}
+
+/// Returns a block as the object of `--json`.
+pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
+    let found = &block.found;
+    let mut object = Map::new();
+    let mut put = |key: &str, value: Value| {
+        object.insert(key.to_owned(), value);
+    };
+    put("version", 1.into());
+    put("path", view.path.into());
+    put("revision", view.revision.clone().into());
+    put("lines", block.lines.iter().map(|line| line.number).collect());
+    put("final", view.commit.map(|commit| commit.commit_id.to_string()).into());
+    put("origPath", block.file.path.to_str_lossy().into());
+    put("origLines", block.lines.iter().map(|line| line.orig_number).collect());
+    put("commit", view.commit.map(json::commit_object).into());
+    put("evidence", found.evidence.word().into());
+    if let Some(talk) = found.talk() {
+        put("agent", talk.key.agent.clone().into());
+        put("session", talk.key.id.clone().into());
+        put("model", talk.model.clone().into());
+        put("turns", talk.turns.into());
+        if talk.is_live {
+            put("live", true.into());
+        }
+        if talk.is_beyond_record {
+            put("full", true.into());
+        }
+    }
+    if let Some(call) = found.call() {
+        put("turn", call.turn.into());
+        put("call", json!({ "id": call.id, "tool": call.tool, "index": call.index }));
+        put("message", call.message.into());
+        put("span", json!([call.span.start, call.span.end]));
+        put("time", call.time.map(|seconds| date::Time { seconds, offset: 0 }.to_rfc3339()).into());
+        put("prompt", found.prompt().map(|prompt| prompt.to_string()).into());
+        if let Some(task) = &call.task {
+            put("task", task.to_string().into());
+        }
+        let words = call.reasoning.iter().filter(|words| !(words.is_thought && view.is_without_thinking));
+        put("reasoning", words.map(|words| words.text.trim_end()).collect::<Vec<_>>().join("\n\n").into());
+        if let Some(command) = &call.command {
+            put("command", command.clone().into());
+        }
+    }
+    if let Some(path) = &found.other_path {
+        put("otherPath", path.clone().into());
+    }
+    if let Some(change) = block.change() {
+        put("edit", json!({ "old": change.edit.old, "new": change.edit.new }));
+    }
+    put("problems", found.source.problems.clone().into());
+    Value::Object(object)
+}

@@ -1,0 +1,290 @@
+//! A file whose lines remember what wrote them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::time::Instant;
+
+use bstr::ByteSlice as _;
+use similar::{Algorithm, DiffOp};
+
+/// What wrote a line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Origin<E> {
+    /// It was in the file at the beginning.
+    Base,
+    /// This edit.
+    Edit(E),
+    /// Something that no edit tells of: a person, a formatter, a generator.
+    Unrecorded,
+}
+
+/// A line, with its line end.
+#[derive(Clone, Debug)]
+struct Line<E> {
+    text: Vec<u8>,
+    origin: Origin<E>,
+}
+
+/// A file whose lines remember what wrote them.
+#[derive(Clone, Debug)]
+pub struct Document<E> {
+    lines: Vec<Line<E>>,
+    deadline: Instant,
+}
+
+impl<E: Copy> Document<E> {
+    /// Makes a document of the file that the edits began with. Comparing texts gets coarser after `deadline`.
+    ///
+    /// Line ends are `\n` from here on: agents write edits of a file with other line ends so.
+    pub fn new(base: &[u8], deadline: Instant) -> Self {
+        let base = with_plain_ends(base);
+        let lines = base.lines_with_terminator().map(|text| Line { text: text.to_vec(), origin: Origin::Base });
+        Document { lines: lines.collect(), deadline }
+    }
+
+    /// Does an edit that replaces `old` by `new`, at its first place or `everywhere`; says whether there was such a place.
+    ///
+    /// If `old` is nowhere as it stands, lines are compared without white space: a person, or a formatter, may have
+    /// indented them since. Lines that `old` and `new` have in common keep what wrote them.
+    pub fn replace(&mut self, old: &[u8], new: &[u8], everywhere: bool, edit: E) -> bool {
+        if old.is_empty() {
+            return false;
+        }
+        let (old, new) = (&*with_plain_ends(old), &*with_plain_ends(new));
+        let places = self.places_of(old, everywhere);
+        if places.is_empty() {
+            return self.replace_lines(old, new, edit);
+        }
+        // From the last to the first, so that the others stay where they are.
+        for place in places.into_iter().rev() {
+            let (lines, start) = self.lines_around(&place);
+            let text = self.text_of(&lines);
+            let (from, to) = (place.start - start, place.end - start);
+            let replaced = [&text[..from], new, &text[to..]].concat();
+            self.write(lines, &replaced, Origin::Edit(edit));
+        }
+        true
+    }
+
+    /// Does an edit that writes the whole file. Lines that stay keep what wrote them.
+    pub fn overwrite(&mut self, text: &[u8], edit: E) {
+        self.write(0..self.lines.len(), text, Origin::Edit(edit));
+    }
+
+    /// Does an edit that puts lines after the first `count` lines.
+    pub fn insert(&mut self, count: usize, text: &[u8], edit: E) {
+        let at = count.min(self.lines.len());
+        if let Some(last) = self.lines[..at].last_mut()
+            && !last.text.ends_with(b"\n")
+        {
+            last.text.push(b'\n');
+        }
+        self.write(at..at, text, Origin::Edit(edit));
+    }
+
+    /// Does an edit that puts lines at the end.
+    pub fn append(&mut self, text: &[u8], edit: E) {
+        self.insert(usize::MAX, text, edit);
+    }
+
+    /// Says whether the file has no lines.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Takes in what the file was found to be: where that differs, something unrecorded has written it.
+    pub fn observe(&mut self, text: &[u8]) {
+        self.write(0..self.lines.len(), text, Origin::Unrecorded);
+    }
+
+    /// Returns what wrote each line of the file in the end. Lines are compared without white space, so that a formatter
+    /// takes nothing away from the edit that wrote a line.
+    pub fn settle(&self, text: &[u8]) -> Vec<Origin<E>> {
+        let new: Vec<&[u8]> = text.lines_with_terminator().collect();
+        let mut origins = vec![Origin::Unrecorded; new.len()];
+        for (old, new) in self.common_lines(0..self.lines.len(), &new, squeezed) {
+            origins[new] = self.lines[old].origin;
+        }
+        origins
+    }
+
+    /// Returns where a text stands, in bytes of the document.
+    fn places_of(&self, text: &[u8], everywhere: bool) -> Vec<Range<usize>> {
+        let whole = self.text_of(&(0..self.lines.len()));
+        let places = whole.find_iter(text).map(|start| start..start + text.len());
+        places.take(if everywhere { usize::MAX } else { 1 }).collect()
+    }
+
+    /// Returns the lines that a range of bytes touches, and where the first of them begins.
+    fn lines_around(&self, place: &Range<usize>) -> (Range<usize>, usize) {
+        let (mut first, mut start, mut end) = (0, 0, 0);
+        for (at, line) in self.lines.iter().enumerate() {
+            if end + line.text.len() <= place.start {
+                (first, start) = (at + 1, end + line.text.len());
+            }
+            end += line.text.len();
+            if end >= place.end {
+                return (first..at + 1, start);
+            }
+        }
+        (first..self.lines.len(), start)
+    }
+
+    fn text_of(&self, lines: &Range<usize>) -> Vec<u8> {
+        self.lines[lines.clone()].iter().flat_map(|line| line.text.iter().copied()).collect()
+    }
+
+    /// Replaces whole lines that are the same as those of `old` but for white space.
+    fn replace_lines(&mut self, old: &[u8], new: &[u8], edit: E) -> bool {
+        let wanted: Vec<Vec<u8>> = old.lines().map(squeezed).collect();
+        // A blank line, or a brace, is everywhere.
+        if wanted.iter().map(Vec::len).sum::<usize>() < 4 {
+            return false;
+        }
+        let there: Vec<Vec<u8>> = self.lines.iter().map(|line| squeezed(&line.text)).collect();
+        let Some(first) = there.windows(wanted.len()).position(|window| *window == *wanted) else { return false };
+        let lines = first..first + wanted.len();
+        let has_end = self.lines[lines.clone()].last().is_some_and(|line| line.text.ends_with(b"\n"));
+        let end: &[u8] = if has_end && !new.is_empty() && !new.ends_with(b"\n") { b"\n" } else { b"" };
+        let replaced = [new, end].concat();
+        self.write_by(lines, &replaced, Origin::Edit(edit), squeezed);
+        true
+    }
+
+    /// Writes a text in the place of some lines. Lines that are in both keep their origin.
+    fn write(&mut self, lines: Range<usize>, text: &[u8], origin: Origin<E>) {
+        self.write_by(lines, text, origin, without_end);
+    }
+
+    /// Does the same; `key` makes of a line what is compared.
+    fn write_by(&mut self, lines: Range<usize>, text: &[u8], origin: Origin<E>, key: fn(&[u8]) -> Vec<u8>) {
+        let text = with_plain_ends(text);
+        let new: Vec<&[u8]> = text.lines_with_terminator().collect();
+        let mut written: Vec<Line<E>> = new.iter().map(|text| Line { text: text.to_vec(), origin }).collect();
+        for (old, new) in self.common_lines(lines.clone(), &new, key) {
+            written[new].origin = self.lines[old].origin;
+        }
+        self.lines.splice(lines, written);
+    }
+
+    /// Returns the lines that some lines of the document and others have in common, as pairs of their positions.
+    fn common_lines(&self, lines: Range<usize>, new: &[&[u8]], key: fn(&[u8]) -> Vec<u8>) -> Vec<(usize, usize)> {
+        let before: Vec<Vec<u8>> = self.lines[lines.clone()].iter().map(|line| key(&line.text)).collect();
+        let after: Vec<Vec<u8>> = new.iter().map(|text| key(text)).collect();
+        let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &before, &after, Some(self.deadline));
+        let equal = ops.into_iter().filter_map(|op| match op {
+            DiffOp::Equal { old_index, new_index, len } => Some((old_index, new_index, len)),
+            _ => None,
+        });
+        let pairs = equal.flat_map(|(old, new, len)| (0..len).map(move |at| (lines.start + old + at, new + at)));
+        pairs.collect()
+    }
+}
+
+/// Returns a text whose lines end with `\n`.
+fn with_plain_ends(text: &[u8]) -> Cow<'_, [u8]> {
+    if text.contains_str("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() }
+}
+
+fn without_end(line: &[u8]) -> Vec<u8> {
+    line.strip_suffix(b"\n").unwrap_or(line).to_vec()
+}
+
+/// Returns a line without white space.
+pub(super) fn squeezed(line: &[u8]) -> Vec<u8> {
+    line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{Document, Origin};
+
+    fn document(base: &str) -> Document<u32> {
+        Document::new(base.as_bytes(), Instant::now() + Duration::from_secs(60))
+    }
+
+    /// Writes what wrote each line: `.` for the base, `?` for what is unrecorded, else the number of the edit.
+    fn told(document: &Document<u32>, text: &str) -> String {
+        let letter = |origin: &Origin<u32>| match origin {
+            Origin::Base => ".".to_owned(),
+            Origin::Unrecorded => "?".to_owned(),
+            Origin::Edit(number) => number.to_string(),
+        };
+        document.settle(text.as_bytes()).iter().map(letter).collect()
+    }
+
+    #[test]
+    fn lines_that_an_edit_repeats_keep_their_origin() {
+        let mut file = document("a\nb\nc\nd\n");
+        assert!(file.replace(b"b\nc\n", b"b\nnew\nc\n", false, 1));
+        assert_eq!(told(&file, "a\nb\nnew\nc\nd\n"), "..1..");
+        assert!(file.replace(b"new\nc", b"newer\nc", false, 2));
+        assert_eq!(told(&file, "a\nb\nnewer\nc\nd\n"), "..2..");
+    }
+
+    #[test]
+    fn an_edit_inside_a_line_writes_the_line() {
+        let mut file = document("one two three\nfour\n");
+        assert!(file.replace(b"two", b"2", false, 1));
+        assert_eq!(told(&file, "one 2 three\nfour\n"), "1.");
+    }
+
+    #[test]
+    fn an_edit_everywhere_is_done_at_each_place() {
+        let mut file = document("x = 1\ny\nx = 1\n");
+        assert!(file.replace(b"1", b"10", true, 1));
+        assert_eq!(told(&file, "x = 10\ny\nx = 10\n"), "1.1");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_replaced() {
+        let mut file = document("a\n");
+        assert!(!file.replace(b"b", b"c", false, 1) && !file.replace(b"", b"c", false, 1));
+        assert!(!file.replace(b" } ", b"x", false, 1), "a brace alone says nothing");
+        assert_eq!(told(&file, "a\n"), ".");
+    }
+
+    #[test]
+    fn an_edit_finds_lines_that_were_indented_since() {
+        let mut file = document("    if ready:\n        start()\n    end\n");
+        assert!(file.replace(b"if ready:\n    start()", b"if ready:\n    begin()", false, 1));
+        assert_eq!(told(&file, "    if ready:\n    begin()\n    end\n"), ".1.");
+    }
+
+    #[test]
+    fn a_formatter_takes_nothing_away() {
+        let mut file = document("a\n");
+        file.overwrite(b"a\nfoo( x,y )\n", 1);
+        assert_eq!(told(&file, "a\r\n    foo(x, y)\r\n"), ".1");
+    }
+
+    #[test]
+    fn other_line_ends_are_no_hindrance() {
+        let mut file = document("one\r\ntwo\r\nthree\r\n");
+        assert!(file.replace(b"two\nthr", b"2\nthr", false, 1));
+        assert_eq!(told(&file, "one\r\n2\r\nthree\r\n"), ".1.");
+    }
+
+    #[test]
+    fn what_nobody_recorded_is_neither_of_the_base_nor_of_an_edit() {
+        let mut file = document("a\n");
+        file.observe(b"a\ntyped by somebody\n");
+        assert!(file.replace(b"a\n", b"a\nb\n", false, 1));
+        assert_eq!(told(&file, "a\nb\ntyped by somebody\nand more\n"), ".1??");
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_is_a_line() {
+        let mut file = document("a\nb");
+        assert!(file.replace(b"b", b"b\nc", false, 1));
+        assert_eq!(told(&file, "a\nb\nc"), "..1");
+        file.append(b"d\n", 2);
+        assert_eq!(told(&file, "a\nb\nc\nd\n"), "..12");
+        file.insert(1, b"first\n", 3);
+        assert_eq!(told(&file, "a\nfirst\nb\nc\nd\n"), ".3.12");
+        file.overwrite(b"", 2);
+        assert_eq!(told(&file, "a\n"), "?");
+    }
+}

@@ -1,0 +1,22 @@
+//! Which edit of a session wrote a line of a file.
+//!
+//! Read [`Explainer`]. It takes lines that `git blame` gives to a commit, does the edits of the commit's sessions again on
+//! the file as it was before ([`Document`]), and each line remembers the edit that wrote it. Comparing texts is the second
+//! choice, and is called that: it cannot tell which of several edits with the same line it was.
+
+mod block;
+mod document;
+mod evidence;
+mod explain;
+mod paths;
+mod source;
+mod steps;
+mod talk;
+mod texts;
+
+pub use self::block::{Block, BlockLine, blocks};
+pub use self::document::{Document, Origin};
+pub use self::evidence::Evidence;
+pub use self::explain::{Explainer, Found};
+pub use self::source::Source;
+pub use self::talk::{Call, Change, How, Talk, Words};

@@ -1,0 +1,81 @@
+//! What explains the lines of one commit: the sessions that are recorded on it, or those that go on now.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use super::talk::Talk;
+use crate::agent;
+use crate::capture::{self, Spoken};
+use crate::error::Result;
+use crate::git::{ObjectId, Repository};
+use crate::record::{Lack, Reader, Words};
+use crate::redact::Redactor;
+use crate::transcript::SessionKey;
+
+/// The sessions of a commit.
+#[derive(Debug, Default)]
+pub struct Source {
+    /// What they did, those of sub-agents after their sessions.
+    pub talks: Vec<Talk>,
+    /// The names of all recorded sessions.
+    pub keys: Vec<SessionKey>,
+    /// What was missing or damaged.
+    pub problems: Vec<String>,
+    /// Why there are no words of some session although nothing is damaged.
+    pub lack: Option<Lack>,
+    /// Whether a session has more before what was read: an earlier commit has it.
+    pub has_more_before: bool,
+}
+
+impl Source {
+    /// Reads the sessions of a commit: what it recorded, or with `is_whole` all of them up to the commit.
+    ///
+    /// # Errors
+    ///
+    /// If the note cannot be read.
+    pub fn of_commit(
+        reader: &Reader<'_>,
+        commit_id: ObjectId,
+        is_whole: bool,
+        redactor: Option<&Redactor>,
+    ) -> Result<Self> {
+        let mut source = Source::default();
+        let Some(note) = reader.note(commit_id)? else { return Ok(source) };
+        source.problems.extend_from_slice(note.problems());
+        reader.each_conversation(&note, None, is_whole, Words::Shown, |mut conversation| {
+            if let Some(redactor) = redactor {
+                conversation.redact(redactor);
+            }
+            let summary = conversation.summary;
+            source.has_more_before |= !is_whole && summary.since.is_some();
+            source.lack = source.lack.or(conversation.lack);
+            if conversation.lack.is_none() {
+                source.problems.append(&mut conversation.problems);
+            }
+            source.keys.push(summary.key.clone());
+            let mut talk = Talk::of(summary.key, summary.model, conversation.messages);
+            talk.is_beyond_record = is_whole && summary.since.is_some();
+            source.talks.push(talk);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(source)
+    }
+
+    /// Reads the sessions that go on in this worktree, from their transcripts, without secrets.
+    pub fn of_worktree(repo: &Repository, deadline: Instant) -> Self {
+        let mut source = Source::default();
+        for Spoken { key, model, words } in capture::spoken(repo, deadline) {
+            match words {
+                Ok(words) => {
+                    let messages = agent::find(&key.agent).map_or_else(Vec::new, |agent| agent.parse(&words));
+                    let mut talk = Talk::of(key.clone(), model, messages);
+                    talk.is_live = true;
+                    source.talks.push(talk);
+                    source.keys.push(key);
+                }
+                Err(error) => source.problems.push(format!("{key} cannot be read: {error}")),
+            }
+        }
+        source
+    }
+}

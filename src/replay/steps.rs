@@ -1,0 +1,74 @@
+//! Doing the edits of a file again, in the order in which they were made.
+
+use std::time::Instant;
+
+use super::document::{Document, Origin};
+use super::paths::Places;
+use super::talk::{Change, How, Talk};
+
+/// The position of a call: that of its session among those of the commit, and its own among the calls of the session.
+pub type Place = (usize, usize);
+
+/// An edit of one file.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'t> {
+    /// The call.
+    pub place: Place,
+    /// The edit.
+    pub change: &'t Change,
+    /// When it was made.
+    time: Option<i64>,
+    /// Whether its branch of the conversation was taken back.
+    pub is_abandoned: bool,
+}
+
+/// Returns the edits of some paths over all sessions, in the order of time; those of one session stay in their order.
+pub fn steps<'t>(talks: &'t [Talk], places: &Places<'_>, paths: [&str; 2]) -> Vec<Step<'t>> {
+    let mut found = Vec::new();
+    for (at, talk) in talks.iter().enumerate() {
+        let mut changes = talk.calls.iter().flat_map(|call| &call.changes);
+        let is_local = changes.any(|change| places.is_below_top(&change.edit.path));
+        let is_wanted = |named: &str| paths.iter().any(|path| places.is_at(named, path, is_local));
+        for (number, call) in talk.calls.iter().enumerate() {
+            let wanted = call.changes.iter().filter(|change| is_wanted(&change.edit.path));
+            let (place, time, is_abandoned) = ((at, number), call.time, call.is_abandoned);
+            found.extend(wanted.map(|change| Step { place, change, time, is_abandoned }));
+        }
+    }
+    found.sort_by_key(|step| step.time);
+    found
+}
+
+impl Step<'_> {
+    /// Says whether it was made before a moment, in seconds since the epoch, as far as that is known.
+    pub fn is_before(&self, moment: i64) -> bool {
+        self.time.is_some_and(|time| time < moment)
+    }
+
+    /// Does the edit; says whether that was possible.
+    fn apply(&self, document: &mut Document<Place>) -> bool {
+        let edit = &self.change.edit;
+        let old = edit.old.as_deref().unwrap_or_default().as_bytes();
+        let new = edit.new.as_deref().unwrap_or_default().as_bytes();
+        match self.change.how {
+            How::Replace { everywhere } => return document.replace(old, new, everywhere, self.place),
+            How::Write => document.overwrite(new, self.place),
+            How::Insert(count) => document.insert(count, new, self.place),
+            How::Append if document.is_empty() => document.overwrite(new, self.place),
+            How::Append => document.append(new, self.place),
+        }
+        true
+    }
+}
+
+/// Does edits again on a file and returns what wrote each line of `end`; `None` if that takes until the deadline.
+pub fn replayed(base: &[u8], end: &[u8], steps: &[Step<'_>], deadline: Instant) -> Option<Vec<Origin<Place>>> {
+    let mut document = Document::new(base, deadline);
+    for step in steps.iter().filter(|step| !step.is_abandoned) {
+        if Instant::now() >= deadline {
+            return None;
+        }
+        step.apply(&mut document);
+    }
+    Some(document.settle(end))
+}

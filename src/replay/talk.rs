@@ -1,0 +1,335 @@
+//! What a recorded session did to files: its edits and commands in order, each with the words around it.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::transcript::{Edit, Message, Part, Role, SessionKey, ToolCall, turns};
+
+/// What one session, or one sub-agent, did.
+#[derive(Debug)]
+pub struct Talk {
+    /// The session.
+    pub key: SessionKey,
+    /// The model.
+    pub model: Option<String>,
+    /// How many turns the part of the session has that was read.
+    pub turns: usize,
+    /// Whether its turns are counted from the beginning of the session, although the record of the commit begins later.
+    pub is_beyond_record: bool,
+    /// Whether the words were read from the transcript of a running session, since no commit has them.
+    pub is_live: bool,
+    /// Its calls that change files or run commands, in order.
+    pub calls: Vec<Call>,
+    /// The prompts, each with its time.
+    prompts: Vec<(Option<i64>, Rc<str>)>,
+    /// The prompts that sent sub-agents, by the ids of those.
+    sent: HashMap<String, Rc<str>>,
+}
+
+/// What the agent said or thought.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Words {
+    /// Whether it was thought and not said.
+    pub is_thought: bool,
+    /// The words.
+    pub text: String,
+}
+
+/// How an edit changes its file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum How {
+    /// It replaces a text, at its first place or everywhere.
+    Replace {
+        /// Whether at each place.
+        everywhere: bool,
+    },
+    /// It writes the whole file.
+    Write,
+    /// It puts lines after this many lines.
+    Insert(usize),
+    /// It puts lines at the end.
+    Append,
+}
+
+/// An edit, and how it changes its file.
+#[derive(Debug)]
+pub struct Change {
+    /// The edit as the agent's parser found it.
+    pub edit: Edit,
+    /// How it changes the file.
+    pub how: How,
+}
+
+/// A tool call that changes files or runs a command.
+#[derive(Debug)]
+pub struct Call {
+    /// Its id.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// Its position among all tool calls that were read.
+    pub index: usize,
+    /// The position of its message among those that say something.
+    pub message: usize,
+    /// Where its record stands in the bytes that were read.
+    pub span: Range<usize>,
+    /// The number of its turn, as `show` counts.
+    pub turn: usize,
+    /// When it was made, in seconds since the epoch; never before the call in front of it.
+    pub time: Option<i64>,
+    /// The prompt of its turn.
+    pub prompt: Option<Rc<str>>,
+    /// What a sub-agent was told to do, if one made the call.
+    pub task: Option<Rc<str>>,
+    /// What the agent said and thought just before, in the same turn.
+    pub reasoning: Rc<[Words]>,
+    /// What it changes.
+    pub changes: Vec<Change>,
+    /// The command line that it runs.
+    pub command: Option<String>,
+    /// Whether the tool says that it failed. Such a call is only kept for its command.
+    pub has_failed: bool,
+    /// Whether its branch of the conversation was taken back.
+    pub is_abandoned: bool,
+}
+
+/// Where reading a conversation is.
+#[derive(Default)]
+struct Position {
+    index: usize,
+    said: usize,
+    prompt: Option<Rc<str>>,
+    task: Option<Rc<str>>,
+    words: Vec<Words>,
+    /// The words as calls share them; made when the first call needs them.
+    shared: Option<Rc<[Words]>>,
+    time: Option<i64>,
+}
+
+impl Talk {
+    /// Takes a conversation apart. Edits that failed are left out.
+    pub fn of(key: SessionKey, model: Option<String>, messages: Vec<Message>) -> Self {
+        let is_sub_agent = key.parent_id().is_some();
+        let failed: HashSet<String> =
+            results(&messages).filter(|(_, is_error, _)| *is_error).map(|(id, ..)| id.to_owned()).collect();
+        let ranges = turns(&messages);
+        let mut talk = Talk {
+            key,
+            model,
+            turns: ranges.iter().filter(|turn| turn.number > 0).count(),
+            is_beyond_record: false,
+            is_live: false,
+            calls: Vec::new(),
+            prompts: Vec::new(),
+            sent: HashMap::new(),
+        };
+        let mut turn_of = vec![0; messages.len()];
+        ranges.iter().for_each(|turn| turn_of[turn.messages.clone()].fill(turn.number));
+        let mut at = Position::default();
+        for (message, turn) in messages.into_iter().zip(turn_of) {
+            if message.parts.is_empty() {
+                continue;
+            }
+            at.time = message.time.max(at.time);
+            if message.role == Role::User {
+                talk.hear(&message, &mut at, is_sub_agent);
+            }
+            let (span, is_abandoned, is_sidechain) = (message.span, message.is_abandoned, message.is_sidechain);
+            for part in message.parts {
+                match part {
+                    Part::Text(text) if message.role == Role::Assistant => at.say(false, text),
+                    Part::Thinking(text) => at.say(true, text),
+                    Part::ToolCall(call) => {
+                        let has_failed = !call.call_id.is_empty() && failed.contains(&call.call_id);
+                        let mut call = at.call(call, turn, &span, is_abandoned);
+                        call.has_failed = has_failed;
+                        if has_failed {
+                            call.changes.clear();
+                        }
+                        if !call.changes.is_empty() || call.command.is_some() {
+                            call.task = call.task.filter(|_| is_sidechain || is_sub_agent);
+                            talk.calls.push(call);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            at.said += 1;
+        }
+        talk
+    }
+
+    /// Takes in a prompt, the task of a sub-agent, or a result that names a sub-agent.
+    fn hear(&mut self, message: &Message, at: &mut Position, is_sub_agent: bool) {
+        for part in &message.parts {
+            if let Part::ToolResult(result) = part
+                && let Some((sub_agent, prompt)) = result.sub_agent.clone().zip(at.prompt.clone())
+            {
+                self.sent.insert(sub_agent, prompt);
+            }
+        }
+        let text = message.text();
+        if text.trim().is_empty() {
+            return;
+        }
+        at.forget();
+        let text: Rc<str> = text.trim_end().into();
+        if message.is_sidechain || (is_sub_agent && at.task.is_none()) {
+            at.task = Some(text);
+        } else if message.is_prompt() {
+            self.prompts.push((at.time, Rc::clone(&text)));
+            at.prompt = Some(text);
+        }
+    }
+
+    /// Returns the prompts that came after a call, the first of them first.
+    pub fn prompts_after<'t>(&'t self, call: &Call) -> impl Iterator<Item = &'t str> {
+        let turn = call.turn;
+        self.prompts.iter().skip(turn).map(|(_, prompt)| &**prompt)
+    }
+
+    /// Returns the prompt of this session that sent a sub-agent, or that was being answered at a time.
+    pub fn prompt_that_sent(&self, sub_agent: &SessionKey, time: Option<i64>) -> Option<Rc<str>> {
+        let id = sub_agent.id.split_once('.').map_or("", |(_, id)| id);
+        let at_that_time = || {
+            let is_before = |(prompt_time, _): &&(Option<i64>, Rc<str>)| time.is_none() || *prompt_time <= time;
+            self.prompts.iter().rev().find(is_before).map(|(_, prompt)| Rc::clone(prompt))
+        };
+        self.sent.get(id).cloned().or_else(at_that_time)
+    }
+}
+
+impl Position {
+    fn say(&mut self, is_thought: bool, text: String) {
+        if text.trim().is_empty() {
+            return;
+        }
+        // A call has had the words so far: these are about the next one.
+        if self.shared.is_some() {
+            self.forget();
+        }
+        self.words.push(Words { is_thought, text });
+    }
+
+    fn forget(&mut self) {
+        self.words.clear();
+        self.shared = None;
+    }
+
+    fn call(&mut self, call: ToolCall, turn: usize, span: &Range<usize>, is_abandoned: bool) -> Call {
+        let words = &self.words;
+        let reasoning = Rc::clone(self.shared.get_or_insert_with(|| words.clone().into()));
+        let ToolCall { call_id: id, name: tool, input, command, edits } = call;
+        let (index, message) = (self.index, self.said);
+        self.index += 1;
+        let changes = edits.into_iter().enumerate();
+        let changes = changes.filter_map(|(at, edit)| Some(Change { how: how(&edit, &input, at)?, edit })).collect();
+        let (prompt, task) = (self.prompt.clone(), self.task.clone());
+        Call {
+            id,
+            tool,
+            index,
+            message,
+            span: span.clone(),
+            turn,
+            time: self.time,
+            prompt,
+            task,
+            reasoning,
+            changes,
+            command,
+            has_failed: false,
+            is_abandoned,
+        }
+    }
+}
+
+/// Returns the results of a conversation: the call's id, whether it failed, and the sub-agent.
+fn results(messages: &[Message]) -> impl Iterator<Item = (&str, bool, Option<&str>)> {
+    let parts = messages.iter().flat_map(|message| &message.parts);
+    parts.filter_map(|part| match part {
+        Part::ToolResult(result) => Some((&*result.call_id, result.is_error, result.sub_agent.as_deref())),
+        _ => None,
+    })
+}
+
+/// Tells how an edit changes its file, by the input of its call; `None` if it writes nothing.
+fn how(edit: &Edit, input: &Value, at: usize) -> Option<How> {
+    edit.new.as_ref()?;
+    let own = ["edits", "replacements"].iter().find_map(|key| input.get(key)?.get(at));
+    let get = |keys: &[&str]| {
+        let values = [own, Some(input)].into_iter().flatten();
+        values.flat_map(|value| keys.iter().filter_map(|key| value.get(key))).next()
+    };
+    let line = get(&["insert_line", "insertLine"]).and_then(Value::as_u64);
+    let is_append = input.get("command").is_some_and(|command| command == "append");
+    Some(match (&edit.old, line) {
+        (_, Some(line)) => How::Insert(usize::try_from(line).unwrap_or(usize::MAX)),
+        _ if is_append => How::Append,
+        (None, None) => How::Write,
+        (Some(old), None) if old.is_empty() => How::Append,
+        (Some(_), None) => {
+            let told = get(&["replace_all", "replaceAll", "allow_multiple", "allowMultiple"]).and_then(Value::as_bool);
+            let expected = get(&["expected_replacements"]).and_then(Value::as_u64);
+            How::Replace { everywhere: told.unwrap_or(false) || expected.is_some_and(|count| count > 1) }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn change(old: Option<&str>, new: Option<&str>, input: &Value) -> Option<How> {
+        let edit = Edit { path: "f".into(), old: old.map(Into::into), new: new.map(Into::into) };
+        how(&edit, input, 0)
+    }
+
+    #[test]
+    fn the_input_of_a_call_tells_how_it_changes_the_file() {
+        let replace = |everywhere| Some(How::Replace { everywhere });
+        assert_eq!(change(Some("a"), Some("b"), &json!({})), replace(false));
+        assert_eq!(change(Some("a"), Some("b"), &json!({ "replace_all": true })), replace(true));
+        assert_eq!(change(Some("a"), Some("b"), &json!({ "edits": [{ "replace_all": true }] })), replace(true));
+        assert_eq!(change(Some("a"), Some("b"), &json!({ "expected_replacements": 2 })), replace(true));
+        assert_eq!(change(None, Some("b"), &json!({})), Some(How::Write));
+        assert_eq!(change(Some(""), Some("b"), &json!({})), Some(How::Append));
+        assert_eq!(change(None, Some("b"), &json!({ "insert_line": 3 })), Some(How::Insert(3)));
+        assert_eq!(change(None, None, &json!({})), None, "a file that is deleted has no lines");
+    }
+
+    #[test]
+    fn a_call_has_the_words_in_front_of_it_and_failed_calls_are_left_out() {
+        let message = |role, part| Message { parts: vec![part], ..Message::new(role, 0..0) };
+        let call = |id: &str| {
+            let edit = Edit { path: "f".into(), old: None, new: Some("x".into()) };
+            let (call_id, input, command) = (id.to_owned(), json!({}), None);
+            Part::ToolCall(ToolCall { call_id, name: "Write".into(), input, command, edits: vec![edit] })
+        };
+        let answer = |id: &str, is_error| {
+            let (call_id, text, sub_agent) = (id.to_owned(), String::new(), None);
+            Part::ToolResult(crate::transcript::ToolResult { call_id, text, is_error, sub_agent })
+        };
+        let said = |text: &str| Part::Text(text.into());
+        let (person, agent) = (Role::User, Role::Assistant);
+        let messages = vec![
+            message(person, said("first")),
+            message(agent, said("because")),
+            message(agent, call("a")),
+            message(agent, call("b")),
+            message(person, answer("b", true)),
+            message(person, said("second")),
+            message(agent, call("c")),
+        ];
+        let talk = Talk::of(SessionKey::new("claude", "s"), None, messages);
+        let told: Vec<_> =
+            talk.calls.iter().map(|call| (&*call.id, call.turn, call.reasoning.len(), call.index)).collect();
+        assert_eq!(told, [("a", 1, 1, 0), ("c", 2, 0, 2)]);
+        assert_eq!(talk.calls[1].prompt.as_deref(), Some("second"));
+    }
+}

@@ -1,0 +1,167 @@
+//! How lines are found: evidence, sub-agents, sessions that go on, and what makes it hard.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::Scratch;
+use crate::why::{objects, reconnect, told, why};
+
+#[test]
+fn each_kind_of_evidence_is_called_what_it_is() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("kinds");
+    session.prompt("make some files");
+    session.edits("a.txt", "first line\nsecond line\n");
+    // What the edits do not do again: a person changes the text before the next edit.
+    session.edits("b.txt", "moved_line(1)\n");
+    session.calls("sh", "Bash", &json!({ "command": "cat >c.txt <<EOF\nfrom_a_command(2)\nEOF" }));
+    session.answers("sh", "");
+    scratch.write("a.txt", "first line\ntyped by somebody\nsecond   line\nmoved_line(1)\nfrom_a_command(2)\n}\n");
+    scratch.write("d.txt", "an unrelated file\n");
+    session.commits("all");
+    let lines = told(&scratch, &["a.txt"]);
+    assert_eq!(lines, ["replay/1", "path/", "replay/1", "moved/1", "shell/1", "path/"]);
+    assert_eq!(told(&scratch, &["d.txt"]), ["commit/"]);
+    assert_eq!(told(&scratch, &["README"]), ["none/"]);
+    let moved = scratch.shiftlog("why", ["a.txt:4"]).ok();
+    assert!(moved.contains("(the same line was written in another file: b.txt)\n"), "{moved}");
+    let shell = scratch.shiftlog("why", ["a.txt:5"]).ok();
+    assert!(
+        shell.contains("Bash\n(a command has this line)\n") && shell.contains("    from_a_command(2)\n"),
+        "{shell}"
+    );
+    let path = scratch.shiftlog("why", ["a.txt:2"]).ok();
+    assert!(path.ends_with("--session=kinds -- a.txt\n"), "{path}");
+    assert!(!path.contains("human"));
+    let commit = scratch.shiftlog("why", ["d.txt:1"]).ok();
+    assert!(commit.contains("(recorded with the commit)\n") && commit.contains("--session=kinds\n"), "{commit}");
+}
+
+#[test]
+fn a_formatter_and_other_line_ends_take_nothing_away() {
+    let scratch = Scratch::set_up();
+    scratch.commit("f.c", "int main(void)\r\n{\r\n\treturn 0;\r\n}\r\n", "start f");
+    let session = scratch.session("crlf");
+    session.prompt("print something");
+    let edit = json!({ "file_path": scratch.top.join("f.c"), "old_string": "{\n\treturn 0;", "new_string": "{\n\tputs( \"hi\" );\n\treturn 1;" });
+    session.calls("e", "Edit", &edit);
+    scratch.write("f.c", "int main(void)\r\n{\r\n    puts(\"hi\");\r\n    return 1;\r\n}");
+    session.answers("e", "done");
+    session.commits("print");
+    assert_eq!(told(&scratch, &["f.c"]), ["none/", "none/", "replay/1", "replay/1", "none/"]);
+}
+
+#[test]
+fn a_failed_call_and_a_branch_taken_back_wrote_nothing() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("failed");
+    session.prompt("try it");
+    let call = |id: &str, text: &str| {
+        session.calls(id, "Write", &json!({ "file_path": scratch.top.join("x.txt"), "content": text }));
+    };
+    call("bad", "the_line_of_both()\n");
+    let result = json!({ "type": "tool_result", "tool_use_id": "bad", "content": "no", "is_error": true });
+    let record = json!({ "type": "user", "uuid": "e1", "sessionId": "failed", "timestamp": "2026-01-02T03:04:06Z",
+        "message": { "role": "user", "content": [result] } });
+    session.append(format!("{record}\n").as_bytes());
+    session.prompt("once more");
+    session.edits("x.txt", "the_line_of_both()\n");
+    session.commits("x");
+    assert_eq!(told(&scratch, &["x.txt"]), ["replay/2"]);
+}
+
+#[test]
+fn lines_that_no_commit_has_are_found_in_the_session_that_goes_on() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("going-on");
+    session.prompt("start it");
+    session.edits("new.txt", "one\n");
+    session.commits("one");
+    session.prompt("go on, the key is AKIAIOSFODNN7EXAMPLF");
+    session.says("A second line.");
+    session.replaces("two", "new.txt", "one\n", "one\nthe_second_line()\n");
+    let found = why(&scratch, &["new.txt:2"]);
+    assert_eq!(
+        (&found[0]["evidence"], &found[0]["turn"], &found[0]["live"]),
+        (&json!("replay"), &json!(2), &json!(true))
+    );
+    assert_eq!((&found[0]["final"], &found[0]["commit"]), (&json!(null), &json!(null)));
+    let shown = scratch.shiftlog("why", ["new.txt:2"]).ok();
+    assert!(shown.contains("not committed yet\n") && shown.ends_with("git shiftlog status\n"), "{shown}");
+    assert!(shown.contains("> go on") && !shown.contains("AKIAIOSFODNN7EXAMPLF"), "without secrets: {shown}");
+    assert_eq!(told(&scratch, &["new.txt"]), ["replay/1", "replay/2"]);
+    // A buffer that is not saved.
+    let ran = scratch.run_with_input(
+        "git",
+        ["shiftlog", "why", "--json", "--contents=-", "new.txt:3"],
+        b"one\ntyped\nthe_second_line()\n",
+    );
+    assert_eq!(objects(ran)[0]["turn"], 2);
+    let ran = scratch.run_with_input(
+        "git",
+        ["shiftlog", "why", "--contents=-", "new.txt:2"],
+        b"one\ntyped\nthe_second_line()\n",
+    );
+    assert!(ran.stdout.contains("no edit has this line; the session edited this file"), "{ran:?}");
+}
+
+#[test]
+fn an_edit_that_an_earlier_commit_recorded_is_found() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("two-files");
+    session.prompt("write both");
+    session.edits("a.txt", "the_line_of_a()\n");
+    session.edits("b.txt", "the_line_of_b()\n");
+    session.runs_commit(&["-m", "a", "--", "a.txt"]);
+    session.prompt("now b");
+    session.says("Of course.");
+    session.commits("b");
+    let found = why(&scratch, &["b.txt:1"]);
+    assert_eq!(
+        (&found[0]["evidence"], &found[0]["turn"], &found[0]["full"]),
+        (&json!("replay"), &json!(1), &json!(true))
+    );
+    let shown = scratch.shiftlog("why", ["b.txt:1"]).ok();
+    let words: Vec<&str> = shown.lines().last().unwrap().split(' ').skip(2).collect();
+    assert!(scratch.shiftlog(words[0], &words[1..]).ok().contains("> write both"), "{shown}");
+}
+
+#[test]
+fn the_records_of_rewritten_history_still_explain_their_lines() {
+    let scratch = reconnect();
+    let is_known = |what: &str| {
+        assert_eq!(told(&scratch, &["reconnect.py"]), ["none/", "replay/1", "none/", "replay/1", "replay/2"], "{what}")
+    };
+    is_known("as it was committed");
+    scratch.git(["commit", "-q", "--amend", "-m", "amended"]).ok();
+    is_known("amended");
+    scratch.git(["switch", "-q", "-c", "other", "HEAD~1"]).ok();
+    scratch.commit("other.txt", "x\n", "other");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["rebase", "-q", "other"]).ok();
+    is_known("rebased");
+    scratch.git(["switch", "-q", "-c", "squashed", "other"]).ok();
+    scratch.git(["merge", "-q", "--squash", "main"]).ok();
+    scratch.git(["commit", "-q", "-m", "squash"]).ok();
+    is_known("squashed: what carries records over is asked first");
+    scratch.git(["mv", "reconnect.py", "renamed.py"]).ok();
+    scratch.git(["commit", "-q", "-m", "rename"]).ok();
+    assert_eq!(told(&scratch, &["renamed.py"])[4], "replay/2");
+}
+
+#[test]
+fn revisions_to_ignore_are_looked_through() {
+    let scratch = reconnect();
+    let text = fs::read_to_string(scratch.top.join("reconnect.py")).unwrap();
+    let id = scratch.commit("reconnect.py", &text.replace("delay", "pause"), "rename a variable");
+    assert_eq!(told(&scratch, &["reconnect.py"])[4], "none/");
+    assert_ne!(told(&scratch, &["--ignore-rev", &id, "reconnect.py"])[4], "none/");
+    scratch.commit(".git-blame-ignore-revs", &format!("{id}\n"), "ignore");
+    assert_ne!(told(&scratch, &["reconnect.py"])[4], "none/");
+    assert_eq!(told(&scratch, &["--no-ignore-revs", "reconnect.py"])[4], "none/");
+    scratch.write(".git-blame-ignore-revs", "this is no id\n");
+    let ran = scratch.shiftlog("blame", ["reconnect.py"]);
+    assert!(ran.stderr.starts_with("warning: '.git-blame-ignore-revs' is not used: "), "{ran:?}");
+    assert_eq!(ran.stdout.lines().count(), 5, "{ran:?}");
+}
