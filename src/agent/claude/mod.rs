@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::place::{self, home};
-use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, tool};
+use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, Wording, ask, tool};
 use crate::error::Result;
 use crate::outside;
 
@@ -77,6 +77,14 @@ impl Agent for Claude {
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(records::parse)
+    }
+
+    fn wording(&self, beginning: &[u8]) -> Wording {
+        if records::is_web_export(beginning) { Wording::InOnePiece } else { Wording::InLines }
+    }
+
+    fn may_be_prompt(&self, line: &[u8]) -> bool {
+        records::may_be_prompt(line)
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {

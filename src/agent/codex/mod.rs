@@ -13,7 +13,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload, tool};
+use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, Wording, ask, payload, tool};
 use crate::error::{Error, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -72,6 +72,10 @@ impl Agent for Codex {
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(Rollout::default())
+    }
+
+    fn wording(&self, _: &[u8]) -> Wording {
+        Wording::InOnePiece
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {

@@ -14,7 +14,7 @@ use super::claude::Claude;
 use super::hooks::{Commands, Handler, HookFile, Shape};
 use super::json::{self, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload};
+use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, Wording, ask, payload};
 use crate::error::Result;
 use crate::outside;
 
@@ -62,6 +62,10 @@ impl Agent for Copilot {
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(events::Events::default())
+    }
+
+    fn wording(&self, _: &[u8]) -> Wording {
+        Wording::InOnePiece
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {

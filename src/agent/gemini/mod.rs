@@ -18,7 +18,9 @@ use self::registry::Registry;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Event, Found, Parser, Payload, Recorded, Restoration, Sign, ask, document, tool};
+use super::{
+    Agent, Ask, Content, Event, Found, Parser, Payload, Recorded, Restoration, Sign, Wording, ask, document, tool,
+};
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;
 use crate::outside;
@@ -61,6 +63,10 @@ impl Agent for Gemini {
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(chat::Chat::default())
+    }
+
+    fn wording(&self, _: &[u8]) -> Wording {
+        Wording::InOnePiece
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {
