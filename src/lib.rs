@@ -10,6 +10,7 @@
 //! | [`managed`] | adding our part to files of other programs, and removing it |
 //! | [`record`] | records of sessions on commits, and reading them |
 //! | [`capture`] | hooks: running sessions, choosing those of a commit, recording them, pending files |
+//! | [`find`] | searching recorded conversations: by pattern, and by words |
 //! | [`import`], [`remap`], [`migrate`], [`resume`], [`setup`] | past sessions; rewritten history; records of earlier tools; resuming a session; what `init` sets up |
 //! | [`share`], [`upkeep`] | exchange with remotes, purging; checking and repairing |
 //! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown |
@@ -41,6 +42,8 @@ pub mod managed;
 pub mod record;
 
 pub mod capture;
+
+pub mod find;
 
 pub mod import;
 pub mod migrate;

@@ -19,6 +19,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("managed", 3),
     ("record", 4),
     ("capture", 5),
+    ("find", 5),
     ("import", 6),
     ("remap", 6),
     ("migrate", 6),
