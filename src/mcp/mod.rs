@@ -7,6 +7,7 @@ mod answer;
 mod conversations;
 mod handler;
 mod resources;
+mod search;
 mod tools;
 mod transport;
 mod values;

@@ -193,7 +193,7 @@ fn what_several_commits_have_is_printed_once_and_filters_are_those_of_log() {
         &["HEAD~1..HEAD"],
         &["--author=nobody"],
         &["--author=Thor"],
-        &["--since=2026-01-03"],
+        &["--since=2026-01-03T00:00:00Z"],
         &["--until=2026-01-02T23:00:00Z"],
         &["--agent=codex"],
         &["--session=77aa"],
@@ -223,7 +223,7 @@ fn log_lists_the_commits_whose_conversation_has_a_string() {
     assert_eq!(log(&["-Sback.off"]), "");
     assert_eq!(log(&["-Gback.off$"]), "back off\n");
     assert_eq!(log(&["-Gdelay|BACK", "--reverse"]), "back off\nadd jitter\ntest it\n");
-    assert_eq!(log(&["-Sback off", "--since=2026-01-03"]), "add jitter\n");
+    assert_eq!(log(&["-Sback off", "--since=2026-01-03T00:00:00Z"]), "add jitter\n");
     assert_eq!(scratch.shiftlog("log", ["-Sa", "-Gb"]).code, 129);
     // Both commits have the words, not only the newest.
     scratch.git(["switch", "-q", "-c", "picked", "HEAD~3"]).ok();
