@@ -5,6 +5,7 @@
 //! several agents in it.
 
 mod commits;
+mod find;
 mod home;
 mod hooks;
 mod hostile;
@@ -22,7 +23,7 @@ const ROUNDS: usize = 60;
 /// A bar: its name, and what measures it.
 type Row = (&'static str, fn() -> bool);
 
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 20] = [
     ("idle", hooks::idle_hook),
     ("old", hooks::old_sessions),
     ("live", hooks::live_sessions),
@@ -40,6 +41,7 @@ const ROWS: [Row; 19] = [
     ("remap", readers::remap),
     ("verify", readers::verify),
     ("fsck", readers::fsck),
+    ("find", find::find),
     ("hostile", hostile::hostile),
     ("redaction", redaction::redaction),
 ];
