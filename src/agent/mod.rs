@@ -250,7 +250,12 @@ pub trait Agent: Sync {
         Wording::InPieces
     }
 
-    /// Says, cheaply, whether a line may be a prompt; asked only where lines are read one by one.
+    /// Returns what every line has that is a prompt, if there is such a thing; asked only where lines are read one by one.
+    fn prompt_mark(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Says, cheaply, whether a line with that mark may be a prompt.
     fn may_be_prompt(&self, line: &[u8]) -> bool {
         let _ = line;
         true

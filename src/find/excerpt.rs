@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::extent::{Told, each_line, place_in, redacted};
+use super::extent::{Extent, Told, each_line_with, place_in, redacted};
 use super::ranked::{spoken, weight};
 use super::text::texts;
 use super::{PartKind, Session, Terms, Worker};
@@ -44,7 +44,7 @@ pub fn excerpt_of(worker: &mut Worker<'_>, session: &Session, turn: usize, terms
     } else {
         let Some(extent) = worker.extent(session, &mut problem) else { return Ok(None) };
         match extent.wording {
-            Wording::InLines => worker.told_in_turn(&extent, turn),
+            Wording::InLines => worker.told_in_turn(&extent, turn, terms),
             Wording::InOnePiece | Wording::InPieces => worker.told(session, &extent, None, &mut problem),
         }
     };
@@ -56,29 +56,30 @@ pub fn excerpt_of(worker: &mut Worker<'_>, session: &Session, turn: usize, terms
 }
 
 impl Worker<'_> {
-    /// Reads the messages of one turn of a transcript whose lines are read one by one.
-    fn told_in_turn(&mut self, extent: &super::extent::Extent, wanted: usize) -> Vec<Told> {
+    /// Reads those messages of one turn that may have a word, of a transcript whose lines are read one by one.
+    fn told_in_turn(&mut self, extent: &Extent, wanted: usize, terms: &Terms) -> Vec<Told> {
         let (mut turn, mut number, mut told) = (0, 0, Vec::new());
         for piece in &extent.pieces {
             let stored_bytes = self.unpacker.stored_bytes();
             let bytes = self.unpacker.bytes(piece).unwrap_or_default();
             let redactor = &self.redactor;
-            each_line(bytes, &mut |line: Range<usize>| {
+            each_line_with(None, bytes, &mut |line: Range<usize>| {
                 let (start, text) = (line.start, &bytes[line]);
                 if turn > wanted || readable(text, stored_bytes) < text.len() {
                     return;
                 }
-                let messages = extent.agent.parse(text);
-                let prompts = messages.iter().filter(|message| message.is_prompt()).count();
-                let clean = match turn == wanted || turn + prompts >= wanted {
-                    true => redacted(redactor, text, None).map(|clean| extent.agent.parse(&clean)),
-                    false => Some(messages),
-                };
-                for message in clean.unwrap_or_default() {
+                let mut messages = extent.agent.parse(text);
+                let is_wanted = turn + messages.iter().filter(|message| message.is_prompt()).count() >= wanted;
+                if is_wanted && terms.lines.as_ref().is_none_or(|lines| lines.is_in(text)) {
+                    let clean = redacted(redactor, text, None);
+                    messages = clean.map(|clean| extent.agent.parse(&clean)).unwrap_or_default();
+                }
+                for message in messages {
                     turn += usize::from(message.is_prompt());
+                    let place = place_in(piece, start);
                     let is_said = !message.parts.is_empty();
                     if turn == wanted {
-                        told.push(Told { message, turn, number, place: place_in(piece, start) });
+                        told.push(Told { message, turn, number, place });
                     }
                     number += usize::from(is_said);
                 }

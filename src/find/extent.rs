@@ -154,13 +154,26 @@ pub(super) fn too_large(session: &Session) -> Error {
     Error::new(Kind::Corrupt, format!("the transcript of {} is too large for what is stored of it", session.key))
 }
 
+/// Returns what every line has that is a prompt, if there is such a thing.
+pub(super) fn prompt_marks(agent: &dyn Agent) -> Option<Needles> {
+    Needles::new(&[agent.prompt_mark()?.as_bytes().to_vec()], false)
+}
+
 /// Visits the lines of a text, without their ends.
-pub(super) fn each_line(text: &[u8], visit: &mut impl FnMut(std::ops::Range<usize>)) {
+fn each_line(text: &[u8], visit: &mut impl FnMut(std::ops::Range<usize>)) {
     let mut start = 0;
     while start < text.len() {
         let end = text[start..].find_byte(b'\n').map_or(text.len(), |at| start + at);
         visit(start..end);
         start = end + 1;
+    }
+}
+
+/// Visits the lines that have one of the needles, or all lines.
+pub(super) fn each_line_with(needles: Option<&Needles>, text: &[u8], visit: &mut impl FnMut(std::ops::Range<usize>)) {
+    match needles {
+        Some(needles) => needles.each_line(text, visit),
+        None => each_line(text, visit),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::extent::{Extent, each_line, place_in, redacted, too_large};
+use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
 use super::text::{Text, texts};
 use super::{PartKind, Parts, Pattern, Place, Session, Worker};
 use crate::agent::Wording;
@@ -137,10 +137,7 @@ impl Worker<'_> {
                     candidates.push(Candidate { piece: number, start, matches: before..matches.len() });
                 }
             };
-            match wanted.pattern.needles() {
-                Some(needles) => needles.each_line(bytes, look),
-                None => each_line(bytes, &mut look),
-            }
+            each_line_with(wanted.pattern.needles(), bytes, &mut look);
         }
         self.count(extent, &candidates, wanted, &mut matches);
         matches
@@ -150,33 +147,58 @@ impl Worker<'_> {
     fn count(&mut self, extent: &Extent, candidates: &[Candidate], wanted: &Wanted, matches: &mut [Match]) {
         let Some(last) = candidates.last() else { return };
         let stored_bytes = self.unpacker.stored_bytes();
-        let (mut turn, mut number) = (0, 0);
+        let marks = if wanted.has_numbers { None } else { prompt_marks(extent.agent) };
+        let mut counted = Counted::default();
         let mut candidates = candidates.iter().peekable();
         for (index, piece) in extent.pieces[..=last.piece].iter().enumerate() {
             // What cannot be read was told before.
             let bytes = self.unpacker.bytes(piece).unwrap_or_default();
-            each_line(bytes, &mut |line: Range<usize>| {
+            let mut line = |line: Range<usize>| {
                 let (start, text) = (line.start, &bytes[line]);
+                // Lines that are left out are no prompts.
+                while let Some(next) = candidates.next_if(|next| next.piece == index && next.start < start) {
+                    counted.number(&mut matches[next.matches.clone()], &[], wanted);
+                }
                 let candidate = candidates.next_if(|next| next.piece == index && next.start == start);
                 let is_counted = wanted.has_numbers || extent.agent.may_be_prompt(text);
                 let messages = match is_counted && readable(text, stored_bytes) == text.len() {
                     true => extent.agent.parse(text),
                     false => Vec::new(),
                 };
-                let before = (turn, number);
-                for message in &messages {
-                    turn += usize::from(message.is_prompt());
-                    number += usize::from(!message.parts.is_empty());
+                if let Some(candidate) = candidate {
+                    counted.number(&mut matches[candidate.matches.clone()], &messages, wanted);
                 }
-                let Some(candidate) = candidate else { return };
-                for found in &mut matches[candidate.matches.clone()] {
-                    let at = found.message.unwrap_or(0);
-                    let upto = &messages[..messages.len().min(at + 1)];
-                    found.turn = before.0 + upto.iter().filter(|message| message.is_prompt()).count();
-                    let said = upto.iter().take(at).filter(|message| !message.parts.is_empty()).count();
-                    found.message = wanted.has_numbers.then_some(before.1 + said);
-                }
-            });
+                counted.add(&messages);
+            };
+            each_line_with(marks.as_ref(), bytes, &mut line);
+            while let Some(next) = candidates.next_if(|next| next.piece == index) {
+                counted.number(&mut matches[next.matches.clone()], &[], wanted);
+            }
+        }
+    }
+}
+
+/// How many turns and messages were before a line.
+#[derive(Default)]
+struct Counted {
+    turns: usize,
+    messages: usize,
+}
+
+impl Counted {
+    fn add(&mut self, messages: &[Message]) {
+        self.turns += messages.iter().filter(|message| message.is_prompt()).count();
+        self.messages += messages.iter().filter(|message| !message.parts.is_empty()).count();
+    }
+
+    /// Numbers the matches of a line that has these messages.
+    fn number(&self, matches: &mut [Match], messages: &[Message], wanted: &Wanted) {
+        for found in matches {
+            let at = found.message.unwrap_or(0);
+            let upto = &messages[..messages.len().min(at + 1)];
+            found.turn = self.turns + upto.iter().filter(|message| message.is_prompt()).count();
+            let said = upto.iter().take(at).filter(|message| !message.parts.is_empty()).count();
+            found.message = wanted.has_numbers.then_some(self.messages + said);
         }
     }
 }

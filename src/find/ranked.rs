@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::extent::{Extent, each_line, place_in, redacted, too_large};
+use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
 use super::terms::words_of;
 use super::text::texts;
 use super::{PartKind, Place, Session, Terms, Worker};
@@ -23,7 +23,7 @@ pub struct TurnFound {
     pub number: usize,
     /// How often each word is in it, by the weight of the parts.
     pub(super) counts: Vec<f64>,
-    /// How many words it has.
+    /// How long it is in the transcript, in bytes.
     pub(super) length: usize,
 }
 
@@ -76,6 +76,7 @@ pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Re
             open = Some(Tally::new(terms, told.turn, told.place.clone()));
         }
         if let Some(tally) = &mut open {
+            tally.length += told.message.span.len();
             tally.add(&told.message, terms);
         }
     }
@@ -114,7 +115,9 @@ impl Worker<'_> {
                     continue;
                 };
                 let redactor = &self.redactor;
-                each_line(bytes, &mut |line: Range<usize>| {
+                tally.length += bytes.len();
+                // A line without any of the words is not read.
+                each_line_with(terms.lines.as_ref(), bytes, &mut |line: Range<usize>| {
                     let text = &bytes[line];
                     if readable(text, stored_bytes) < text.len() {
                         *problem = Some(too_large(session));
@@ -133,6 +136,7 @@ impl Worker<'_> {
     /// Divides a transcript into turns.
     fn stretches(&mut self, extent: &Extent, terms: &Terms) -> Vec<Stretch> {
         let fresh = |number| Stretch { number, lines: Vec::new(), has: vec![false; terms.count()] };
+        let marks = prompt_marks(extent.agent);
         let mut stretches = vec![fresh(0)];
         for (index, piece) in extent.pieces.iter().enumerate() {
             let stored_bytes = self.unpacker.stored_bytes();
@@ -146,7 +150,7 @@ impl Worker<'_> {
                 }
                 from = to;
             };
-            each_line(bytes, &mut |line: Range<usize>| {
+            each_line_with(marks.as_ref(), bytes, &mut |line: Range<usize>| {
                 let text = &bytes[line.clone()];
                 if extent.agent.may_be_prompt(text) && readable(text, stored_bytes) == text.len() {
                     let prompts = extent.agent.parse(text).iter().filter(|message| message.is_prompt()).count();
@@ -181,7 +185,6 @@ impl Tally {
         for text in texts(message) {
             let words = spoken(&text.text);
             let (places, is_excluded) = terms.places(text.kind, &text.text, &words);
-            self.length += words.len();
             self.is_excluded |= is_excluded;
             for (count, places) in self.counts.iter_mut().zip(places) {
                 *count += places.len() as f64 * weight(text.kind);

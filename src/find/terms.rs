@@ -22,6 +22,8 @@ pub enum Case {
 pub struct Terms {
     wanted: Vec<Term>,
     excluded: Vec<Term>,
+    /// What is in every line that has one of the words; `None` if a word is too short for that.
+    pub(super) lines: Option<Needles>,
     /// How much of the words a turn must have, by their weights: 1 for all of them.
     pub(super) min_share: f64,
 }
@@ -35,7 +37,8 @@ struct Term {
     is_prefix: bool,
     is_exact: bool,
     kind: Option<PartKind>,
-    /// What is in every transcript that has it.
+    /// What stands for it in every line of a transcript that has it, and the same to be looked for.
+    literals: Option<Vec<Vec<u8>>>,
     needles: Option<Needles>,
 }
 
@@ -48,7 +51,10 @@ impl Terms {
     /// [`Kind::Usage`] if there is no word to search for.
     pub fn new(wanted: &[String], excluded: &[String], case: Case, min_share: f64) -> Result<Self> {
         let read = |all: &[String]| all.iter().filter_map(|text| Term::read(text, case)).collect::<Vec<_>>();
-        let terms = Terms { wanted: read(wanted), excluded: read(excluded), min_share };
+        let (wanted, excluded) = (read(wanted), read(excluded));
+        let literals: Option<Vec<_>> = wanted.iter().chain(&excluded).map(|term| term.literals.clone()).collect();
+        let lines = literals.and_then(|literals| Needles::new(&literals.concat(), true));
+        let terms = Terms { wanted, excluded, lines, min_share };
         match terms.wanted.is_empty() {
             true => Err(Error::new(Kind::Usage, "there is no word to search for")),
             false => Ok(terms),
@@ -97,9 +103,9 @@ impl Term {
         let spell = |word: Range<usize>| if is_exact { text[word].to_owned() } else { text[word].to_lowercase() };
         let words: Vec<String> = words_of(text).into_iter().map(spell).collect();
         // Several words would have to follow each other in the transcript as they are typed.
-        let longest = words.iter().filter_map(|word| literal::in_json_folded(word)).max_by_key(|all| all[0].len());
-        let needles = longest.and_then(|literals| Needles::new(&literals, true));
-        (!words.is_empty()).then_some(Term { words, is_prefix, is_exact, kind, needles })
+        let literals = words.iter().filter_map(|word| literal::in_json_folded(word)).max_by_key(|all| all[0].len());
+        let needles = literals.as_ref().and_then(|literals| Needles::new(literals, true));
+        (!words.is_empty()).then_some(Term { words, is_prefix, is_exact, kind, literals, needles })
     }
 
     fn places(&self, text: &str, words: &[Range<usize>]) -> Vec<Range<usize>> {

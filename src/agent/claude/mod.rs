@@ -83,6 +83,10 @@ impl Agent for Claude {
         if records::is_web_export(beginning) { Wording::InOnePiece } else { Wording::InLines }
     }
 
+    fn prompt_mark(&self) -> Option<&'static str> {
+        Some(records::PROMPT_MARK)
+    }
+
     fn may_be_prompt(&self, line: &[u8]) -> bool {
         records::may_be_prompt(line)
     }

@@ -51,10 +51,13 @@ pub fn is_web_export(transcript: &[u8]) -> bool {
     transcript[..transcript.len().min(4096)].contains_str("\"loglines\"")
 }
 
-/// Says, cheaply, whether a line may be a prompt. Most lines that the user's side writes are results of tools.
+/// What a line has that is a prompt.
+pub const PROMPT_MARK: &str = "\"user\"";
+
+/// Says, cheaply, whether a line with [`PROMPT_MARK`] may be a prompt. Most lines that the user's side writes are results of tools.
 pub fn may_be_prompt(line: &[u8]) -> bool {
     let has = |word: &str| line.contains_str(word);
-    has("\"user\"") && (!has("\"tool_result\"") || has("\"text\"") || has("\"image\"") || has("\"document\""))
+    !has("\"tool_result\"") || has("\"text\"") || has("\"image\"") || has("\"document\"")
 }
 
 /// Returns the session that a transcript's records name.
