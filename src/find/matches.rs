@@ -1,5 +1,6 @@
 //! The lines of an increment that match a pattern.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
@@ -123,13 +124,17 @@ impl Worker<'_> {
                 }
                 let before = matches.len();
                 let needles = wanted.pattern.needles();
+                let mut messages = extent.agent.parse(text);
                 // Most lines are results, or nothing that is shown, and need not be redacted.
-                if !extent.agent.parse(text).iter().any(|message| texts(message).any(|text| wanted.has(&text))) {
+                if !messages.iter().any(|message| texts(message).any(|text| wanted.has(&text))) {
                     return;
                 }
                 let Some(clean) = redacted(redactor, text, needles) else { return };
+                if matches!(clean, Cow::Owned(_)) {
+                    messages = extent.agent.parse(&clean);
+                }
                 let place = place_in(piece, start);
-                for (at, message) in extent.agent.parse(&clean).iter().enumerate() {
+                for (at, message) in messages.iter().enumerate() {
                     // Until the line is counted, the number is that of the message in its line.
                     add(message, wanted, &place, (0, Some(at)), &mut matches);
                 }

@@ -1,5 +1,6 @@
 //! The turns of an increment that have the words of a search.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
@@ -121,11 +122,16 @@ impl Worker<'_> {
                     let text = &bytes[line];
                     if readable(text, stored_bytes) < text.len() {
                         *problem = Some(too_large(session));
-                    } else if extent.agent.parse(text).iter().any(|message| !message.parts.is_empty())
-                        && let Some(clean) = redacted(redactor, text, None)
-                    {
-                        extent.agent.parse(&clean).iter().for_each(|message| tally.add(message, terms));
+                        return;
                     }
+                    let mut messages = extent.agent.parse(text);
+                    if messages.iter().all(|message| message.parts.is_empty()) {
+                        return;
+                    }
+                    if let Some(Cow::Owned(clean)) = redacted(redactor, text, None) {
+                        messages = extent.agent.parse(&clean);
+                    }
+                    messages.iter().for_each(|message| tally.add(message, terms));
                 });
             }
             turns.extend(tally.finish(terms));

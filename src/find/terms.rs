@@ -17,6 +17,13 @@ pub enum Case {
     Exact,
 }
 
+/// Words that are in every English text. They are left out of a search that has others.
+const EVERYWHERE: &[&str] = &[
+    "about", "all", "and", "any", "are", "but", "can", "did", "does", "for", "from", "had", "has", "have", "how",
+    "into", "its", "not", "our", "out", "should", "that", "the", "their", "them", "then", "there", "they", "this",
+    "was", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
+];
+
 /// The words that are searched for.
 #[derive(Clone, Debug)]
 pub struct Terms {
@@ -51,7 +58,11 @@ impl Terms {
     /// [`Kind::Usage`] if there is no word to search for.
     pub fn new(wanted: &[String], excluded: &[String], case: Case, min_share: f64) -> Result<Self> {
         let read = |all: &[String]| all.iter().filter_map(|text| Term::read(text, case)).collect::<Vec<_>>();
-        let (wanted, excluded) = (read(wanted), read(excluded));
+        let (mut wanted, excluded) = (read(wanted), read(excluded));
+        // Words that are everywhere say nothing of what is searched for, and would have all lines read.
+        if wanted.iter().any(Term::is_telling) {
+            wanted.retain(Term::is_telling);
+        }
         let literals: Option<Vec<_>> = wanted.iter().chain(&excluded).map(|term| term.literals.clone()).collect();
         let lines = literals.and_then(|literals| Needles::new(&literals.concat(), true));
         let terms = Terms { wanted, excluded, lines, min_share };
@@ -91,6 +102,12 @@ impl Terms {
 }
 
 impl Term {
+    /// Says whether the word can tell turns apart: it is not too short, and none of those that are in every text.
+    fn is_telling(&self) -> bool {
+        let is_everywhere = self.words.len() == 1 && EVERYWHERE.contains(&self.words[0].to_lowercase().as_str());
+        self.literals.is_some() && !is_everywhere
+    }
+
     fn read(text: &str, case: Case) -> Option<Self> {
         let named = text.split_once(':').and_then(|(name, rest)| Some((PartKind::named(name)?, rest)));
         let (kind, text) = named.map_or((None, text), |(kind, rest)| (Some(kind), rest));
