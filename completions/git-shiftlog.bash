@@ -629,7 +629,7 @@ _git__shiftlog__grep() {
                     return 0
                     ;;
                 --date)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
                     return 0
                     ;;
                 --ref)
@@ -740,7 +740,7 @@ _git__shiftlog__search() {
                     return 0
                     ;;
                 --date)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
                     return 0
                     ;;
                 --ref)

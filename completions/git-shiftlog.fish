@@ -198,7 +198,7 @@ complete -c git-shiftlog-grep -l grep -d 'Only commits whose subject matches a p
 complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-grep -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-grep -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-grep -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-grep -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-grep -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
@@ -240,7 +240,7 @@ complete -c git-shiftlog-search -l grep -d 'Only commits whose subject matches a
 complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-search -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-search -l date -d 'Show dates in this format' -r
+complete -c git-shiftlog-search -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-search -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-search -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
