@@ -70,7 +70,7 @@ __git_shiftlog_without_own_refs ()
 
 _git_shiftlog ()
 {
-	local commands="init log list show why blame status summarise tldr resume branches get keys mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show why blame grep search status summarise tldr resume branches get keys mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -97,11 +97,14 @@ _git_shiftlog ()
 	esac
 
 	case "$command,$cur" in
-	log,--date=*|list,--date=*|show,--date=*|why,--date=*|blame,--date=*|branches,--date=*|status,--date=*)
+	log,--date=*|list,--date=*|show,--date=*|why,--date=*|blame,--date=*|grep,--date=*|search,--date=*|branches,--date=*|status,--date=*)
 		__gitcomp "$(__git_shiftlog_dates)" "" "${cur##--date=}"
 		;;
-	log,--color=*|list,--color=*|show,--color=*|why,--color=*|blame,--color=*|branches,--color=*)
+	log,--color=*|list,--color=*|show,--color=*|why,--color=*|blame,--color=*|grep,--color=*|search,--color=*|branches,--color=*)
 		__gitcomp "always never auto" "" "${cur##--color=}"
+		;;
+	grep,--in=*)
+		__gitcomp "prompts answers thinking calls results notices all" "" "${cur##--in=}"
 		;;
 	show,--tool-output=*|show,--thinking=*)
 		__gitcomp "none short full" "" "${cur#*=}"
@@ -158,6 +161,20 @@ _git_shiftlog ()
 			--show-email --json --format= --porcelain --line-porcelain --incremental --date= --ref= --color --color= --help
 			"
 		;;
+	grep,--*)
+		__gitcomp "
+			--fixed-strings --extended-regexp --ignore-case --word-regexp --in= --tool= --unrecorded --line-number --no-line-number
+			--column --name-only --count --only-matching --quiet --max-count= --after-context= --before-context= --context=
+			--heading --break --no-cut --json --threads= --since= --after= --until= --before= --author= --grep= --agent= --model=
+			--session= --no-merges --merges --first-parent --all --branches --tags --remotes --date= --ref= --color --color= --help
+			"
+		;;
+	search,--*)
+		__gitcomp "
+			--max-count= --not= --json --threads= --since= --after= --until= --before= --author= --grep= --agent= --model= --session=
+			--no-merges --merges --first-parent --all --branches --tags --remotes --date= --ref= --color --color= --help
+			"
+		;;
 	status,--*)
 		__gitcomp "--json --porcelain --date= --help"
 		;;
@@ -209,7 +226,7 @@ _git_shiftlog ()
 		__gitcomp "--session= --match= --secrets --before= --received --all --dry-run --yes --json --ref= --help"
 		;;
 	doctor,--*)
-		__gitcomp "--no-rehearsal --quiet --help"
+		__gitcomp "--agent= --no-rehearsal --quiet --help"
 		;;
 	deinit,--*)
 		__gitcomp "--purge-refs --dry-run --yes --quiet --help"
@@ -220,7 +237,7 @@ _git_shiftlog ()
 	sync,*)
 		__gitcomp "pull push $(__git_shiftlog_remotes)"
 		;;
-	log,*|list,*|scan,*|why,*|blame,*)
+	log,*|list,*|grep,*|search,*|scan,*|why,*|blame,*)
 		__git_complete_revlist_file
 		__git_shiftlog_without_own_refs
 		;;
@@ -327,7 +344,7 @@ _git__shiftlog__log() {
 
     case "${cmd}" in
         git__shiftlog__log)
-            opts="-n -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph --oneline --pretty --format --json --porcelain --date --ref --color"
+            opts="-n -S -G -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph --oneline --pretty --format --json --porcelain --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -379,6 +396,14 @@ _git__shiftlog__log() {
                     ;;
                 --session)
                     COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -G)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --format)

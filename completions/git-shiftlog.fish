@@ -126,13 +126,15 @@ complete -c git-shiftlog-init -s h -d 'Print this usage'
 
 complete -c git-shiftlog-log -s n -l max-count -d 'List at most this many commits' -r
 complete -c git-shiftlog-log -l skip -d 'Leave out this many commits at the beginning' -r
-complete -c git-shiftlog-log -l since -l after -d 'List commits made at or after a date' -r
-complete -c git-shiftlog-log -l until -l before -d 'List commits made at or before a date' -r
-complete -c git-shiftlog-log -l author -d 'List commits whose author matches a pattern' -r
-complete -c git-shiftlog-log -l grep -d 'List commits whose subject matches a pattern' -r
-complete -c git-shiftlog-log -l agent -d 'List commits with a session of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-log -l model -d 'List commits with a session whose model name contains this' -r
-complete -c git-shiftlog-log -l session -d 'List commits with this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-log -l since -l after -d 'Only commits made at or after a date' -r
+complete -c git-shiftlog-log -l until -l before -d 'Only commits made at or before a date' -r
+complete -c git-shiftlog-log -l author -d 'Only commits whose author matches a pattern' -r
+complete -c git-shiftlog-log -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-log -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
+complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contains this' -r
+complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r
+complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
@@ -140,8 +142,8 @@ complete -c git-shiftlog-log -l ref -d 'Read notes from this ref' -r -f -a '(__f
 complete -c git-shiftlog-log -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
-complete -c git-shiftlog-log -l no-merges -d 'List no merge commits'
-complete -c git-shiftlog-log -l merges -d 'List only merge commits'
+complete -c git-shiftlog-log -l no-merges -d 'No merge commits'
+complete -c git-shiftlog-log -l merges -d 'Only merge commits'
 complete -c git-shiftlog-log -l first-parent -d 'Follow only the first parent of a merge commit'
 complete -c git-shiftlog-log -l all -d 'Start from all refs'
 complete -c git-shiftlog-log -l branches -d 'Start from all local branches'

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json_borrow::Value;
 
 use super::place;
-use super::{Agent, Content, Found, Parser, Recorded, Restoration, json};
+use super::{Agent, Content, Found, Parser, Recorded, Restoration, Wording, json};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role};
@@ -209,6 +209,10 @@ impl Agent for Custom {
             let read = |(span, line)| json::read_line(line, |record| agent.message(record, span));
             json::lines(lines).filter_map(read).collect()
         })
+    }
+
+    fn wording(&self, _: &[u8]) -> Wording {
+        Wording::InLines
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {

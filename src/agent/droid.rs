@@ -12,7 +12,7 @@ use super::claude::{encode_directory, records};
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, field, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, ask, prompt};
+use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, Wording, ask, prompt};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role};
@@ -48,6 +48,10 @@ impl Agent for Droid {
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(parse)
+    }
+
+    fn wording(&self, _: &[u8]) -> Wording {
+        Wording::InLines
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {

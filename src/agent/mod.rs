@@ -212,6 +212,20 @@ impl<F: FnMut(&[u8]) -> Vec<Message>> Parser for F {
     }
 }
 
+/// How texts of messages stand in a transcript. A search reads only those parts of it that can have what is searched for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Wording {
+    /// A line is read without the others, and has the texts of its messages, with the escapes of JSON.
+    InLines,
+    /// A text is in one piece, with the escapes of JSON, but what a line means depends on other lines.
+    InOnePiece,
+    /// A text may be put together from several pieces.
+    InPieces,
+}
+
+/// The notices that parsers word themselves. Their words are not in the transcript.
+pub const OWN_NOTICES: &[&str] = &["conversation compacted", "interrupted by the user", "taken back"];
+
 /// A coding agent.
 pub trait Agent: Sync {
     /// The name in commands, configuration and records, such as `claude`.
@@ -229,6 +243,24 @@ pub trait Agent: Sync {
     /// Reads the records of a transcript, or of a part of one that begins at a line start.
     fn parse(&self, transcript: &[u8]) -> Vec<Message> {
         self.parser().parse(transcript)
+    }
+
+    /// Returns how the texts of messages stand in a transcript that begins like this. What the agent's program has put
+    /// into a prompt, and the parser takes out, does not count as a part of the text.
+    fn wording(&self, beginning: &[u8]) -> Wording {
+        let _ = beginning;
+        Wording::InPieces
+    }
+
+    /// Returns what every line has that is a prompt, if there is such a thing; asked only where lines are read one by one.
+    fn prompt_mark(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Says, cheaply, whether a line with that mark may be a prompt.
+    fn may_be_prompt(&self, line: &[u8]) -> bool {
+        let _ = line;
+        true
     }
 
     /// Returns the id of the session that a transcript belongs to, as its records tell it.

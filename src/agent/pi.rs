@@ -11,7 +11,7 @@ use serde_json_borrow::Value;
 use super::hooks::{Commands, HookFile, Shape};
 use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
-use super::{Agent, Content, Found, Parser, Permission, Recorded, Restoration, permission, tool};
+use super::{Agent, Content, Found, Parser, Permission, Recorded, Restoration, Wording, permission, tool};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -34,6 +34,10 @@ impl Agent for Pi {
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(parse)
+    }
+
+    fn wording(&self, _: &[u8]) -> Wording {
+        Wording::InLines
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {

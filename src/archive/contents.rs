@@ -15,6 +15,28 @@ pub enum Chunk {
     Gap(u64),
 }
 
+/// The bytes `from..to` of a transcript, which are stored in one segment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Piece {
+    /// The segment.
+    pub segment_id: ObjectId,
+    /// The position in the transcript at which the bytes of the segment begin.
+    pub keep: u64,
+    /// How many bytes the segment has.
+    pub segment_bytes: u64,
+    /// Where the piece begins in the transcript.
+    pub from: u64,
+    /// Where it ends.
+    pub to: u64,
+}
+
+impl Piece {
+    /// Returns how many bytes it has.
+    pub fn length(&self) -> u64 {
+        self.to.saturating_sub(self.from)
+    }
+}
+
 /// A transcript, or a part of one, read back from its segments.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
@@ -69,8 +91,7 @@ impl Archive<'_> {
     /// Costs one read and one decompression per segment. A missing segment shows as a gap and as a problem, a different
     /// digest as a problem.
     pub fn transcript(&self, through: ObjectId) -> Contents {
-        // A segment that keeps nothing of its parent does not need the older segments.
-        let (links, error) = self.chain_until(through, |link| link.header.keep == 0);
+        let (links, _, error) = self.links(None, through);
         let mut contents = self.assemble(&links, 0, error);
         let is_whole = !contents.pieces.iter().any(|piece| matches!(piece, Chunk::Gap(_)));
         if let Some(last) = links.first().filter(|_| is_whole) {
@@ -89,65 +110,77 @@ impl Archive<'_> {
 
     /// Returns the increment from `since` to `through`; only its own segments are unpacked.
     pub fn increment(&self, since: Option<ObjectId>, through: ObjectId) -> Contents {
-        let Some(since) = since else { return self.transcript(through) };
+        if since.is_none() {
+            return self.transcript(through);
+        }
+        let (links, start, error) = self.links(since, through);
+        self.assemble(&links, start, error)
+    }
+
+    /// Returns where the bytes of the increment from `since` to `through` are stored, oldest first, and the reason if some
+    /// of them are nowhere. Unpacks nothing.
+    pub fn pieces(&self, since: Option<ObjectId>, through: ObjectId) -> (Vec<Piece>, Option<Error>) {
+        let (links, start, error) = self.links(since, through);
+        let (mut pieces, limit) = pieces(&links, start);
+        pieces.reverse();
+        (pieces, error.filter(|_| limit > start))
+    }
+
+    /// Returns the segments, newest first, that have the increment from `since` to `through`, and where it begins. The
+    /// error is the reason why the chain ends too early.
+    fn links(&self, since: Option<ObjectId>, through: ObjectId) -> (Vec<Link>, u64, Option<Error>) {
+        let Some(since) = since else {
+            // A segment that keeps nothing of its parent does not need the older segments.
+            let (links, error) = self.chain_until(through, |link| link.header.keep == 0);
+            return (links, 0, error);
+        };
         let (links, error) = self.chain(through, Some(since));
         let start = increment_start(&links, since);
         // If the file was rewritten, the increment can begin before `since`; then older segments are needed.
         let reaches = links.last().is_some_and(|link| link.header.keep <= start);
         if reaches || error.is_some() {
-            self.assemble(&links, start, error)
-        } else {
-            let (links, error) = self.chain(through, None);
-            self.assemble(&links, start, error)
+            return (links, start, error);
         }
+        let (links, error) = self.chain(through, None);
+        (links, start, error)
     }
 
     /// Reads the bytes from `start` on. `links` is a chain, newest first; `error` is the reason why it ends too early.
-    fn assemble(&self, links: &[Link], start: u64, mut error: Option<Error>) -> Contents {
-        let mut contents = Contents::default();
-        let mut limit = u64::MAX;
+    fn assemble(&self, links: &[Link], start: u64, error: Option<Error>) -> Contents {
+        let mut contents = Contents { links: links.len(), ..Contents::default() };
         let mut reversed = Vec::new();
         let (mut stored, mut unpacked) = (0, 0);
-        contents.links = links.len();
-        for link in links {
-            let (from, to) = (link.header.keep.max(start), link.header.total_bytes().min(limit));
-            if from < to && self.barred.is_some_and(|barred| barred.contains(&link.segment_id)) {
-                reversed.push(Chunk::Gap(to - from));
-            } else if from < to {
-                let file = self.repo.read_blob(link.segment_id, MAX_FILE_BYTES);
-                let file_bytes = file.as_ref().map_or(0, |file| file.len() as u64);
-                stored += file_bytes;
-                unpacked = link.header.bytes.saturating_add(unpacked);
-                contents.sources.push((link.segment_id, file_bytes));
-                // Each segment can be within its limit, and all together unpack to far too much.
-                let is_too_much = unpacked > segment::unpacked_limit(stored);
-                let read = file.and_then(|file| match is_too_much {
-                    true => {
-                        Err(Error::new(Kind::Corrupt, "the session unpacks to far more than its stored size allows"))
-                    }
-                    false => segment::decode(&file),
-                });
-                match read {
-                    Ok((header, mut body)) => {
-                        body.truncate((to - header.keep) as usize);
-                        body.drain(..((from - header.keep) as usize).min(body.len()));
-                        reversed.push(Chunk::Bytes(body));
-                    }
-                    Err(problem) => {
-                        contents.problems.push(format!("segment {} cannot be read: {problem}", link.segment_id));
-                        reversed.push(Chunk::Gap(to - from));
-                    }
+        let (pieces, limit) = pieces(links, start);
+        for piece in pieces {
+            if self.is_barred(piece.segment_id) {
+                reversed.push(Chunk::Gap(piece.length()));
+                continue;
+            }
+            let file = self.repo.read_blob(piece.segment_id, MAX_FILE_BYTES);
+            let file_bytes = file.as_ref().map_or(0, |file| file.len() as u64);
+            stored += file_bytes;
+            unpacked = piece.segment_bytes.saturating_add(unpacked);
+            contents.sources.push((piece.segment_id, file_bytes));
+            // Each segment can be within its limit, and all together unpack to far too much.
+            let read = file.and_then(|file| match unpacked > segment::unpacked_limit(stored) {
+                true => Err(too_much()),
+                false => segment::decode(&file),
+            });
+            match read {
+                Ok((_, mut body)) => {
+                    body.truncate((piece.to - piece.keep) as usize);
+                    body.drain(..((piece.from - piece.keep) as usize).min(body.len()));
+                    reversed.push(Chunk::Bytes(body));
+                }
+                Err(problem) => {
+                    contents.problems.push(format!("segment {} cannot be read: {problem}", piece.segment_id));
+                    reversed.push(Chunk::Gap(piece.length()));
                 }
             }
-            limit = link.header.keep.min(limit);
-            if limit <= start {
-                error = None;
-                break;
-            }
         }
-        if let Some(error) = error {
+        if let Some(error) = error.filter(|_| limit > start) {
             contents.problems.push(error.to_string());
-            if limit > start && limit != u64::MAX {
+            if limit != u64::MAX {
                 reversed.push(Chunk::Gap(limit - start));
             }
         }
@@ -155,6 +188,33 @@ impl Archive<'_> {
         contents.pieces = reversed;
         contents
     }
+
+    /// Says whether the words of a segment must not be read.
+    pub(super) fn is_barred(&self, segment_id: ObjectId) -> bool {
+        self.barred.is_some_and(|barred| barred.contains(&segment_id))
+    }
+}
+
+pub(super) fn too_much() -> Error {
+    Error::new(Kind::Corrupt, "the session unpacks to far more than its stored size allows")
+}
+
+/// Returns where the bytes from `start` on are, newest first, and the position that the chain reaches back to;
+/// [`u64::MAX`] for an empty chain.
+fn pieces(links: &[Link], start: u64) -> (Vec<Piece>, u64) {
+    let (mut pieces, mut limit) = (Vec::new(), u64::MAX);
+    for Link { segment_id, header } in links {
+        let (from, to) = (header.keep.max(start), header.total_bytes().min(limit));
+        if from < to {
+            let (keep, segment_bytes) = (header.keep, header.bytes);
+            pieces.push(Piece { segment_id: *segment_id, keep, segment_bytes, from, to });
+        }
+        limit = header.keep.min(limit);
+        if limit <= start {
+            break;
+        }
+    }
+    (pieces, limit)
 }
 
 /// Returns where the increment after `since` begins, in bytes of the transcript at the end of a chain.

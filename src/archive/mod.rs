@@ -7,15 +7,17 @@ mod contents;
 mod reader;
 pub mod segment;
 mod tree;
+mod unpack;
 
 use std::collections::HashSet;
 use std::time::Instant;
 
-pub use self::contents::{Chunk, Contents};
+pub use self::contents::{Chunk, Contents, Piece};
 pub use self::reader::Transcript;
 pub use self::segment::Header;
 use self::tree::{MAX_SEQUENCE, session_directory};
 pub use self::tree::{is_name_byte, is_path_of, session_of_path};
+pub use self::unpack::Unpacker;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Merged, ObjectId, Repository};
 pub use crate::hex::{hex, unhex};

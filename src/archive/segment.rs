@@ -122,6 +122,19 @@ pub fn split(file: &[u8]) -> Result<(Header, &[u8])> {
     }
 }
 
+/// Returns the header of a segment file and the frame behind it, unless the frame may unpack to more than is allowed.
+///
+/// # Errors
+///
+/// As [`split`], and [`Kind::Corrupt`] if the header claims too much.
+pub(super) fn split_bounded(file: &[u8]) -> Result<(Header, &[u8])> {
+    let (header, frame) = split(file)?;
+    if header.bytes > MAX_BODY_BYTES.min(unpacked_limit(frame.len() as u64)) {
+        return Err(Error::new(Kind::Corrupt, format!("a segment claims {} bytes", header.bytes)));
+    }
+    Ok((header, frame))
+}
+
 /// Returns the header and the bytes of a segment file.
 ///
 /// Never unpacks more than the header says, more than 128 MiB, or more than [`unpacked_limit`].
@@ -130,11 +143,8 @@ pub fn split(file: &[u8]) -> Result<(Header, &[u8])> {
 ///
 /// [`Kind::Corrupt`] if the frame is damaged or its length is not what the header says.
 pub fn decode(file: &[u8]) -> Result<(Header, Vec<u8>)> {
-    let (header, frame) = split(file)?;
+    let (header, frame) = split_bounded(file)?;
     let corrupt = || Error::new(Kind::Corrupt, "a segment is damaged");
-    if header.bytes > MAX_BODY_BYTES.min(unpacked_limit(frame.len() as u64)) {
-        return Err(Error::new(Kind::Corrupt, format!("a segment claims {} bytes", header.bytes)));
-    }
     let mut body = Vec::new();
     let decoder = zstd::stream::read::Decoder::with_buffer(frame).map_err(|error| corrupt().because(error))?;
     let mut bounded = decoder.single_frame().take(header.bytes + 1);

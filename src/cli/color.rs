@@ -51,10 +51,12 @@ pub(super) fn style(repo: &Repository, is_colored: bool, date: date::Format) -> 
     if !is_colored {
         return Style { date, ..Style::default() };
     }
-    let slot = |name: &str, default: Ansi| {
-        let configured = repo.config_string(&format!("color.shiftlog.{name}"));
+    let of_key = |key: String, default: Ansi| {
+        let configured = repo.config_string(&key);
         configured.as_deref().and_then(parse).unwrap_or(default).render().to_string()
     };
+    let slot = |name: &str, default: Ansi| of_key(format!("color.shiftlog.{name}"), default);
+    let grep_slot = |name: &str, default: Ansi| of_key(format!("color.grep.{name}"), default);
     let plain = |color: AnsiColor| Ansi::new().fg_color(Some(color.into()));
     Style {
         commit: slot("commit", plain(AnsiColor::Yellow)),
@@ -65,6 +67,10 @@ pub(super) fn style(repo: &Repository, is_colored: bool, date: date::Format) -> 
         strong: slot("strong", Ansi::new().bold()),
         old: slot("old", plain(AnsiColor::Red)),
         new: slot("new", plain(AnsiColor::Green)),
+        found: grep_slot("match", plain(AnsiColor::Red).bold()),
+        place: grep_slot("filename", plain(AnsiColor::Magenta)),
+        number: grep_slot("lineNumber", plain(AnsiColor::Green)),
+        separator: grep_slot("separator", plain(AnsiColor::Cyan)),
         reset: anstyle::Reset.render().to_string(),
         date,
         ..Style::default()

@@ -105,17 +105,17 @@ pub(super) fn wants_page(args: &[OsString]) -> bool {
     args.iter().skip(1).take_while(|arg| *arg != "--" && *arg != "--end-of-options").any(|arg| arg == "--help")
 }
 
-/// Turns `-<number>` into `--max-count=<number>` where there is such an option, as in `git log -3`.
+/// Turns `-<number>` into `--context=<number>` where there is such an option, as in `git grep -3`, else into
+/// `--max-count=<number>`, as in `git log -3`.
 fn with_counts(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
-    if command.get_arguments().all(|arg| arg.get_long() != Some("max-count")) {
-        return args;
-    }
+    let has = |name: &&&str| command.get_arguments().any(|arg| arg.get_long() == Some(**name));
+    let Some(option) = ["context", "max-count"].iter().find(has) else { return args };
     let mut is_over = false;
     let turned = args.into_iter().map(|arg| {
         is_over |= arg == "--" || arg == "--end-of-options";
         let digits = arg.to_str().and_then(|text| text.strip_prefix('-'));
         match digits.filter(|digits| !is_over && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())) {
-            Some(digits) => format!("--max-count={digits}").into(),
+            Some(digits) => format!("--{option}={digits}").into(),
             None => arg,
         }
     });

@@ -1,5 +1,6 @@
 //! `git shiftlog log`: the commits that have a conversation, newest first.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -7,13 +8,15 @@ use std::process::ExitCode;
 use bstr::ByteSlice as _;
 use clap::Parser;
 
+use super::chosen::{Chosen, Problems};
 use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Drawing, Names, Node, ObjectId, Paths, PrintOptions, Range, Repository, date};
+use crate::find::{self, Pattern, PatternOptions, Plan, Session, Wanted, Worker, matches_of};
+use crate::git::{Drawing, Names, Node, ObjectId, PrintOptions, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format, Rows};
-use crate::record::{Listed, Query, Summary};
+use crate::record::{Listed, Query, Reader, Summary};
 
 /// List commits that have a conversation
 #[derive(Debug, Parser)]
@@ -28,48 +31,14 @@ pub struct Options {
     /// Leave out this many commits at the beginning
     #[arg(long, value_name = "number", default_value_t = 0, hide_default_value = true)]
     skip: usize,
-    /// List commits made at or after a date
-    #[arg(long, visible_alias = "after", value_name = "date")]
-    since: Option<String>,
-    /// List commits made at or before a date
-    #[arg(long, visible_alias = "before", value_name = "date")]
-    until: Option<String>,
-    /// List commits whose author matches a pattern
-    #[arg(long, value_name = "pattern")]
-    author: Option<String>,
-    /// List commits whose subject matches a pattern
-    #[arg(long, value_name = "pattern")]
-    grep: Option<String>,
-    /// List commits with a session of this agent
-    #[arg(long, value_name = "name")]
-    agent: Option<String>,
-    /// List commits with a session whose model name contains this
-    #[arg(long, value_name = "string")]
-    model: Option<String>,
-    /// List commits with this session
-    #[arg(long, value_name = "id")]
-    session: Option<String>,
-    /// List no merge commits
-    #[arg(long, overrides_with = "merges")]
-    no_merges: bool,
-    /// List only merge commits
-    #[arg(long)]
-    merges: bool,
-    /// Follow only the first parent of a merge commit
-    #[arg(long)]
-    first_parent: bool,
-    /// Start from all refs
-    #[arg(long)]
-    all: bool,
-    /// Start from all local branches
-    #[arg(long)]
-    branches: bool,
-    /// Start from all tags
-    #[arg(long)]
-    tags: bool,
-    /// Start from all remote-tracking branches
-    #[arg(long)]
-    remotes: bool,
+    #[command(flatten)]
+    chosen: Chosen,
+    /// List commits whose conversation has this string
+    #[arg(short = 'S', value_name = "string")]
+    string: Option<String>,
+    /// List commits whose conversation has a line that matches a pattern
+    #[arg(short = 'G', value_name = "pattern", conflicts_with = "string")]
+    pattern: Option<String>,
     /// List the chosen commits in reverse order
     #[arg(long)]
     reverse: bool,
@@ -116,7 +85,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             crate::command::elsewhere::look_at_new(&repo);
         }
         let reader = options.printing.reader(&repo);
-        let query = query(&repo, &options)?;
+        let mut query = options.chosen.query(&repo, &options.words)?;
+        let has_it = options.searched(&reader, &query)?;
+        if has_it.is_none() {
+            (query.skip, query.max_count) = (options.skip, options.max_count);
+        }
         let voice = voice(&repo, &options)?;
         // One line a commit has no room for more than the day.
         let default = if options.format.is_none() { date::Format::SHORT } else { date::Format::default() };
@@ -131,6 +104,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let is_whole = options.reverse || options.graph;
         let mut batch_size = BATCHES[0];
         let mut batch = Vec::new();
+        let (mut skipped, mut listed_count) = (0, 0);
         reader.each(&query, |listed| {
             for problem in &listed.problems {
                 cli::warning(problem);
@@ -138,6 +112,16 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
             if listed.summaries.is_empty() {
                 return Ok(ControlFlow::Continue(()));
+            }
+            if let Some(has_it) = &has_it {
+                if !has_it.contains(&listed.commit.commit_id) || skipped < options.skip {
+                    skipped += usize::from(has_it.contains(&listed.commit.commit_id));
+                    return Ok(ControlFlow::Continue(()));
+                }
+                if options.max_count.is_some_and(|max| listed_count >= max) {
+                    return Ok(ControlFlow::Break(()));
+                }
+                listed_count += 1;
             }
             has_listed = true;
             newer_notice = newer_notice.take().or_else(|| listed.summaries.iter().find_map(Summary::newer_notice));
@@ -164,12 +148,32 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(notice) = newer_notice {
             cli::warning(&format!("some of these were {notice}"));
         }
-        if let Some(name) = options.agent.as_deref().filter(|name| !has_listed && agent::find(name).is_none()) {
+        if let Some(name) = options.chosen.agent.as_deref().filter(|name| !has_listed && agent::find(name).is_none()) {
             // A colleague may have described one that is not known here, so what is recorded counts first.
             return agent::named(name).map(|_| outcome);
         }
         Ok(outcome)
     })
+}
+
+impl Options {
+    /// Returns the commits of a query whose conversation has what `-S` or `-G` wants; `None` without these options.
+    fn searched(&self, reader: &Reader<'_>, query: &Query) -> Result<Option<HashSet<ObjectId>>> {
+        let Some(pattern) = self.string.as_ref().or(self.pattern.as_ref()) else { return Ok(None) };
+        let pattern_options = PatternOptions { is_fixed: self.string.is_some(), ..PatternOptions::default() };
+        let wanted = Wanted::new(Pattern::new(std::slice::from_ref(pattern), pattern_options)?);
+        let plan = Plan::new(reader, query, true)?;
+        let mut has_it = HashSet::new();
+        let mut problems = Problems::default();
+        let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
+        find::run(reader, &plan, find::default_threads(), work, |number, found| {
+            problems.add(found.problem);
+            has_it.extend(plan.sessions[number].commit_id.filter(|_| !found.matches.is_empty()));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        problems.tell(reader.repo());
+        Ok(Some(has_it))
+    }
 }
 
 fn voice(repo: &Repository, options: &Options) -> Result<Voice> {
@@ -185,67 +189,6 @@ fn voice(repo: &Repository, options: &Options) -> Result<Voice> {
         (None, None, false) if options.oneline => Voice::Format(Format::oneline()),
         (None, None, false) => Voice::Human,
         _ => return Err(Error::new(Kind::Usage, "--format, --porcelain and --json exclude each other")),
-    })
-}
-
-fn query(repo: &Repository, options: &Options) -> Result<Query> {
-    let words = cli::split_words(repo, &options.words)?;
-    let mut range = Range::default();
-    for revision in &words.revisions {
-        repo.add_to_range(&mut range, revision)?;
-    }
-    let has_remotes = options.all || options.remotes;
-    let has_branches = options.all || options.branches;
-    if has_branches || has_remotes {
-        range.tips.extend(repo.branches(has_branches, has_remotes)?.into_iter().map(|branch| branch.commit_id));
-    }
-    if options.all || options.tags {
-        for name in repo.ref_names("refs/tags/") {
-            // A tag can name something that is no commit.
-            let _ = repo.add_to_range(&mut range, &name);
-        }
-    }
-    let is_default = words.revisions.is_empty() && !has_branches && !has_remotes && !options.tags;
-    if is_default || (options.all && words.revisions.is_empty()) {
-        match repo.head()?.commit_id {
-            Some(head) => range.tips.push(head),
-            None if is_default => return Err(repo.no_commits()),
-            None => {}
-        }
-    }
-    let paths = match words.paths.is_empty() {
-        true => None,
-        false => {
-            let directory = std::env::current_dir()
-                .map_err(|error| Error::other("cannot read the current directory").because(error))?;
-            Some(Paths { specs: words.paths, directory })
-        }
-    };
-    let pattern = |text: &Option<String>| match text {
-        // Letters beyond ASCII match themselves; classes are those of ASCII, as in Git.
-        Some(text) => regex::bytes::RegexBuilder::new(text)
-            .unicode(false)
-            .build()
-            .map(Some)
-            .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a regular expression"))),
-        None => Ok(None),
-    };
-    let walk_options =
-        [(options.first_parent, "--first-parent"), (options.no_merges, "--no-merges"), (options.merges, "--merges")];
-    let time = |text: &Option<String>| text.as_deref().map(|text| repo.parse_date(text)).transpose();
-    Ok(Query {
-        range,
-        paths,
-        walk_options: walk_options.iter().filter(|(is_set, _)| *is_set).map(|(_, option)| *option).collect(),
-        since: time(&options.since)?,
-        until: time(&options.until)?,
-        author: pattern(&options.author)?,
-        grep: pattern(&options.grep)?,
-        agent: options.agent.clone(),
-        model: options.model.clone(),
-        session: options.session.clone(),
-        skip: options.skip,
-        max_count: options.max_count,
     })
 }
 

@@ -4,12 +4,14 @@ pub mod add;
 pub mod blame;
 mod blamed;
 pub mod branches;
+mod chosen;
 pub mod deinit;
 pub mod dispatch;
 pub mod doctor;
 mod elsewhere;
 pub mod fsck;
 pub mod get;
+pub mod grep;
 pub mod hook;
 pub mod import;
 pub mod init;
@@ -24,6 +26,7 @@ pub mod purge;
 pub mod remap;
 pub mod resume;
 pub mod scan;
+pub mod search;
 pub mod show;
 pub mod status;
 pub mod summarise;
@@ -80,6 +83,18 @@ pub const ALL: &[Listed] = &[
         summary: "Show which turn wrote each line of a file",
         options: blame::Options::command,
         run: blame::run,
+    },
+    Listed {
+        name: "grep",
+        summary: "Print lines of conversations that match a pattern",
+        options: grep::Options::command,
+        run: grep::run,
+    },
+    Listed {
+        name: "search",
+        summary: "Find turns of conversations by words, best first",
+        options: search::Options::command,
+        run: search::run,
     },
     Listed {
         name: "status",

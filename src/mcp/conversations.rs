@@ -3,38 +3,37 @@
 use std::ops::ControlFlow;
 
 use bstr::ByteSlice as _;
-use regex::bytes::RegexBuilder;
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Context, Refusal};
 use crate::error::{Error, Kind};
 use crate::git::date::Time;
-use crate::git::{ObjectId, Paths, Range, Repository};
+use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
 use crate::pretty::{self, Amount, Depth};
 use crate::record::{Conversation, Listed, Query, Reader, Words, redaction};
-use crate::transcript::{Message, Part, Role};
+use crate::transcript::{Message, Role};
 
-/// The largest answer with a list, in bytes; clients cut longer ones.
-const LIST_BYTES: usize = 18_000;
-/// The largest part of a transcript in one answer, in bytes.
+/// The most bytes that a list answers with; clients cut what is longer.
+pub(super) const LIST_BYTES: usize = 18_000;
+/// The most bytes of a transcript that one call answers with.
 const PAGE_BYTES: usize = 40_000;
 /// How many sessions of a commit an answer names.
 const MAX_SESSIONS: usize = 200;
-/// The longest subject and the longest excerpt.
+/// The longest subject.
 const EXCERPT_CHARS: usize = 240;
 
-type Arguments = Map<String, Value>;
+pub(super) type Arguments = Map<String, Value>;
 
-fn string<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
+pub(super) fn string<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
     arguments.get(name)?.as_str()
 }
 
-fn flag(arguments: &Arguments, name: &str) -> bool {
+pub(super) fn flag(arguments: &Arguments, name: &str) -> bool {
     arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
-fn number(arguments: &Arguments, name: &str, default: usize) -> usize {
+pub(super) fn number(arguments: &Arguments, name: &str, default: usize) -> usize {
     arguments.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
 }
 
@@ -59,7 +58,7 @@ pub(super) fn commit_id(repo: &Repository, revision: &str) -> Result<ObjectId, R
     })
 }
 
-fn range(repo: &Repository, branch: Option<&str>) -> Result<Range, Refusal> {
+pub(super) fn range(repo: &Repository, branch: Option<&str>) -> Result<Range, Refusal> {
     let head = || repo.head().map_err(|error| refusal(&error));
     let tip = match branch {
         None => head()?.commit_id,
@@ -135,7 +134,7 @@ fn shortened(text: &str) -> String {
     if line.chars().count() <= EXCERPT_CHARS { line } else { line.chars().take(EXCERPT_CHARS).chain(['…']).collect() }
 }
 
-fn date(seconds: i64) -> String {
+pub(super) fn date(seconds: i64) -> String {
     Time { seconds, offset: 0 }.to_rfc3339()
 }
 
@@ -338,109 +337,4 @@ pub fn branches(context: &Context<'_>, _: &Arguments) -> Result<Answer, Refusal>
             json!(format!("{} branches more; 'git shiftlog branches' lists all", summaries.len() - listed.len()));
     }
     Ok(Answer { text: json!(listed), structured })
-}
-
-/// `search`.
-pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
-    let repo = context.repository()?;
-    let query = string(arguments, "query").unwrap_or_default();
-    if query.is_empty() {
-        return Err("invalid arguments: query must not be empty".into());
-    }
-    let pattern = if flag(arguments, "regex") { query.to_owned() } else { regex::escape(query) };
-    let pattern = RegexBuilder::new(&pattern)
-        .unicode(false)
-        .case_insensitive(!flag(arguments, "case_sensitive"))
-        .build()
-        .map_err(|_| format!("invalid arguments: '{}' is not a regular expression", quoted(query)))?;
-    let range = range(&repo, string(arguments, "branch"))?;
-    let date_of = |name: &str| match string(arguments, name) {
-        Some(text) => repo.parse_date(text).map(Some).map_err(|_| format!("invalid arguments: {name} is not a date")),
-        None => Ok(None),
-    };
-    let paths = string(arguments, "path").map(|path| {
-        // A literal path from the top, without pathspec magic.
-        let specs = vec![std::ffi::OsString::from(format!(":(top,literal){path}"))];
-        Paths { specs, directory: repo.worktree().unwrap_or_else(|| repo.git_dir()).to_owned() }
-    });
-    let wanted = Query {
-        range,
-        paths,
-        since: date_of("since")?,
-        until: date_of("until")?,
-        agent: string(arguments, "agent").map(str::to_owned),
-        ..Query::default()
-    };
-    let (limit, offset) = (number(arguments, "limit", 20), number(arguments, "offset", 0));
-    let redactor = redaction::redactor(&repo).map_err(|error| refusal(&error))?;
-    let reader = context.reader(&repo);
-    let mut matches = Vec::new();
-    let mut seen = 0;
-    let mut has_more = false;
-    let mut bytes = 0;
-    let walked = reader.each(&wanted, |listed| {
-        let id = listed.commit.commit_id;
-        let Some(note) = reader.note(id)? else { return Ok(ControlFlow::Continue(())) };
-        let mut flow = ControlFlow::Continue(());
-        reader.each_conversation(&note, None, false, Words::Shown, |mut conversation| {
-            context.go_on()?;
-            conversation.redact(&redactor);
-            let is_wanted = wanted.agent.as_ref().is_none_or(|agent| *agent == conversation.summary.key.agent);
-            for (at, message) in conversation.messages.iter().enumerate().filter(|_| is_wanted) {
-                let Some((role, excerpt)) = found_in(message, &pattern) else { continue };
-                seen += 1;
-                if seen <= offset {
-                    continue;
-                }
-                let found = json!({
-                    "sha": id.to_string(),
-                    "date": date(listed.commit.author.time.seconds),
-                    "sessionId": outside::line(&conversation.summary.key.id),
-                    "role": role,
-                    "excerpt": excerpt,
-                    "messageOffset": at,
-                });
-                bytes += found.to_string().len();
-                if matches.len() == limit || (bytes > LIST_BYTES && !matches.is_empty()) {
-                    has_more = true;
-                    flow = ControlFlow::Break(());
-                    return Ok(flow);
-                }
-                matches.push(found);
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(flow)
-    });
-    walked.map_err(|error| refusal(&error))?;
-    let mut structured = json!({ "matches": matches });
-    if has_more {
-        structured["nextOffset"] = json!(offset + matches.len());
-    }
-    Ok(Answer { text: json!(matches), structured })
-}
-
-/// Returns the role and an excerpt around the first match in a message.
-fn found_in(message: &Message, pattern: &regex::bytes::Regex) -> Option<(&'static str, String)> {
-    message.parts.iter().find_map(|part| {
-        let (role, text) = match part {
-            Part::Text(text) | Part::Thinking(text) => match message.role {
-                Role::User => ("user", text.clone()),
-                Role::Assistant => ("assistant", text.clone()),
-                Role::System => ("system", text.clone()),
-            },
-            Part::ToolCall(call) => ("tool", format!("{} {}", call.name, call.input)),
-            Part::ToolResult(result) => ("tool", result.text.clone()),
-            Part::Notice(text) => ("system", text.clone()),
-            Part::Attachment(_) => return None,
-        };
-        let hit = pattern.find(text.as_bytes())?;
-        let around = EXCERPT_CHARS / 2;
-        let (start, end) =
-            (hit.start().saturating_sub(around), (hit.end().min(hit.start() + around) + around).min(text.len()));
-        let start = (0..=start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let end = (end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-        let (before, after) = (if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
-        Some((role, format!("{before}{}{after}", outside::line(&text[start..end]).trim())))
-    })
 }

@@ -6,6 +6,7 @@
 mod conversations;
 mod handler;
 mod resources;
+mod search;
 mod tools;
 mod transport;
 mod values;

@@ -6,7 +6,7 @@
 use rmcp::model::{self, MetaObject, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Context, NAME, Refusal, Server, Toolset, conversations, values, why};
+use super::{Answer, Context, NAME, Refusal, Server, Toolset, conversations, search, values, why};
 
 /// The first word of a tool's name, which is also the toolset it belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -82,13 +82,14 @@ pub const TOOLS: &[Tool] = &[
         name: "search",
         word: Word::Own,
         title: "Search conversations",
-        description: "Search the recorded AI conversations for words or a pattern: what was asked, answered, tried and \
-                      printed by tools. Returns commit, session, role, an excerpt, and the offset at which \
-                      shiftlog_get_conversation with incremental=true reads on.",
+        description: "Search the recorded AI conversations for words, or with regex=true for a pattern: what was asked, \
+                      answered, tried and printed by tools. Words are ranked, a pattern is newest first; nothing is \
+                      returned that fits badly. Returns commit, its age, session, turn, role, an excerpt, and the offset \
+                      at which shiftlog_get_conversation with incremental=true reads on.",
         input: || {
             object(
                 json!({
-                    "query": { "type": "string", "description": "What to look for" },
+                    "query": { "type": "string", "description": "Words to look for; a phrase in quotes" },
                     "regex": { "type": "boolean", "default": false, "description": "Whether the query is a regular expression" },
                     "case_sensitive": { "type": "boolean", "default": false, "description": "Whether upper and lower case differ" },
                     "agent": { "type": "string", "description": "Only sessions of this agent, such as claude" },
@@ -96,7 +97,7 @@ pub const TOOLS: &[Tool] = &[
                     "path": { "type": "string", "description": "Only commits that change this file or directory, from the top of the repository" },
                     "since": { "type": "string", "description": "Only commits made at or after this date, as git log --since takes it" },
                     "until": { "type": "string", "description": "Only commits made at or before this date" },
-                    "limit": limit(),
+                    "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": search::LIMIT, "description": "Maximum number of results" },
                     "offset": offset(),
                 }),
                 &["query"],
@@ -105,15 +106,16 @@ pub const TOOLS: &[Tool] = &[
         output: || {
             let found = object(
                 json!({
-                    "sha": { "type": "string" }, "date": { "type": "string" }, "sessionId": { "type": "string" },
-                    "role": { "type": "string" }, "excerpt": { "type": "string" }, "messageOffset": natural(),
+                    "sha": { "type": "string" }, "date": { "type": "string" }, "age": { "type": "string" },
+                    "sessionId": { "type": "string" }, "turn": natural(), "role": { "type": "string" },
+                    "excerpt": { "type": "string" }, "messageOffset": natural(),
                 }),
-                &["sha", "date", "sessionId", "role", "excerpt", "messageOffset"],
+                &["sha", "date", "age", "sessionId", "turn", "role", "excerpt", "messageOffset"],
             );
             object(json!({ "matches": { "type": "array", "items": found }, "nextOffset": natural() }), &["matches"])
         },
         max_result_chars: None,
-        run: conversations::search,
+        run: search::search,
     },
     Tool {
         name: "list_conversations",

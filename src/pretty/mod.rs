@@ -10,6 +10,7 @@ mod depth;
 mod diff;
 mod document;
 mod format;
+mod found;
 mod human;
 mod json;
 mod markdown;
@@ -27,6 +28,7 @@ pub use self::blame::{BlameColumns, BlameTable, MachineFormat, write_machine};
 pub use self::depth::{Amount, Depth};
 pub use self::document::{document_head, document_message, write_document};
 pub use self::format::Format;
+pub use self::found::{FoundLayout, FoundPlace, found_object, hit_line, hit_object, marked, part_name, write_found};
 pub use self::human::{TurnRange, View, write_commit, write_conversation};
 pub use self::json::{branch_object, commit_object, listed_object, message_object, write_conversation_object};
 pub use self::porcelain::write_porcelain;
@@ -58,6 +60,14 @@ pub struct Style {
     pub old: String,
     /// Lines that a file edit adds.
     pub new: String,
+    /// What was searched for.
+    pub found: String,
+    /// The session in which something was found.
+    pub place: String,
+    /// The number of a turn or a line in which something was found.
+    pub number: String,
+    /// What separates the fields in front of a line that was found.
+    pub separator: String,
     /// What ends any of these.
     pub reset: String,
     /// How dates are shown.

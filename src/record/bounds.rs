@@ -21,7 +21,7 @@ const UNCOUNTED_BYTES: usize = 4 << 20;
 const SHOWN_VALUES: u64 = 400_000;
 
 /// Returns how many bytes at the beginning of a transcript are parsed: all, or up to a line end.
-pub(super) fn readable(transcript: &[u8], stored_bytes: u64) -> usize {
+pub(crate) fn readable(transcript: &[u8], stored_bytes: u64) -> usize {
     let max_bytes = SHOWN_BYTES.saturating_add(stored_bytes.saturating_mul(SHOWN_RATIO));
     let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
     let beginning = match transcript.get(..max_bytes) {

@@ -213,10 +213,15 @@ impl Reader<'_> {
         (contents.into_bytes(), stored_bytes, problems)
     }
 
+    /// Returns the archive, in which the words that purge marks of others name read as gaps.
+    pub(crate) fn archive(&self) -> Archive<'_> {
+        Archive::without(self.repo, &self.barred)
+    }
+
     /// Reads the words of a record.
     pub(super) fn contents(&self, record: &Record, is_full: bool) -> Contents {
         let parse = |hex: &str| self.repo.parse_id(hex);
-        let archive = Archive::without(self.repo, &self.barred);
+        let archive = self.archive();
         match parse(&record.through) {
             Some(through) if is_full => archive.transcript(through),
             Some(through) => archive.increment(record.since.as_deref().and_then(parse), through),

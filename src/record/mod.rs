@@ -26,6 +26,7 @@ mod walk;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use self::bounds::readable;
 pub use self::branches::BranchSummary;
 pub use self::conversation::{Conversation, Words};
 pub(crate) use self::covers::{add_proven, has_all_of, merge_proven};

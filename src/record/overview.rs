@@ -26,6 +26,8 @@ pub struct Summary {
     pub tokens: Option<Tokens>,
     /// The segment that the increment begins after; `None` for the beginning of the session.
     pub since: Option<String>,
+    /// The segment that the increment ends with; `None` if the words are not in the archive.
+    pub through: Option<String>,
     /// Whether the record is hidden by a purge mark of others.
     pub is_removed: bool,
     /// The version of the record's format, if it is newer than this program.
@@ -45,6 +47,7 @@ impl Summary {
             messages: 0,
             tokens: None,
             since: None,
+            through: None,
             is_removed: true,
             newer_version: None,
         }
@@ -61,6 +64,7 @@ impl Summary {
             messages: record.messages,
             tokens: record.tokens,
             since: record.since.clone(),
+            through: Some(record.through.clone()).filter(|through| !through.is_empty()),
             is_removed: false,
             newer_version: None,
         }
@@ -96,6 +100,7 @@ impl Summary {
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),
                 since: None,
+                through: None,
                 model: earlier.model.clone(),
                 time: earlier.timestamp.clone(),
                 prompt: None,

@@ -308,7 +308,8 @@ impl Query {
             && self.grep.as_ref().is_none_or(|pattern| pattern.is_match(commit.subject().as_bytes()))
     }
 
-    fn fits_summary(&self, summary: &Summary) -> bool {
+    /// Says whether a session fits the agent, the model and the id that are wanted.
+    pub fn fits_summary(&self, summary: &Summary) -> bool {
         self.agent.as_ref().is_none_or(|agent| summary.key.agent == *agent)
             && self.model.as_ref().is_none_or(|part| summary.model.as_ref().is_some_and(|model| model.contains(part)))
             && self.session.as_ref().is_none_or(|start| summary.key.id.starts_with(start.as_str()))

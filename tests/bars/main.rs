@@ -5,6 +5,7 @@
 //! several agents in it.
 
 mod commits;
+mod find;
 mod home;
 mod hooks;
 mod hostile;
@@ -42,6 +43,7 @@ const ROWS: [Row; 20] = [
     ("remap", readers::remap),
     ("verify", readers::verify),
     ("fsck", readers::fsck),
+    ("find", find::find),
     ("hostile", hostile::hostile),
     ("redaction", redaction::redaction),
 ];

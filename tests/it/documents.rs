@@ -138,7 +138,7 @@ const OPTION_VALUES: &[(&str, &str)] = &[
 
 /// What they complete where no option stands.
 const WORDS: &[(&[&str], &str)] = &[
-    (&["log", "scan", "why", "blame"], "revisions_and_paths"),
+    (&["log", "grep", "search", "scan", "why", "blame"], "revisions_and_paths"),
     (&["show", "summarise", "resume", "add", "remap", "purge", "verify"], "revisions"),
     (&["sync"], "remotes"),
 ];

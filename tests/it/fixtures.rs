@@ -18,7 +18,7 @@ pub fn fixture(path: &str) -> PathBuf {
     path
 }
 
-fn transcripts(dir: &Path) -> Vec<PathBuf> {
+pub fn transcripts(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap().flatten() {
         let path = entry.path();

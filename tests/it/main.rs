@@ -49,6 +49,8 @@ mod repositories;
 mod resume;
 mod rewriting;
 mod rooms;
+mod search_oracle;
+mod searching;
 mod server;
 mod setup;
 mod sharing;

@@ -357,6 +357,10 @@ fn the_tools_list_read_and_search_what_was_recorded() {
         assert_eq!(found["matches"].as_array().unwrap().len(), 1, "{found}");
         let hit = &found["matches"][0];
         assert_eq!((&hit["sha"], &hit["role"]), (&json!(second), &json!("assistant")));
+        assert_eq!(hit["turn"], 1);
+        assert!(hit["age"].as_str().unwrap().ends_with(" ago"), "{hit}");
+        let badly = client.found("shiftlog_search", json!({ "query": "quiet zebras of another repository" }));
+        assert_eq!(badly["matches"], json!([]), "what fits badly is not returned");
         let at = client.found(
             "shiftlog_get_conversation",
             json!({ "commit_sha": second, "incremental": true, "offset": hit["messageOffset"], "limit": 1 }),

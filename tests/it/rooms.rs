@@ -20,6 +20,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("record", 4),
     ("capture", 5),
     ("replay", 6),
+    ("find", 5),
     ("import", 6),
     ("remap", 6),
     ("migrate", 6),

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::place::{self, home};
 use super::{
-    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, ask, permission, tool,
+    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask, permission,
+    tool,
 };
 use crate::error::Result;
 use crate::outside;
@@ -79,6 +80,18 @@ impl Agent for Claude {
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(records::parse)
+    }
+
+    fn wording(&self, beginning: &[u8]) -> Wording {
+        if records::is_web_export(beginning) { Wording::InOnePiece } else { Wording::InLines }
+    }
+
+    fn prompt_mark(&self) -> Option<&'static str> {
+        Some(records::PROMPT_MARK)
+    }
+
+    fn may_be_prompt(&self, line: &[u8]) -> bool {
+        records::may_be_prompt(line)
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {

@@ -41,13 +41,26 @@ pub fn parse(transcript: &[u8]) -> Vec<Message> {
 
 /// Reads what Claude Code on the web exports: one object whose `loglines` are the records.
 fn parse_web_export(transcript: &[u8]) -> Option<Vec<Message>> {
-    let head = &transcript[..transcript.len().min(4096)];
-    if !head.windows(10).any(|window| window == b"\"loglines\"") {
+    if !is_web_export(transcript) {
         return None;
     }
     let document: Value<'_> = serde_json::from_slice(transcript).ok()?;
     let records = field(&document, "loglines")?.as_array()?;
     Some(records.iter().filter_map(|record| node(record, 0..transcript.len())).map(|node| node.message).collect())
+}
+
+/// Says, cheaply, whether a text may be what Claude Code on the web exports.
+pub fn is_web_export(transcript: &[u8]) -> bool {
+    transcript[..transcript.len().min(4096)].contains_str("\"loglines\"")
+}
+
+/// What a line has that is a prompt.
+pub const PROMPT_MARK: &str = "\"user\"";
+
+/// Says, cheaply, whether a line with [`PROMPT_MARK`] may be a prompt. Most lines that the user's side writes are results of tools.
+pub fn may_be_prompt(line: &[u8]) -> bool {
+    let has = |word: &str| line.contains_str(word);
+    !has("\"tool_result\"") || has("\"text\"") || has("\"image\"") || has("\"document\"")
 }
 
 /// Returns the session that a transcript's records name.

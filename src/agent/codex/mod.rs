@@ -14,7 +14,9 @@ use serde_json_borrow::Value;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, ask, payload, tool};
+use super::{
+    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask, payload, tool,
+};
 use crate::error::{Error, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -86,6 +88,10 @@ impl Agent for Codex {
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(Rollout::default())
+    }
+
+    fn wording(&self, _: &[u8]) -> Wording {
+        Wording::InOnePiece
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {

@@ -15,7 +15,8 @@ use super::hooks::{Commands, Handler, HookFile, Shape};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, ask, payload, permission,
+    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask, payload,
+    permission,
 };
 use crate::error::Result;
 use crate::outside;
@@ -64,6 +65,10 @@ impl Agent for Copilot {
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(events::Events::default())
+    }
+
+    fn wording(&self, _: &[u8]) -> Wording {
+        Wording::InOnePiece
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {

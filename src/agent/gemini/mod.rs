@@ -19,8 +19,8 @@ use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Event, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, ask, document,
-    permission, tool,
+    Agent, Ask, Content, Event, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask,
+    document, permission, tool,
 };
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;
@@ -64,6 +64,10 @@ impl Agent for Gemini {
 
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(chat::Chat::default())
+    }
+
+    fn wording(&self, _: &[u8]) -> Wording {
+        Wording::InOnePiece
     }
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {

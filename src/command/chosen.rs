@@ -1,0 +1,166 @@
+//! The options that choose commits, as `log` has them, and what they and the words of a command line mean.
+
+use std::ffi::OsString;
+
+use crate::cli;
+use crate::error::{Error, Kind, Result};
+use crate::git::{Paths, Range, Repository};
+use crate::pretty;
+use crate::record::Query;
+
+/// How many problems are told one by one.
+const MAX_TOLD: usize = 10;
+
+/// The options that choose commits.
+#[derive(Debug, clap::Args)]
+pub(super) struct Chosen {
+    /// Only commits made at or after a date
+    #[arg(long, visible_alias = "after", value_name = "date")]
+    pub since: Option<String>,
+    /// Only commits made at or before a date
+    #[arg(long, visible_alias = "before", value_name = "date")]
+    pub until: Option<String>,
+    /// Only commits whose author matches a pattern
+    #[arg(long, value_name = "pattern")]
+    pub author: Option<String>,
+    /// Only commits whose subject matches a pattern
+    #[arg(long, value_name = "pattern")]
+    pub grep: Option<String>,
+    /// Only sessions of this agent
+    #[arg(long, value_name = "name")]
+    pub agent: Option<String>,
+    /// Only sessions whose model name contains this
+    #[arg(long, value_name = "string")]
+    pub model: Option<String>,
+    /// Only this session
+    #[arg(long, value_name = "id")]
+    pub session: Option<String>,
+    /// No merge commits
+    #[arg(long, overrides_with = "merges")]
+    pub no_merges: bool,
+    /// Only merge commits
+    #[arg(long)]
+    pub merges: bool,
+    /// Follow only the first parent of a merge commit
+    #[arg(long)]
+    pub first_parent: bool,
+    /// Start from all refs
+    #[arg(long)]
+    pub all: bool,
+    /// Start from all local branches
+    #[arg(long)]
+    pub branches: bool,
+    /// Start from all tags
+    #[arg(long)]
+    pub tags: bool,
+    /// Start from all remote-tracking branches
+    #[arg(long)]
+    pub remotes: bool,
+}
+
+impl Chosen {
+    /// Returns the commits that the options and words choose: revisions, then paths.
+    ///
+    /// # Errors
+    ///
+    /// If a word is neither, or a pattern or date is none.
+    pub fn query(&self, repo: &Repository, words: &[OsString]) -> Result<Query> {
+        let words = cli::split_words(repo, words)?;
+        let paths = match words.paths.is_empty() {
+            true => None,
+            false => {
+                let directory = std::env::current_dir()
+                    .map_err(|error| Error::other("cannot read the current directory").because(error))?;
+                Some(Paths { specs: words.paths, directory })
+            }
+        };
+        let pattern = |text: &Option<String>| match text {
+            // Letters beyond ASCII match themselves; classes are those of ASCII, as in Git.
+            Some(text) => regex::bytes::RegexBuilder::new(text)
+                .unicode(false)
+                .build()
+                .map(Some)
+                .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a regular expression"))),
+            None => Ok(None),
+        };
+        let walk_options =
+            [(self.first_parent, "--first-parent"), (self.no_merges, "--no-merges"), (self.merges, "--merges")];
+        let time = |text: &Option<String>| text.as_deref().map(|text| repo.parse_date(text)).transpose();
+        Ok(Query {
+            range: self.range(repo, &words.revisions)?,
+            paths,
+            walk_options: walk_options.iter().filter(|(is_set, _)| *is_set).map(|(_, option)| *option).collect(),
+            since: time(&self.since)?,
+            until: time(&self.until)?,
+            author: pattern(&self.author)?,
+            grep: pattern(&self.grep)?,
+            agent: self.agent.clone(),
+            model: self.model.clone(),
+            session: self.session.clone(),
+            ..Query::default()
+        })
+    }
+
+    /// Returns the range of commits: HEAD without any other.
+    fn range(&self, repo: &Repository, revisions: &[String]) -> Result<Range> {
+        let mut range = Range::default();
+        for revision in revisions {
+            repo.add_to_range(&mut range, revision)?;
+        }
+        let has_remotes = self.all || self.remotes;
+        let has_branches = self.all || self.branches;
+        if has_branches || has_remotes {
+            range.tips.extend(repo.branches(has_branches, has_remotes)?.into_iter().map(|branch| branch.commit_id));
+        }
+        if self.all || self.tags {
+            for name in repo.ref_names("refs/tags/") {
+                // A tag can name something that is no commit.
+                let _ = repo.add_to_range(&mut range, &name);
+            }
+        }
+        let is_default = revisions.is_empty() && !has_branches && !has_remotes && !self.tags;
+        if is_default || (self.all && revisions.is_empty()) {
+            match repo.head()?.commit_id {
+                Some(head) => range.tips.push(head),
+                None if is_default => return Err(repo.no_commits()),
+                None => {}
+            }
+        }
+        Ok(range)
+    }
+}
+
+/// What went wrong while conversations were searched.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    /// How many increments lack words.
+    missing: u64,
+    others: Vec<String>,
+}
+
+impl Problems {
+    /// Adds a problem of an increment.
+    pub fn add(&mut self, problem: Option<Error>) {
+        match problem {
+            Some(error) if error.kind() == Kind::Missing => self.missing += 1,
+            Some(error) => self.others.push(error.to_string()),
+            None => {}
+        }
+    }
+
+    /// Tells what went wrong.
+    pub fn tell(mut self, repo: &Repository) {
+        self.others.sort();
+        self.others.dedup();
+        for problem in self.others.iter().take(MAX_TOLD) {
+            cli::warning(problem);
+        }
+        if let Some(more) = self.others.len().checked_sub(MAX_TOLD).filter(|more| *more > 0) {
+            cli::warning(&format!("and {more} more; 'git shiftlog fsck' lists all"));
+        }
+        if self.missing > 0 {
+            cli::warning(&format!("words of {} are not here", pretty::count(self.missing, "session")));
+            cli::hint(repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `git shiftlog search`: the turns of recorded conversations that have words, best first.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use bstr::ByteSlice as _;
+use clap::Parser;
+
+use super::chosen::{Chosen, Problems};
+use crate::cli::{self, Outcome, Printing};
+use crate::find::{self, Case, Effort, Plan, Terms};
+use crate::git::{Range, Repository, date};
+use crate::pretty;
+use crate::{agent, outside};
+
+/// How many answers are printed by default.
+const ANSWERS: usize = 10;
+
+/// Find turns of conversations by words, best first
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-shiftlog-search",
+    override_usage = "git shiftlog search [<options>] <word>... [<revision-range>] [-- <path>...]"
+)]
+pub struct Options {
+    /// Print at most this many answers (default: 10)
+    #[arg(short = 'n', long, value_name = "number")]
+    max_count: Option<usize>,
+    /// Leave out turns with this word
+    #[arg(long, value_name = "word")]
+    not: Vec<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Use so many threads
+    #[arg(long, value_name = "number")]
+    threads: Option<usize>,
+    #[command(flatten)]
+    chosen: Chosen,
+    #[command(flatten)]
+    printing: Printing,
+    /// Words, ranges of revisions and paths
+    #[arg(value_name = "word")]
+    words: Vec<OsString>,
+}
+
+/// Runs the command.
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
+        let repo = cli::repository()?;
+        crate::command::add::store_pending(&repo);
+        if !options.printing.has_own_ref() {
+            crate::command::elsewhere::look_at_new(&repo);
+        }
+        let reader = options.printing.reader(&repo);
+        let (words, rest) = options.told_apart(&repo);
+        let terms = Terms::new(&words, &options.not, Case::Smart, 1.0)?;
+        let plan = Plan::new(&reader, &options.chosen.query(&repo, &rest)?, false)?;
+        plan.problems.iter().for_each(|problem| cli::warning(problem));
+        let effort = Effort {
+            max_count: options.max_count.unwrap_or(ANSWERS),
+            threads: options.threads.filter(|threads| *threads > 0).unwrap_or_else(find::default_threads),
+            now: date::Time::now().seconds,
+        };
+        let (hits, found_problems) = find::search(&reader, &plan, &terms, effort, || Ok(()))?;
+        let dates = options.printing.dates(&repo, date::Format::SHORT)?;
+        let mut screen = options.printing.screen(&repo, dates);
+        let (short_ids, mut names) = (plan.short_ids(), repo.names());
+        let end = options.printing.end();
+        for hit in &hits {
+            let session = &plan.sessions[hit.answer.session];
+            let commit = session.commit.map(|commit| &plan.commits[commit]);
+            let short = commit.map_or_else(|| "-".to_owned(), |commit| names.shorten(commit.commit_id));
+            screen.write(|out, style| {
+                if options.json {
+                    return write!(out, "{}{end}", outside::json(&pretty::hit_object(commit, session, hit)));
+                }
+                let id = short_ids.get(session.key.id.as_str()).copied().unwrap_or(&session.key.id);
+                let day = commit.map(|commit| style.date.show(commit.committer.time)).unwrap_or_default();
+                let subject = commit.map(|commit| outside::line(&commit.subject().to_str_lossy())).unwrap_or_default();
+                let name = format!("{}/{}", outside::component(&session.key.agent), outside::component(id));
+                let head = format!("{} {day} {}", style.paint(&style.commit, &short), style.paint(&style.place, &name));
+                let number = style.paint(&style.number, &hit.answer.turn.to_string());
+                writeln!(out, "{head} turn {number}: {subject}")?;
+                write!(out, "    {}{end}", pretty::hit_line(hit, style))
+            })?;
+        }
+        screen.out.finish()?;
+        let mut problems = Problems::default();
+        found_problems.into_iter().for_each(|problem| problems.add(Some(problem)));
+        problems.tell(&repo);
+        if let Some(name) =
+            options.chosen.agent.as_deref().filter(|name| hits.is_empty() && agent::find(name).is_none())
+        {
+            agent::named(name)?;
+        }
+        Ok(if hits.is_empty() { Outcome::No } else { Outcome::Done })
+    })
+}
+
+impl Options {
+    /// Tells the words to search for from ranges and paths. A word is a range only with two dots, or a `^` in front, since
+    /// every branch has a word for a name.
+    fn told_apart(&self, repo: &Repository) -> (Vec<String>, Vec<OsString>) {
+        let (before, paths) = cli::split_at_dashes(&self.words);
+        let is_range = |word: &&OsString| {
+            let text = word.to_string_lossy();
+            (text.contains("..") || text.starts_with('^')) && repo.add_to_range(&mut Range::default(), &text).is_ok()
+        };
+        let (ranges, words): (Vec<&OsString>, Vec<&OsString>) = before.iter().partition(is_range);
+        let words = words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        (words, ranges.into_iter().chain(paths).cloned().collect())
+    }
+}

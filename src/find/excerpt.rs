@@ -1,0 +1,128 @@
+//! The words of a turn that answer a search best.
+
+use std::ops::Range;
+
+use super::extent::{Extent, Told, each_line_with, place_in, redacted};
+use super::ranked::{spoken, weight};
+use super::text::texts;
+use super::{PartKind, Session, Terms, Worker};
+use crate::agent::Wording;
+use crate::error::Result;
+use crate::record::readable;
+use crate::transcript::Message;
+
+/// A text of a turn, and the line in it that has most of the words.
+#[derive(Clone, Debug)]
+pub struct Excerpt {
+    /// What the text is.
+    pub kind: PartKind,
+    /// The tool, of a call.
+    pub tool: String,
+    /// The text.
+    pub text: String,
+    /// The line, without its end, in bytes.
+    pub line: Range<usize>,
+    /// The number of the line, from 1.
+    pub number: usize,
+    /// The words in the line, in bytes of the text.
+    pub spans: Vec<Range<usize>>,
+    /// The number of the message in the increment, from 0.
+    pub message: usize,
+    /// When it was said, in seconds since the epoch.
+    pub time: Option<i64>,
+}
+
+/// Returns the words of a turn that answer a search best; `None` if they are gone.
+///
+/// # Errors
+///
+/// As [`turns_of`](super::turns_of).
+pub fn excerpt_of(worker: &mut Worker<'_>, session: &Session, turn: usize, terms: &Terms) -> Result<Option<Excerpt>> {
+    let mut problem = None;
+    let told = if session.through.is_none() {
+        worker.told_earlier(session)?
+    } else {
+        let Some(extent) = worker.extent(session, &mut problem) else { return Ok(None) };
+        match extent.wording {
+            Wording::InLines => worker.told_in_turn(&extent, turn, terms),
+            Wording::InOnePiece | Wording::InPieces => worker.told(session, &extent, None, &mut problem),
+        }
+    };
+    let mut best: Option<(f64, Excerpt)> = None;
+    for told in told.iter().filter(|told| told.turn == turn) {
+        consider(&told.message, told.number, terms, &mut best);
+    }
+    Ok(best.map(|(_, excerpt)| excerpt))
+}
+
+impl Worker<'_> {
+    /// Reads those messages of one turn that may have a word, of a transcript whose lines are read one by one.
+    fn told_in_turn(&mut self, extent: &Extent, wanted: usize, terms: &Terms) -> Vec<Told> {
+        let (mut turn, mut number, mut told) = (0, 0, Vec::new());
+        for piece in &extent.pieces {
+            let stored_bytes = self.unpacker.stored_bytes();
+            let bytes = self.unpacker.bytes(piece).unwrap_or_default();
+            let redactor = &self.redactor;
+            each_line_with(None, bytes, &mut |line: Range<usize>| {
+                let (start, text) = (line.start, &bytes[line]);
+                if turn > wanted || readable(text, stored_bytes) < text.len() {
+                    return;
+                }
+                let mut messages = extent.agent.parse(text);
+                let is_wanted = turn + messages.iter().filter(|message| message.is_prompt()).count() >= wanted;
+                if is_wanted && terms.lines.as_ref().is_none_or(|lines| lines.is_in(text)) {
+                    let clean = redacted(redactor, text, None);
+                    messages = clean.map(|clean| extent.agent.parse(&clean)).unwrap_or_default();
+                }
+                for message in messages {
+                    turn += usize::from(message.is_prompt());
+                    let place = place_in(piece, start);
+                    let is_said = !message.parts.is_empty();
+                    if turn == wanted {
+                        told.push(Told { message, turn, number, place });
+                    }
+                    number += usize::from(is_said);
+                }
+            });
+        }
+        told
+    }
+}
+
+/// Takes the best line of a message, if it is better than the best so far: more of the words, then the weightier part.
+fn consider(message: &Message, number: usize, terms: &Terms, best: &mut Option<(f64, Excerpt)>) {
+    for text in texts(message) {
+        let words = spoken(&text.text);
+        let (places, _) = terms.places(text.kind, &text.text, &words);
+        let mut all: Vec<(Range<usize>, usize)> = Vec::new();
+        for (term, places) in places.into_iter().enumerate() {
+            all.extend(places.into_iter().map(|place| (place, term)));
+        }
+        all.sort_by_key(|(place, _)| place.start);
+        let mut from = 0;
+        while let Some((first, _)) = all.get(from) {
+            let start = text.text[..first.start].rfind('\n').map_or(0, |at| at + 1);
+            let end = text.text[first.start..].find('\n').map_or(text.text.len(), |at| first.start + at);
+            let until = all[from..].iter().take_while(|(place, _)| place.start < end).count() + from;
+            let mut kinds: Vec<usize> = all[from..until].iter().map(|(_, term)| *term).collect();
+            kinds.sort_unstable();
+            kinds.dedup();
+            let score = kinds.len() as f64 + weight(text.kind) / 8.0;
+            if best.as_ref().is_none_or(|(known, _)| score > *known) {
+                let spans = all[from..until].iter().map(|(place, _)| place.start..place.end.min(end)).collect();
+                let excerpt = Excerpt {
+                    kind: text.kind,
+                    tool: text.tool.to_owned(),
+                    line: start..end,
+                    number: text.text[..start].matches('\n').count() + 1,
+                    spans,
+                    message: number,
+                    time: message.time,
+                    text: text.text.to_string(),
+                };
+                *best = Some((score, excerpt));
+            }
+            from = until;
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The words of an increment: where they are stored, and its messages if they are all read.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use bstr::ByteSlice as _;
+
+use super::needles::Needles;
+use super::{Place, Session, Worker};
+use crate::agent::{self, Agent, Wording};
+use crate::archive::Piece;
+use crate::error::{Error, Kind, Result};
+use crate::record::{Words, readable};
+use crate::redact::Redactor;
+use crate::transcript::{Message, line_ends};
+
+/// Where the words of an increment are.
+pub(super) struct Extent {
+    pub agent: &'static dyn Agent,
+    pub pieces: Vec<Piece>,
+    pub wording: Wording,
+}
+
+/// A message of an increment.
+pub(super) struct Told {
+    pub message: Message,
+    /// The number of its turn: 1 for the first prompt, 0 before it.
+    pub turn: usize,
+    /// Its number among the messages that say something.
+    pub number: usize,
+    pub place: Place,
+}
+
+impl Worker<'_> {
+    /// Finds the words of an increment; `None` if there are none, or only an agent that is not known here could read them.
+    /// `problem` gets the reason if some of them are missing.
+    pub(super) fn extent(&mut self, session: &Session, problem: &mut Option<Error>) -> Option<Extent> {
+        let agent = agent::find(&session.key.agent)?;
+        let (pieces, error) = self.unpacker.archive().pieces(session.since, session.through?);
+        *problem = error;
+        self.unpacker.begin();
+        let mut wording = None;
+        for piece in &pieces {
+            // What cannot be read is told when it is searched.
+            let beginning = self.unpacker.bytes(piece).unwrap_or_default();
+            if !beginning.is_empty() {
+                wording = Some(agent.wording(beginning));
+                break;
+            }
+        }
+        let wording = wording.unwrap_or(Wording::InPieces);
+        (!pieces.is_empty()).then_some(Extent { agent, pieces, wording })
+    }
+
+    /// Reads all messages of an increment, without secrets. Nothing if none of the needles is in it.
+    pub(super) fn told(
+        &mut self,
+        session: &Session,
+        extent: &Extent,
+        needles: Option<&Needles>,
+        problem: &mut Option<Error>,
+    ) -> Vec<Told> {
+        let (mut raw, mut starts) = (Vec::new(), Vec::new());
+        for piece in &extent.pieces {
+            match self.unpacker.bytes(piece) {
+                Ok(bytes) => {
+                    starts.push((raw.len(), *piece));
+                    raw.extend_from_slice(bytes);
+                }
+                Err(error) => *problem = Some(error),
+            }
+        }
+        if readable(&raw, self.unpacker.stored_bytes()) < raw.len() {
+            *problem = Some(too_large(session));
+            raw.truncate(readable(&raw, self.unpacker.stored_bytes()));
+        }
+        let needles = needles.filter(|_| extent.wording != Wording::InPieces);
+        if needles.is_some_and(|needles| !needles.is_in(&raw)) {
+            return Vec::new();
+        }
+        let Some(text) = redacted(&self.redactor, &raw, needles) else { return Vec::new() };
+        let messages = extent.agent.parse(&text);
+        // Redaction keeps the lines, but not their places.
+        let ends = |text: &[u8]| line_ends(text).collect::<Vec<usize>>();
+        let moved = matches!(text, Cow::Owned(_)).then(|| (ends(&text), ends(&raw)));
+        let place = |at: usize| {
+            let at = match &moved {
+                None => raw[..at].rfind_byte(b'\n').map_or(0, |end| end + 1),
+                Some((ends, raw_ends)) => match ends.partition_point(|end| *end <= at) {
+                    0 => 0,
+                    line => raw_ends.get(line - 1).copied().unwrap_or(0),
+                },
+            };
+            let (start, piece) = starts[starts.partition_point(|(start, _)| *start <= at).saturating_sub(1)];
+            place_in(&piece, at - start)
+        };
+        numbered(messages, place)
+    }
+
+    /// Reads the messages of a document of an earlier tool, which has the words itself.
+    pub(super) fn told_earlier(&mut self, session: &Session) -> Result<Vec<Told>> {
+        let mut told = Vec::new();
+        let Some(commit_id) = session.commit_id else { return Ok(told) };
+        let Some(note) = self.reader.note(commit_id)? else { return Ok(told) };
+        let of = session.key.to_string();
+        let read =
+            self.reader.each_conversation(&note, Some(&session.key.id), false, Words::Shown, |mut conversation| {
+                if conversation.summary.key == session.key && conversation.summary.through.is_none() {
+                    conversation.redact(&self.redactor);
+                    let place = |at: usize| Place { of: of.clone(), at: at as u64 };
+                    told = numbered(std::mem::take(&mut conversation.messages), place);
+                }
+                Ok(ControlFlow::Continue(()))
+            });
+        match read {
+            Err(error) if error.kind() == Kind::Missing => Ok(told),
+            read => read.map(|()| told),
+        }
+    }
+}
+
+/// Numbers messages and their turns.
+fn numbered(messages: Vec<Message>, place: impl Fn(usize) -> Place) -> Vec<Told> {
+    let (mut turn, mut number) = (0, 0);
+    let tell = |message: Message| {
+        turn += usize::from(message.is_prompt());
+        let told = Told { turn, number, place: place(message.span.start), message };
+        number += usize::from(!told.message.parts.is_empty());
+        told
+    };
+    messages.into_iter().map(tell).collect()
+}
+
+/// Returns lines without their secrets. `None` if a needle is in them only as a part of a secret: what is found must not
+/// depend on the secret.
+pub(super) fn redacted<'t>(redactor: &Redactor, lines: &'t [u8], needles: Option<&Needles>) -> Option<Cow<'t, [u8]>> {
+    let (clean, dealt) = redactor.redact(lines);
+    if matches!(clean, Cow::Borrowed(_)) {
+        return Some(Cow::Borrowed(&lines[..dealt]));
+    }
+    if let Some(needles) = needles {
+        let secrets = redactor.scan(lines);
+        let is_open = |hit: &std::ops::Range<usize>| {
+            secrets.iter().all(|(_, secret)| hit.end <= secret.span.start || hit.start >= secret.span.end)
+        };
+        let mut hits = std::iter::successors(needles.next(lines, 0), |hit| needles.next(lines, hit.start + 1));
+        hits.find(is_open)?;
+    }
+    Some(clean)
+}
+
+/// Returns the problem of words that are too many for what is stored of them.
+pub(super) fn too_large(session: &Session) -> Error {
+    Error::new(Kind::Corrupt, format!("the transcript of {} is too large for what is stored of it", session.key))
+}
+
+/// Returns what every line has that is a prompt, if there is such a thing.
+pub(super) fn prompt_marks(agent: &dyn Agent) -> Option<Needles> {
+    Needles::new(&[agent.prompt_mark()?.as_bytes().to_vec()], false)
+}
+
+/// Visits the lines of a text, without their ends.
+fn each_line(text: &[u8], visit: &mut impl FnMut(std::ops::Range<usize>)) {
+    let mut start = 0;
+    while start < text.len() {
+        let end = text[start..].find_byte(b'\n').map_or(text.len(), |at| start + at);
+        visit(start..end);
+        start = end + 1;
+    }
+}
+
+/// Visits the lines that have one of the needles, or all lines.
+pub(super) fn each_line_with(needles: Option<&Needles>, text: &[u8], visit: &mut impl FnMut(std::ops::Range<usize>)) {
+    match needles {
+        Some(needles) => needles.each_line(text, visit),
+        None => each_line(text, visit),
+    }
+}
+
+/// Returns where byte `at` of a piece is stored.
+pub(super) fn place_in(piece: &Piece, at: usize) -> Place {
+    Place { of: piece.segment_id.to_string(), at: piece.from.saturating_sub(piece.keep) + at as u64 }
+}

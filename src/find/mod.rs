@@ -1,0 +1,41 @@
+//! Searching recorded conversations: lines that match a pattern, and turns that have words.
+//!
+//! Read [`Plan`] for what is searched, [`matches_of`] for how little of it is read, and [`turns_of`] for ranking. There is no
+//! index: segments are unpacked by several threads, and only lines are parsed that can have a match.
+//!
+//! Words that another tool stored may have secrets in them. A line is redacted before it is matched, and whether it is looked
+//! at depends only on text outside its secrets, so that nobody can guess a secret by searching for it.
+
+mod excerpt;
+mod extent;
+mod literal;
+mod matches;
+mod needles;
+mod pass;
+mod pattern;
+mod plan;
+mod rank;
+mod ranked;
+mod search;
+mod terms;
+mod text;
+
+pub use self::excerpt::{Excerpt, excerpt_of};
+pub use self::matches::{Found, Line, Match, Wanted, matches_of};
+pub use self::pass::{Worker, default_threads, run};
+pub use self::pattern::{Pattern, PatternOptions};
+pub use self::plan::{Plan, Session};
+pub use self::rank::{Answer, Ranking};
+pub use self::ranked::{Census, TurnFound, turns_of};
+pub use self::search::{Effort, Hit, search};
+pub use self::terms::{Case, Terms};
+pub use self::text::{PartKind, Parts};
+
+/// Where a line of a transcript is stored. Records of several commits can have the same line.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Place {
+    /// The segment; of a document of an earlier tool, the session.
+    of: String,
+    /// The position in it, in bytes.
+    at: u64,
+}

@@ -1,0 +1,159 @@
+//! A pattern, and the lines of a text that match it.
+
+use std::ops::Range;
+
+use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::ParserBuilder;
+
+use super::literal;
+use super::needles::Needles;
+use crate::error::{Error, Kind, Result};
+
+/// How patterns are meant.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PatternOptions {
+    /// Every character stands for itself.
+    pub is_fixed: bool,
+    /// Small and capital letters of ASCII are the same.
+    pub is_folded: bool,
+    /// A match begins and ends where a word does.
+    pub is_word: bool,
+}
+
+/// One or more patterns, of which one must match. A clone is for another thread.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    regex: Regex,
+    /// What is in every text that matches.
+    in_text: Option<Needles>,
+    /// What is in every transcript that has such a text.
+    in_json: Option<Needles>,
+}
+
+impl Pattern {
+    /// Makes a pattern. Each line of a text given is one of its own, as for `git grep`.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Usage`] if one is no regular expression, or too large.
+    pub fn new(patterns: &[String], options: PatternOptions) -> Result<Self> {
+        let bad = |pattern: &str| Error::new(Kind::Usage, format!("'{pattern}' is not a regular expression"));
+        let mut branches = Vec::new();
+        for pattern in patterns.iter().flat_map(|pattern| pattern.split('\n')) {
+            let branch = if options.is_fixed { regex::escape(pattern) } else { pattern.to_owned() };
+            let syntax = ParserBuilder::new().unicode(false).utf8(false).build().parse(&branch);
+            // By itself: a parenthesis too many must not close ours.
+            syntax.map_err(|_| bad(pattern))?;
+            branches.push(match options.is_word {
+                true => format!(r"\b{{start-half}}(?:{branch})\b{{end-half}}"),
+                false => format!("(?:{branch})"),
+            });
+        }
+        let whole = branches.join("|");
+        let bad_whole = || bad(&patterns.join("|"));
+        let build = RegexBuilder::new(&whole).unicode(false).case_insensitive(options.is_folded).build();
+        let regex = build.map_err(|error| bad_whole().because(last_line(&error)))?;
+        let syntax = ParserBuilder::new().unicode(false).utf8(false).build().parse(&whole).map_err(|_| bad_whole())?;
+        let required =
+            literal::required(&syntax).filter(|all| !all.is_empty() && all.iter().all(|one| !one.is_empty()));
+        let needles = |literals: Vec<Vec<u8>>| Needles::new(&literals, options.is_folded);
+        let in_json = required.as_deref().and_then(literal::in_json).and_then(needles);
+        Ok(Pattern { regex, in_text: required.and_then(needles), in_json })
+    }
+
+    /// Returns what is in every transcript that has a match, if anything is.
+    pub fn needles(&self) -> Option<&Needles> {
+        self.in_json.as_ref()
+    }
+
+    /// Visits the lines of a text that match, each with its number, its place, and the places of its matches in it.
+    pub fn each_line(&self, text: &str, mut visit: impl FnMut(usize, Range<usize>, Vec<Range<usize>>)) {
+        let (mut number, mut counted) = (1, 0);
+        let mut line = |place: Range<usize>| {
+            let content = &text[place.clone()];
+            let is_ended = place.end < text.len();
+            let content = content.strip_suffix('\r').filter(|_| is_ended).unwrap_or(content);
+            if let Some(spans) = self.spans(content) {
+                number += text.as_bytes()[counted..place.start].iter().filter(|byte| **byte == b'\n').count();
+                counted = place.start;
+                visit(number, place.start..place.start + content.len(), spans);
+            }
+        };
+        if let Some(needles) = &self.in_text {
+            return needles.each_line(text.as_bytes(), line);
+        }
+        let mut start = 0;
+        for piece in text.split_inclusive('\n') {
+            let end = start + piece.len();
+            line(start..end - usize::from(piece.ends_with('\n')));
+            start = end;
+        }
+    }
+
+    /// Returns the matches in a line, without the empty ones; `None` if there is no match.
+    fn spans(&self, line: &str) -> Option<Vec<Range<usize>>> {
+        let mut matches = self.regex.find_iter(line.as_bytes()).peekable();
+        matches.peek()?;
+        // A pattern is one of bytes; text is cut only between characters.
+        let whole = |range: Range<usize>| {
+            let start = (0..=range.start).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+            let end = (range.end..=line.len()).find(|at| line.is_char_boundary(*at)).unwrap_or(line.len());
+            start..end
+        };
+        let mut spans: Vec<Range<usize>> = Vec::new();
+        for range in matches.map(|found| found.range()).filter(|range| !range.is_empty()).map(whole) {
+            match spans.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => spans.push(range),
+            }
+        }
+        Some(spans)
+    }
+}
+
+fn last_line(error: &regex::Error) -> String {
+    error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line: its number, its text, and the places of its matches.
+    type Found = (usize, String, Vec<(usize, usize)>);
+
+    fn lines(pattern: &str, options: PatternOptions, text: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        let pattern = Pattern::new(&[pattern.to_owned()], options).expect("a pattern");
+        pattern.each_line(text, |number, place, spans| {
+            let spans = spans.into_iter().map(|span| (span.start, span.end)).collect();
+            found.push((number, text[place].to_owned(), spans));
+        });
+        found
+    }
+
+    #[test]
+    fn lines_are_numbered_and_matches_are_placed() {
+        let plain = PatternOptions::default();
+        let text = "one\r\ntwo two\n\nthree\n";
+        assert_eq!(lines("two", plain, text), [(2, "two two".to_owned(), vec![(0, 3), (4, 7)])]);
+        assert_eq!(lines("one$", plain, text), [(1, "one".to_owned(), vec![(0, 3)])]);
+        assert_eq!(lines("^$", plain, text), [(3, String::new(), vec![])]);
+        assert_eq!(lines("", plain, "a").len(), 1, "an empty pattern matches every line");
+        assert_eq!(lines("TWO", PatternOptions { is_folded: true, ..plain }, text).len(), 1);
+        assert_eq!(lines("tw", PatternOptions { is_word: true, ..plain }, text).len(), 0);
+        assert_eq!(lines("t.o", PatternOptions { is_fixed: true, ..plain }, text).len(), 0);
+        assert_eq!(lines("x.", plain, "xé"), [(1, "xé".to_owned(), vec![(0, 3)])], "a character is not cut");
+        assert_eq!(lines("one\nthree", plain, text).len(), 2, "each line is a pattern");
+    }
+
+    #[test]
+    fn a_parenthesis_too_many_is_no_pattern() {
+        for bad in ["a)(b", "(", "a{,"] {
+            assert!(Pattern::new(&[bad.to_owned()], PatternOptions::default()).is_err() || bad == "a{,", "{bad}");
+        }
+        assert!(Pattern::new(&["(a*)*b".to_owned()], PatternOptions::default()).is_ok());
+        let huge = "(?:a{1000}){1000}".to_owned();
+        assert_eq!(Pattern::new(&[huge], PatternOptions::default()).expect_err("too large").kind(), Kind::Usage);
+    }
+}

@@ -1,0 +1,146 @@
+//! What is searched: the increments of sessions, newest commit first.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use crate::archive::{self, Archive, session_of_path};
+use crate::error::Result;
+use crate::git::{Commit, ObjectId};
+use crate::record::{Query, Reader, Summary};
+use crate::transcript::SessionKey;
+
+/// The shortest beginning of a session's id that stands for it.
+const MIN_CHARS: usize = 8;
+
+/// An increment of a session that is searched.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The number of its commit in the plan; `None` if no commit has the session.
+    pub commit: Option<usize>,
+    /// The id of that commit.
+    pub commit_id: Option<ObjectId>,
+    /// The session.
+    pub key: SessionKey,
+    /// When the record was made; RFC 3339.
+    pub time: String,
+    /// The segment that the increment begins after.
+    pub(super) since: Option<ObjectId>,
+    /// The segment that it ends with; `None` if the words are in the note itself.
+    pub(super) through: Option<ObjectId>,
+}
+
+/// What is searched, in the order of the answers.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The commits, newest first.
+    pub commits: Vec<Commit>,
+    /// The increments, in the order of the commits, and within a commit as `show` has them.
+    pub sessions: Vec<Session>,
+    /// Descriptions of notes that could not be read.
+    pub problems: Vec<String>,
+}
+
+impl Plan {
+    /// Lists the increments of the commits that a query chooses. An increment that several commits have is listed once,
+    /// with the newest of them, or with `is_each` for each.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::each`].
+    pub fn new(reader: &Reader<'_>, query: &Query, is_each: bool) -> Result<Plan> {
+        let mut plan = Plan::default();
+        let mut seen = HashSet::new();
+        let parse = |hex: &Option<String>| hex.as_deref().and_then(|hex| reader.repo().parse_id(hex));
+        reader.each(query, |listed| {
+            let (number, commit_id) = (plan.commits.len(), listed.commit.commit_id);
+            plan.problems.extend(listed.problems);
+            let wanted = |summary: &&Summary| query.fits_summary(summary) && !summary.is_removed;
+            for summary in listed.summaries.iter().filter(wanted) {
+                let (since, through) = (parse(&summary.since), parse(&summary.through));
+                let is_lost = summary.newer_version.is_some() && through.is_none();
+                let is_new = is_each || through.is_none() || seen.insert((summary.key.clone(), since, through));
+                if is_new && !is_lost {
+                    let (key, time) = (summary.key.clone(), summary.time.clone());
+                    let (commit, commit_id) = (Some(number), Some(commit_id));
+                    plan.sessions.push(Session { commit, commit_id, key, time, since, through });
+                }
+            }
+            plan.commits.push(listed.commit);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        plan.problems.extend_from_slice(reader.problems());
+        Ok(plan)
+    }
+
+    /// Lists the sessions in the archive that no commit has, newest first: those of an agent, and those whose id begins
+    /// with `session`. Reads all notes.
+    ///
+    /// # Errors
+    ///
+    /// If the notes or the archive cannot be read.
+    pub fn unrecorded(reader: &Reader<'_>, agent: Option<&str>, session: Option<&str>) -> Result<Plan> {
+        let mut recorded = HashSet::new();
+        for blob_ids in reader.noted()?.values() {
+            let Ok(note) = reader.note_of_blobs(blob_ids) else { continue };
+            recorded.extend(note.summaries().into_iter().map(|summary| summary.key));
+        }
+        let archive = Archive::new(reader.repo());
+        let mut newest: HashMap<SessionKey, ObjectId> = HashMap::new();
+        for (path, segment_id) in archive.listing(archive::REF)? {
+            // Paths are in order, so the last segment of a session is its newest.
+            if let Some(key) = session_of_path(&path).filter(|key| !recorded.contains(key)) {
+                newest.insert(key, segment_id);
+            }
+        }
+        let mut plan = Plan::default();
+        for (key, segment_id) in newest {
+            let time = archive.header(segment_id).map(|header| header.time).unwrap_or_default();
+            let is_wanted =
+                agent.is_none_or(|agent| agent == key.agent) && session.is_none_or(|start| key.id.starts_with(start));
+            if is_wanted {
+                let through = Some(segment_id);
+                plan.sessions.push(Session { commit: None, commit_id: None, key, time, since: None, through });
+            }
+        }
+        plan.sessions.sort_by(|a, b| (&b.time, &a.key).cmp(&(&a.time, &b.key)));
+        Ok(plan)
+    }
+
+    /// Returns for each session of the plan a beginning of its id that is long enough to name it among them.
+    pub fn short_ids(&self) -> HashMap<&str, &str> {
+        let mut ids: Vec<&str> = self.sessions.iter().map(|session| session.key.id.as_str()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let common = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+        let short = |at: usize| {
+            let id = ids[at];
+            let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ids.get(at));
+            let shared = neighbours.map(|other| common(id, other)).max().unwrap_or(0);
+            let end = id.char_indices().nth(MIN_CHARS.max(shared + 1)).map_or(id.len(), |(end, _)| end);
+            (id, &id[..end])
+        };
+        (0..ids.len()).map(short).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_id_names_one_session() {
+        let session = |id: &str| Session {
+            commit: None,
+            commit_id: None,
+            key: SessionKey::new("claude", id),
+            time: String::new(),
+            since: None,
+            through: None,
+        };
+        let ids = ["3f6b1c9e-52d4", "3f6b1c9e-52d4.a1", "3f6b1c9f-0000", "s1", "aaaaaaaaaa1", "aaaaaaaaaa2"];
+        let plan = Plan { sessions: ids.into_iter().map(session).collect(), ..Plan::default() };
+        let short = plan.short_ids();
+        let named: Vec<&str> = ids.iter().map(|id| short[id]).collect();
+        assert_eq!(named, ["3f6b1c9e-52d4", "3f6b1c9e-52d4.", "3f6b1c9f", "s1", "aaaaaaaaaa1", "aaaaaaaaaa2"]);
+    }
+}

@@ -1,0 +1,227 @@
+//! The turns of an increment that have the words of a search.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
+use super::terms::words_of;
+use super::text::texts;
+use super::{PartKind, Place, Session, Terms, Worker};
+use crate::agent::Wording;
+use crate::error::{Error, Result};
+use crate::record::readable;
+use crate::transcript::Message;
+
+/// How placeholders of secrets begin; they are no words of anybody.
+const PLACEHOLDER: &str = "[REDACTED:";
+
+/// A turn that has words of a search.
+#[derive(Clone, Debug)]
+pub struct TurnFound {
+    /// Where it begins.
+    pub(super) place: Place,
+    /// Its number in the increment: 1 for the first prompt, 0 before it.
+    pub number: usize,
+    /// How often each word is in it, by the weight of the parts.
+    pub(super) counts: Vec<f64>,
+    /// How long it is in the transcript, in bytes.
+    pub(super) length: usize,
+}
+
+/// What was found in an increment.
+#[derive(Debug, Default)]
+pub struct Census {
+    /// Of each word, whether it may be there.
+    pub(super) has: Vec<bool>,
+    /// The turns that may have enough of the words.
+    pub turns: Vec<TurnFound>,
+    /// Why not all of it could be searched.
+    pub problem: Option<Error>,
+}
+
+/// Finds the turns of an increment that have the words of a search.
+///
+/// # Errors
+///
+/// If a note of an earlier tool cannot be read. Words that are missing are a problem of what was found.
+pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Result<Census> {
+    let mut census = Census { has: vec![false; terms.count()], ..Census::default() };
+    let told = if session.through.is_none() {
+        census.has.fill(true);
+        worker.told_earlier(session)?
+    } else {
+        let Some(extent) = worker.extent(session, &mut census.problem) else { return Ok(census) };
+        if extent.wording == Wording::InPieces {
+            census.has.fill(true);
+        } else {
+            for piece in &extent.pieces {
+                match worker.unpacker.bytes(piece) {
+                    Ok(bytes) => terms.look(bytes, &mut census.has),
+                    Err(error) => census.problem = Some(error),
+                }
+            }
+        }
+        if !terms.may_be_enough(&census.has) {
+            return Ok(census);
+        }
+        if extent.wording == Wording::InLines {
+            census.turns = worker.turns_in_lines(session, &extent, terms, &mut census.problem);
+            return Ok(census);
+        }
+        worker.told(session, &extent, None, &mut census.problem)
+    };
+    let mut open: Option<Tally> = None;
+    for told in told {
+        if open.as_ref().is_none_or(|tally| tally.number != told.turn) {
+            census.turns.extend(open.take().and_then(|tally| tally.finish(terms)));
+            open = Some(Tally::new(terms, told.turn, told.place.clone()));
+        }
+        if let Some(tally) = &mut open {
+            tally.length += told.message.span.len();
+            tally.add(&told.message, terms);
+        }
+    }
+    census.turns.extend(open.and_then(|tally| tally.finish(terms)));
+    Ok(census)
+}
+
+/// A turn of a transcript whose lines are read one by one.
+struct Stretch {
+    number: usize,
+    /// Its lines: the number of a piece, and their place in it.
+    lines: Vec<(usize, Range<usize>)>,
+    /// Of each word, whether it may be there.
+    has: Vec<bool>,
+}
+
+impl Worker<'_> {
+    fn turns_in_lines(
+        &mut self,
+        session: &Session,
+        extent: &Extent,
+        terms: &Terms,
+        problem: &mut Option<Error>,
+    ) -> Vec<TurnFound> {
+        let stretches = self.stretches(extent, terms);
+        let mut turns = Vec::new();
+        for stretch in stretches.iter().filter(|stretch| terms.may_be_enough(&stretch.has)) {
+            let Some((first, lines)) = stretch.lines.first() else { continue };
+            let place = place_in(&extent.pieces[*first], lines.start);
+            let mut tally = Tally::new(terms, stretch.number, place);
+            for (piece, lines) in &stretch.lines {
+                let stored_bytes = self.unpacker.stored_bytes();
+                let Some(bytes) =
+                    self.unpacker.bytes(&extent.pieces[*piece]).ok().and_then(|all| all.get(lines.clone()))
+                else {
+                    continue;
+                };
+                let redactor = &self.redactor;
+                tally.length += bytes.len();
+                // A line without any of the words is not read.
+                each_line_with(terms.lines.as_ref(), bytes, &mut |line: Range<usize>| {
+                    let text = &bytes[line];
+                    if readable(text, stored_bytes) < text.len() {
+                        *problem = Some(too_large(session));
+                        return;
+                    }
+                    let mut messages = extent.agent.parse(text);
+                    if messages.iter().all(|message| message.parts.is_empty()) {
+                        return;
+                    }
+                    if let Some(Cow::Owned(clean)) = redacted(redactor, text, None) {
+                        messages = extent.agent.parse(&clean);
+                    }
+                    messages.iter().for_each(|message| tally.add(message, terms));
+                });
+            }
+            turns.extend(tally.finish(terms));
+        }
+        turns
+    }
+
+    /// Divides a transcript into turns.
+    fn stretches(&mut self, extent: &Extent, terms: &Terms) -> Vec<Stretch> {
+        let fresh = |number| Stretch { number, lines: Vec::new(), has: vec![false; terms.count()] };
+        let marks = prompt_marks(extent.agent);
+        let mut stretches = vec![fresh(0)];
+        for (index, piece) in extent.pieces.iter().enumerate() {
+            let stored_bytes = self.unpacker.stored_bytes();
+            // What cannot be read was told before.
+            let bytes = self.unpacker.bytes(piece).unwrap_or_default();
+            let mut from = 0;
+            let mut close = |stretches: &mut Vec<Stretch>, to: usize| {
+                if let Some(stretch) = stretches.last_mut().filter(|_| from < to) {
+                    terms.look(&bytes[from..to], &mut stretch.has);
+                    stretch.lines.push((index, from..to));
+                }
+                from = to;
+            };
+            each_line_with(marks.as_ref(), bytes, &mut |line: Range<usize>| {
+                let text = &bytes[line.clone()];
+                if extent.agent.may_be_prompt(text) && readable(text, stored_bytes) == text.len() {
+                    let prompts = extent.agent.parse(text).iter().filter(|message| message.is_prompt()).count();
+                    if prompts > 0 {
+                        close(&mut stretches, line.start);
+                        let number = stretches.last().map_or(0, |last| last.number) + prompts;
+                        stretches.push(fresh(number));
+                    }
+                }
+            });
+            close(&mut stretches, bytes.len());
+        }
+        stretches
+    }
+}
+
+/// The words of a turn, counted.
+struct Tally {
+    number: usize,
+    place: Place,
+    counts: Vec<f64>,
+    length: usize,
+    is_excluded: bool,
+}
+
+impl Tally {
+    fn new(terms: &Terms, number: usize, place: Place) -> Self {
+        Tally { number, place, counts: vec![0.0; terms.count()], length: 0, is_excluded: false }
+    }
+
+    fn add(&mut self, message: &Message, terms: &Terms) {
+        for text in texts(message) {
+            let words = spoken(&text.text);
+            let (places, is_excluded) = terms.places(text.kind, &text.text, &words);
+            self.is_excluded |= is_excluded;
+            for (count, places) in self.counts.iter_mut().zip(places) {
+                *count += places.len() as f64 * weight(text.kind);
+            }
+        }
+    }
+
+    fn finish(self, terms: &Terms) -> Option<TurnFound> {
+        let has: Vec<bool> = self.counts.iter().map(|count| *count > 0.0).collect();
+        let is_found = !self.is_excluded && has.contains(&true) && terms.may_be_enough(&has);
+        let Tally { number, place, counts, length, .. } = self;
+        is_found.then_some(TurnFound { place, number, counts, length })
+    }
+}
+
+/// Returns how much a word counts: what a person said is the best sign of what a turn is about.
+pub(super) fn weight(kind: PartKind) -> f64 {
+    match kind {
+        PartKind::Prompt => 4.0,
+        PartKind::Answer => 2.0,
+        PartKind::Thinking | PartKind::Call | PartKind::Notice => 1.0,
+        PartKind::Result => 0.5,
+    }
+}
+
+/// Returns the words of a text that are not in a placeholder of a secret.
+pub(super) fn spoken(text: &str) -> Vec<Range<usize>> {
+    let mut words = words_of(text);
+    for (start, _) in text.match_indices(PLACEHOLDER) {
+        let end = text[start..].find(']').map_or(text.len(), |at| start + at);
+        words.retain(|word| word.end <= start || word.start >= end);
+    }
+    words
+}

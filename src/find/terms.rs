@@ -1,0 +1,201 @@
+//! The words of a search, and where they are in a text.
+
+use std::ops::Range;
+
+use super::needles::Needles;
+use super::{PartKind, literal};
+use crate::error::{Error, Kind, Result};
+
+/// When capital letters count.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Case {
+    /// In a word that has one.
+    Smart,
+    /// Never.
+    Folded,
+    /// Always.
+    Exact,
+}
+
+/// Words that are in every English text. They are left out of a search that has others.
+const EVERYWHERE: &[&str] = &[
+    "about", "all", "and", "any", "are", "but", "can", "did", "does", "for", "from", "had", "has", "have", "how",
+    "into", "its", "not", "our", "out", "should", "that", "the", "their", "them", "then", "there", "they", "this",
+    "was", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
+];
+
+/// The words that are searched for.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    wanted: Vec<Term>,
+    excluded: Vec<Term>,
+    /// What is in every line that has one of the words; `None` if a word is too short for that.
+    pub(super) lines: Option<Needles>,
+    /// How much of the words a turn must have, by their weights: 1 for all of them.
+    pub(super) min_share: f64,
+}
+
+/// A word, or words that follow each other.
+#[derive(Clone, Debug)]
+struct Term {
+    /// In small letters, unless capital letters count.
+    words: Vec<String>,
+    /// Whether the last word may go on.
+    is_prefix: bool,
+    is_exact: bool,
+    kind: Option<PartKind>,
+    /// What stands for it in every line of a transcript that has it, and the same to be looked for.
+    literals: Option<Vec<Vec<u8>>>,
+    needles: Option<Needles>,
+}
+
+impl Terms {
+    /// Reads words as they are typed: `word`, `a phrase`, `begin*`, `prompt:word`. A turn must have a share of `min_share`
+    /// of the wanted ones, and none of the excluded.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Usage`] if there is no word to search for.
+    pub fn new(wanted: &[String], excluded: &[String], case: Case, min_share: f64) -> Result<Self> {
+        let read = |all: &[String]| all.iter().filter_map(|text| Term::read(text, case)).collect::<Vec<_>>();
+        let (mut wanted, excluded) = (read(wanted), read(excluded));
+        // Words that are everywhere say nothing of what is searched for, and would have all lines read.
+        if wanted.iter().any(Term::is_telling) {
+            wanted.retain(Term::is_telling);
+        }
+        let literals: Option<Vec<_>> = wanted.iter().chain(&excluded).map(|term| term.literals.clone()).collect();
+        let lines = literals.and_then(|literals| Needles::new(&literals.concat(), true));
+        let terms = Terms { wanted, excluded, lines, min_share };
+        match terms.wanted.is_empty() {
+            true => Err(Error::new(Kind::Usage, "there is no word to search for")),
+            false => Ok(terms),
+        }
+    }
+
+    /// Returns how many words are wanted.
+    pub fn count(&self) -> usize {
+        self.wanted.len()
+    }
+
+    /// Says of each wanted word whether it may be in a transcript, beyond those that `known` has.
+    pub(super) fn look(&self, text: &[u8], known: &mut [bool]) {
+        for (term, known) in self.wanted.iter().zip(known) {
+            *known = *known || term.needles.as_ref().is_none_or(|needles| needles.is_in(text));
+        }
+    }
+
+    /// Says whether so many words may be enough, whatever their weights.
+    pub(super) fn may_be_enough(&self, has: &[bool]) -> bool {
+        let count = has.iter().filter(|has| **has).count();
+        if self.min_share >= 1.0 { count == has.len() } else { 2 * count >= has.len() }
+    }
+
+    /// Returns the places of each wanted word in a text, and whether an excluded one is there.
+    pub(super) fn places(&self, kind: PartKind, text: &str, words: &[Range<usize>]) -> (Vec<Vec<Range<usize>>>, bool) {
+        let of = |term: &Term| match term.kind.is_none_or(|wanted| wanted == kind) {
+            true => term.places(text, words),
+            false => Vec::new(),
+        };
+        let is_excluded = self.excluded.iter().any(|term| !of(term).is_empty());
+        (self.wanted.iter().map(of).collect(), is_excluded)
+    }
+}
+
+impl Term {
+    /// Says whether the word can tell turns apart: it is not too short, and none of those that are in every text.
+    fn is_telling(&self) -> bool {
+        let is_everywhere = self.words.len() == 1 && EVERYWHERE.contains(&self.words[0].to_lowercase().as_str());
+        self.literals.is_some() && !is_everywhere
+    }
+
+    fn read(text: &str, case: Case) -> Option<Self> {
+        let named = text.split_once(':').and_then(|(name, rest)| Some((PartKind::named(name)?, rest)));
+        let (kind, text) = named.map_or((None, text), |(kind, rest)| (Some(kind), rest));
+        let (text, is_prefix) = text.strip_suffix('*').map_or((text, false), |text| (text, true));
+        let is_exact = match case {
+            Case::Smart => text.chars().any(char::is_uppercase),
+            Case::Folded => false,
+            Case::Exact => true,
+        };
+        let spell = |word: Range<usize>| if is_exact { text[word].to_owned() } else { text[word].to_lowercase() };
+        let words: Vec<String> = words_of(text).into_iter().map(spell).collect();
+        // Several words would have to follow each other in the transcript as they are typed.
+        let literals = words.iter().filter_map(|word| literal::in_json_folded(word)).max_by_key(|all| all[0].len());
+        let needles = literals.as_ref().and_then(|literals| Needles::new(literals, true));
+        (!words.is_empty()).then_some(Term { words, is_prefix, is_exact, kind, literals, needles })
+    }
+
+    fn places(&self, text: &str, words: &[Range<usize>]) -> Vec<Range<usize>> {
+        let starts = words.windows(self.words.len()).filter(|window| {
+            let last = window.len() - 1;
+            window.iter().zip(&self.words).enumerate().all(|(at, (place, word))| {
+                let found = &text[place.clone()];
+                if at == last && self.is_prefix { self.begins(found, word) } else { self.is(found, word) }
+            })
+        });
+        starts.map(|window| window[0].start..window[window.len() - 1].end).collect()
+    }
+
+    fn is(&self, found: &str, word: &str) -> bool {
+        match (self.is_exact, found.is_ascii()) {
+            (true, _) => found == word,
+            (false, true) => found.eq_ignore_ascii_case(word),
+            (false, false) => found.to_lowercase() == word,
+        }
+    }
+
+    fn begins(&self, found: &str, word: &str) -> bool {
+        match self.is_exact {
+            true => found.starts_with(word),
+            false => found.to_lowercase().starts_with(word),
+        }
+    }
+}
+
+/// Returns the words of a text: runs of letters and digits, and each character of a script without spaces between words.
+pub(super) fn words_of(text: &str) -> Vec<Range<usize>> {
+    let mut words: Vec<Range<usize>> = Vec::new();
+    let mut is_open = false;
+    for (at, c) in text.char_indices() {
+        let end = at + c.len_utf8();
+        let is_single = is_ideograph(c);
+        match words.last_mut() {
+            Some(last) if is_open && !is_single && c.is_alphanumeric() => last.end = end,
+            _ if c.is_alphanumeric() => words.push(at..end),
+            _ => {}
+        }
+        is_open = c.is_alphanumeric() && !is_single;
+    }
+    words
+}
+
+/// Says whether a character is of a script in which words are not told apart by spaces.
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}'
+        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(typed: &str, case: Case, text: &str) -> Vec<String> {
+        let terms = Terms::new(&[typed.to_owned()], &[], case, 1.0).expect("a word");
+        let (places, _) = terms.places(PartKind::Prompt, text, &words_of(text));
+        places[0].iter().map(|place| text[place.clone()].to_owned()).collect()
+    }
+
+    #[test]
+    fn words_phrases_beginnings_and_parts_are_found() {
+        let text = "Back off: the back-off loop, backOff and BACK OFF; reconnecting";
+        assert_eq!(found("back off", Case::Smart, text), ["Back off", "back-off", "BACK OFF"]);
+        assert_eq!(found("Back", Case::Smart, text), ["Back"]);
+        assert_eq!(found("Back", Case::Folded, text).len(), 3);
+        assert_eq!(found("reconn*", Case::Smart, text), ["reconnecting"]);
+        assert_eq!(found("prompt:loop", Case::Smart, text), ["loop"]);
+        assert_eq!(found("answer:loop", Case::Smart, text), [""; 0]);
+        assert_eq!(found("数据", Case::Smart, "大数据库"), ["数据"]);
+        assert_eq!(found("GRÖSSE", Case::Folded, "größe grösse"), ["grösse"]);
+        assert!(Terms::new(&["--".to_owned()], &[], Case::Smart, 1.0).is_err());
+    }
+}

@@ -1,0 +1,211 @@
+//! Lines that a search has found: as `git grep` prints them, and as JSON.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+use serde_json::{Value, json};
+
+use super::Style;
+use crate::find::{Hit, Line, Match, PartKind, Session};
+use crate::git::{Commit, date};
+use crate::outside;
+
+/// The longest line that is printed whole, in characters.
+const MAX_CHARS: usize = 2000;
+/// How much of a line is printed for an answer of a search, in characters.
+const HIT_CHARS: usize = 300;
+
+/// How lines are printed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FoundLayout {
+    /// The commit and the session stand above their lines.
+    pub has_heading: bool,
+    /// Each line has its number in the text.
+    pub has_line_numbers: bool,
+    /// Each line has the column of its first match.
+    pub has_columns: bool,
+    /// Only what matches is printed.
+    pub is_only_matching: bool,
+    /// Long lines are printed whole.
+    pub is_uncut: bool,
+}
+
+/// The part of a conversation that lines come from.
+#[derive(Debug)]
+pub struct FoundPlace<'a> {
+    /// The abbreviated id of the commit.
+    pub commit: &'a str,
+    /// The agent and the session, shortened.
+    pub session: &'a str,
+}
+
+impl FoundPlace<'_> {
+    /// Returns the place as it stands in front of a line.
+    pub fn text(&self, style: &Style) -> String {
+        format!("{} {}", style.paint(&style.commit, self.commit), style.paint(&style.place, self.session))
+    }
+}
+
+/// Returns what a part of a conversation is called in front of its lines: the tool of a call, else the kind.
+pub fn part_name(kind: PartKind, tool: &str) -> String {
+    if kind == PartKind::Call && !tool.is_empty() { outside::line(tool) } else { kind.word().to_owned() }
+}
+
+/// Writes a line that was found, or one of its context.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_found(
+    out: &mut dyn Write,
+    style: &Style,
+    layout: FoundLayout,
+    place: &FoundPlace<'_>,
+    of: &Match,
+    line: &Line,
+    end: &[u8],
+) -> io::Result<()> {
+    let sign = if line.spans.is_some() { ":" } else { "-" };
+    let separator = style.paint(&style.separator, sign);
+    let number = |number: usize| style.paint(&style.number, &number.to_string());
+    let name = part_name(of.kind, &of.tool);
+    let prefix = |column: Option<usize>| {
+        let mut prefix = match layout.has_heading {
+            true => format!("{} {name}{separator}", number(of.turn)),
+            false => format!("{}{separator}{}{separator}{name}{separator}", place.text(style), number(of.turn)),
+        };
+        let column = column.filter(|_| layout.has_columns && line.spans.is_some());
+        for shown in layout.has_line_numbers.then_some(line.number).into_iter().chain(column) {
+            prefix += &format!("{}{separator}", number(shown));
+        }
+        if layout.has_heading { prefix + " " } else { prefix }
+    };
+    let spans = line.spans.as_deref().unwrap_or_default();
+    if layout.is_only_matching {
+        for span in spans {
+            let text = style.paint(&style.found, &outside::line(&line.text[span.clone()]));
+            out.write_all(prefix(Some(span.start + 1)).as_bytes())?;
+            out.write_all(text.as_bytes())?;
+            out.write_all(end)?;
+        }
+        return Ok(());
+    }
+    let column = spans.first().map_or(1, |span| span.start + 1);
+    out.write_all(prefix(Some(column)).as_bytes())?;
+    let max_chars = if layout.is_uncut { usize::MAX } else { MAX_CHARS };
+    out.write_all(marked(&line.text, spans, max_chars, style).as_bytes())?;
+    out.write_all(end)
+}
+
+/// Returns a text on one line, with what was found painted. One of more than `max_chars` characters is cut around the first
+/// match.
+pub fn marked(text: &str, spans: &[Range<usize>], max_chars: usize, style: &Style) -> String {
+    let window = window(text, spans.first(), max_chars);
+    let mut line = String::new();
+    if window.start > 0 {
+        line.push('…');
+    }
+    let mut from = window.start;
+    for span in spans {
+        let (start, end) = (span.start.max(from), span.end.min(window.end));
+        if start >= end {
+            continue;
+        }
+        line += &outside::line(&text[from..start]);
+        line += &style.paint(&style.found, &outside::line(&text[start..end]));
+        from = end;
+    }
+    line += &outside::line(&text[from..window.end]);
+    if window.end < text.len() {
+        line.push('…');
+    }
+    line
+}
+
+/// Returns at most `max_chars` characters of a text, around a place in it.
+fn window(text: &str, around: Option<&Range<usize>>, max_chars: usize) -> Range<usize> {
+    if text.len() <= max_chars || text.chars().count() <= max_chars {
+        return 0..text.len();
+    }
+    let place = around.map_or(0, |place| place.start);
+    let before = text[..place].char_indices().rev().take(max_chars / 4).last().map_or(place, |(at, _)| at);
+    let end = text[before..].char_indices().nth(max_chars).map_or(text.len(), |(at, _)| before + at);
+    // Near the end of a text there is room for more in front.
+    let spare = max_chars.saturating_sub(text[before..end].chars().count());
+    let start = text[..before].char_indices().rev().take(spare).last().map_or(before, |(at, _)| at);
+    start..end
+}
+
+/// Returns the object of a line that was found, as `grep --json` has it.
+pub fn found_object(commit: Option<&Commit>, session: &Session, of: &Match, line: &Line) -> Value {
+    let spans: Vec<[usize; 2]> = line.spans.iter().flatten().map(|span| [span.start, span.end]).collect();
+    let said = of.time.map(|seconds| date::Time { seconds, offset: 0 }.to_rfc3339());
+    json!({
+        "version": 1,
+        "commit": commit.map(|commit| commit.commit_id.to_string()),
+        "agent": session.key.agent,
+        "session": session.key.id,
+        "turn": of.turn,
+        "message": of.message,
+        "part": of.kind.word(),
+        "tool": Some(&of.tool).filter(|tool| !tool.is_empty()),
+        "line": line.number,
+        "column": spans.first().map_or(1, |span| span[0] + 1),
+        "text": line.text,
+        "submatches": spans,
+        "time": said.unwrap_or_else(|| session.time.clone()),
+        "author": commit.map(|commit| commit.author.name.to_str_lossy()),
+    })
+}
+
+/// Returns the line of a turn that answers a search, with its words painted.
+pub fn hit_line(hit: &Hit, style: &Style) -> String {
+    let (line, spans) = line_of(hit);
+    let indent = line.len() - line.trim_start().len();
+    let spans: Vec<Range<usize>> = spans.iter().map(|span| span.start - indent..span.end - indent).collect();
+    format!("{}: {}", part_name(hit.excerpt.kind, &hit.excerpt.tool), marked(line.trim(), &spans, HIT_CHARS, style))
+}
+
+/// Returns the object of a turn that answers a search, as `search --json` has it.
+pub fn hit_object(commit: Option<&Commit>, session: &Session, hit: &Hit) -> Value {
+    let (line, spans) = line_of(hit);
+    let line = Line { number: hit.excerpt.number, text: line.to_owned(), spans: Some(spans) };
+    let of = Match {
+        place: hit.answer.place.clone(),
+        turn: hit.answer.turn,
+        message: Some(hit.excerpt.message),
+        kind: hit.excerpt.kind,
+        tool: hit.excerpt.tool.clone(),
+        time: hit.excerpt.time,
+        lines: Vec::new(),
+    };
+    let mut object = found_object(commit, session, &of, &line);
+    object["score"] = json!((hit.answer.score * 1000.0).round() / 1000.0);
+    object
+}
+
+/// Returns the line of an excerpt, and the words in it.
+fn line_of(hit: &Hit) -> (&str, Vec<Range<usize>>) {
+    let (text, line) = (&hit.excerpt.text, &hit.excerpt.line);
+    let spans = hit.excerpt.spans.iter().map(|span| span.start - line.start..span.end - line.start).collect();
+    (&text[line.clone()], spans)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_cut_around_the_match() {
+        let text = format!("{}needle{}", "é".repeat(50), "x".repeat(50));
+        let at = text.find("needle").expect("it is there");
+        let style = Style { found: "<".into(), reset: ">".into(), ..Style::default() };
+        let cut = marked(&text, std::slice::from_ref(&(at..at + 6)), 20, &style);
+        assert_eq!(cut, "…ééééé<needle>xxxxxxxxx…");
+        assert_eq!(marked("a needle", std::slice::from_ref(&(2..8)), 20, &style), "a <needle>");
+        assert_eq!(marked("bad\u{1b}[31m", &[], 20, &style), "bad[31m");
+        let end = format!("{}ab", "x".repeat(30));
+        assert_eq!(marked(&end, std::slice::from_ref(&(30..32)), 8, &Style::default()), "…xxxxxxab");
+    }
+}

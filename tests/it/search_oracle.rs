@@ -1,0 +1,262 @@
+//! `grep` finds what reading every message finds.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use regex::bytes::{Regex, RegexBuilder};
+use serde_json::{Value, json};
+
+use crate::fixtures::{fixture, transcripts};
+use crate::made::Made;
+use crate::support::Scratch;
+
+/// A line that a search may find: session, number of the message, line in its text, text.
+type Found = (String, u64, u64, String);
+
+/// Every text of a conversation, as `show --json` has it.
+struct Said {
+    session: String,
+    message: u64,
+    text: String,
+}
+
+/// Notices that parsers word themselves.
+const OWN: [&str; 3] = ["conversation compacted", "interrupted by the user", "taken back"];
+
+fn strings(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| strings(value, found)),
+        Value::Object(members) => members.values().for_each(|value| strings(value, found)),
+        _ => {}
+    }
+}
+
+/// Reads all that `show --json` says of a commit.
+fn said(scratch: &Scratch, revision: &str) -> Vec<Said> {
+    let mut all = Vec::new();
+    for line in scratch.shiftlog("show", ["--json", revision]).stdout.lines() {
+        let object: Value = serde_json::from_str(line).unwrap();
+        for (number, message) in object["conversation"].as_array().unwrap().iter().enumerate() {
+            for part in message["parts"].as_array().unwrap() {
+                let text = match part["type"].as_str().unwrap() {
+                    "call" => {
+                        let mut texts = Vec::new();
+                        strings(&part["input"], &mut texts);
+                        texts.join("\n")
+                    }
+                    "attachment" => continue,
+                    "notice" if OWN.contains(&part["text"].as_str().unwrap()) => continue,
+                    _ => part["text"].as_str().unwrap().to_owned(),
+                };
+                all.push(Said { session: object["session"].as_str().unwrap().into(), message: number as u64, text });
+            }
+        }
+    }
+    all
+}
+
+fn naive(said: &[Said], pattern: &Regex) -> BTreeSet<Found> {
+    let mut found = BTreeSet::new();
+    for Said { session, message, text } in said {
+        for (number, line) in text.lines().enumerate() {
+            if pattern.is_match(line.as_bytes()) {
+                found.insert((session.clone(), *message, number as u64 + 1, line.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+fn grepped(scratch: &Scratch, args: &[&str]) -> BTreeSet<Found> {
+    let ran = scratch.shiftlog("grep", [&["--json", "--in=all", "--all"], args].concat());
+    assert!(ran.code < 2, "{args:?}: {ran:?}");
+    let found = |line: &str| {
+        let object: Value = serde_json::from_str(line).unwrap();
+        let number = |key: &str| object[key].as_u64().unwrap();
+        let text = |key: &str| object[key].as_str().unwrap().to_owned();
+        (text("session"), number("message"), number("line"), text("text"))
+    };
+    ran.stdout.lines().map(found).collect()
+}
+
+/// Draws a piece of a text, from one character boundary to another.
+fn piece<'t>(made: &mut Made, text: &'t str, max_chars: usize) -> &'t str {
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let from = made.below(starts.len().max(2) - 1);
+    let to = (from + 1 + made.below(max_chars)).min(starts.len() - 1);
+    &text[starts[from]..starts[to]]
+}
+
+/// Searches for pieces of what was said, in several ways.
+fn compare(scratch: &Scratch, said: &[Said], seed: u64, count: usize) {
+    let lines: Vec<&str> = said.iter().flat_map(|said| said.text.lines()).filter(|line| !line.is_empty()).collect();
+    assert!(lines.len() > 20, "there is something to search for");
+    let mut made = Made::new(seed);
+    let mut found_some = 0;
+    for round in 0..count {
+        let line = lines[made.below(lines.len())];
+        let piece = piece(&mut made, line, 16).to_owned();
+        let escaped = regex::escape(&piece);
+        let (pattern, options, is_folded): (String, &[&str], bool) = match round % 6 {
+            0 | 1 => (escaped, &["-F"], false),
+            2 => (escaped, &["-F", "-i"], true),
+            3 => (format!("{escaped}|{}", regex::escape(&piece.to_uppercase())), &[], false),
+            4 => (format!("^.*{escaped}"), &[], false),
+            _ => (format!(r"\b{{start-half}}(?:{escaped})\b{{end-half}}"), &["-F", "-w"], false),
+        };
+        let typed = if options.contains(&"-F") { piece.as_str() } else { pattern.as_str() };
+        let regex = RegexBuilder::new(&pattern).unicode(false).case_insensitive(is_folded).build().unwrap();
+        let expected = naive(said, &regex);
+        found_some += usize::from(!expected.is_empty());
+        let found = grepped(scratch, &[options, &["-e", typed]].concat());
+        let missed: Vec<_> = expected.difference(&found).take(3).collect();
+        let invented: Vec<_> = found.difference(&expected).take(3).collect();
+        assert!(
+            missed.is_empty() && invented.is_empty(),
+            "{options:?} {typed:?}\nmissed {missed:#?}\ninvented {invented:#?}"
+        );
+    }
+    assert!(found_some > count / 2, "most patterns are found: {found_some} of {count}");
+}
+
+/// The agents whose transcripts are files of lines, each with the folder of its transcripts.
+const AGENTS: [&str; 10] =
+    ["claude", "codex", "gemini", "copilot", "droid", "pi", "cursor", "vscode", "windsurf", "antigravity"];
+
+#[test]
+fn grep_finds_what_reading_every_message_of_every_agent_finds() {
+    let scratch = Scratch::new();
+    let mut all = Vec::new();
+    for agent in AGENTS {
+        for (number, path) in transcripts(&fixture(agent)).iter().enumerate() {
+            let commit = scratch.commit("n", &format!("{agent} {number}\n"), agent);
+            let (session, agent) = (format!("--session={agent}-{number}"), format!("--agent={agent}"));
+            let file = path.to_str().unwrap();
+            scratch.shiftlog("add", ["-q", "--force", &session, &agent, "--transcript", file, &commit]).ok();
+            all.extend(said(&scratch, &commit));
+        }
+    }
+    compare(&scratch, &all, 11, 60);
+}
+
+/// The ways in which JSON is written: each says how a character is written that may stand as it is.
+type Writer = fn(char) -> Option<String>;
+
+fn units(c: char, is_upper: bool) -> String {
+    let unit = |unit: &u16| if is_upper { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") };
+    c.encode_utf16(&mut [0; 2]).iter().map(unit).collect()
+}
+
+const WRITERS: [(&str, Writer); 5] = [
+    ("serde", |_| None),
+    ("python", |c| (!c.is_ascii()).then(|| units(c, false))),
+    ("go", |c| matches!(c, '<' | '>' | '&' | '\u{2028}').then(|| units(c, false))),
+    ("php", |c| if c == '/' { Some("\\/".into()) } else { (!c.is_ascii()).then(|| units(c, false)) }),
+    ("dotnet", |c| (!c.is_ascii() || "<>&'+`\"".contains(c)).then(|| units(c, true))),
+];
+
+/// Writes a string as a writer does.
+fn quoted(text: &str, writer: Writer) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match writer(c) {
+            Some(code) => quoted += &code,
+            None => {
+                let plain = json!(c.to_string()).to_string();
+                quoted += &plain[1..plain.len() - 1];
+            }
+        }
+    }
+    quoted + "\""
+}
+
+/// Makes a text of words, code, and what JSON writers disagree about.
+fn text(made: &mut Made) -> String {
+    let pieces = [
+        "reconnect",
+        "back off",
+        "größe",
+        "数据库",
+        "日本語の",
+        "😀",
+        "é",
+        "src/main.rs",
+        "a<b && c>d",
+        "it's",
+        "x = y+1;",
+        "\r",
+        "\t",
+        "\u{2028}",
+        "C:\\temp",
+        "\"quoted\"",
+        "ÅNGSTRÖM",
+        "{\"a\": [1]}",
+        "`code`",
+        "foo_bar",
+        "100%",
+        "안녕",
+        "naïve",
+        "\u{7f}",
+    ];
+    let mut text = String::new();
+    for _ in 0..3 + made.below(12) {
+        text += pieces[made.below(pieces.len())];
+        text += [" ", "", "\n", " ", ". "][made.below(5)];
+    }
+    text
+}
+
+#[test]
+fn grep_finds_a_text_however_its_json_was_written() {
+    let scratch = Scratch::new();
+    let mut made = Made::new(5);
+    let mut all = Vec::new();
+    for (name, writer) in WRITERS {
+        let mut lines = String::new();
+        for number in 0..30 {
+            let (kind, role) = if number % 3 == 0 { ("user", "user") } else { ("assistant", "assistant") };
+            let text = quoted(&text(&mut made), writer);
+            lines += &format!(
+                "{{\"type\": \"{kind}\", \"message\": {{\"role\": \"{role}\", \"content\": [{{\"type\": \"text\", \"text\": {text}}}]}}}}\n"
+            );
+        }
+        let commit = add(&scratch, name, &lines);
+        all.extend(said(&scratch, &commit));
+    }
+    compare(&scratch, &all, 23, 90);
+}
+
+fn add(scratch: &Scratch, name: &str, lines: &str) -> String {
+    let file = scratch.root().join("t.jsonl");
+    fs::write(&file, lines).unwrap();
+    let commit = scratch.commit("n", &format!("{name}\n"), name);
+    let session = format!("--session={name}");
+    scratch.shiftlog("add", ["-q", &session, "--transcript", Path::to_str(&file).unwrap(), &commit]).ok();
+    commit
+}
+
+#[test]
+fn grep_finds_a_text_in_a_line_of_many_segments_and_in_a_very_long_one() {
+    let scratch = Scratch::new();
+    let mut lines = String::new();
+    let prompt =
+        |text: &str| format!("{}\n", json!({ "type": "user", "message": { "role": "user", "content": text } }));
+    // More than one segment.
+    for number in 0..60 {
+        lines += &prompt(&format!("prompt {number}\n{}", "filler words of a long text ".repeat(8000)));
+    }
+    lines += &prompt(&format!("{} needle {}", "x".repeat(2_500_000), "y".repeat(2_500_000)));
+    let commit = add(&scratch, "long", &lines);
+    let found = scratch.shiftlog("grep", ["prompt 5[0-9]$"]).ok();
+    let expected: String =
+        (50..60).map(|n| format!("{} claude/long:{}:prompt:1:prompt {n}\n", &commit[..7], n + 1)).collect();
+    assert_eq!(found, expected, "turns are counted across segments");
+    let cut = scratch.shiftlog("grep", ["needle"]).ok();
+    assert!(cut.contains("xxx needle yyy") && cut.chars().count() < 2100, "{}", cut.len());
+    assert!(cut.starts_with(&format!("{} claude/long:61:prompt:1:…x", &commit[..7])));
+    assert!(scratch.shiftlog("grep", ["--no-cut", "needle"]).ok().len() > 5_000_000);
+    let object: Value = serde_json::from_str(&scratch.shiftlog("grep", ["--json", "needle"]).ok()).unwrap();
+    assert_eq!((&object["message"], &object["column"]), (&json!(60), &json!(2_500_002)));
+}
