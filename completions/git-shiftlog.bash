@@ -70,7 +70,7 @@ __git_shiftlog_without_own_refs ()
 
 _git_shiftlog ()
 {
-	local commands="init log list show why blame grep search status summarise tldr resume branches get keys mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show why blame grep search status summarise tldr resume branches get keys lsp mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -194,6 +194,9 @@ _git_shiftlog ()
 		;;
 	keys,--*)
 		__gitcomp "--help"
+		;;
+	lsp,--*)
+		__gitcomp "--stdio --help"
 		;;
 	mcp,--*)
 		__gitcomp "--repo= --name= --toolset= --index= --help"

@@ -16,7 +16,7 @@
 //! | [`share`], [`upkeep`] | exchange with remotes, purging; checking and repairing |
 //! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown |
 //! | [`cli`] | the terminal: exit codes, messages, colour, pager |
-//! | [`mcp`] | the MCP server for agents |
+//! | [`mcp`], [`lsp`] | the MCP server for agents; the language server for editors |
 //! | [`command`] | one file per command: its options, and a `run` that reads like a recipe |
 //!
 //! To follow `git shiftlog show HEAD` to the bytes: `src/bin/git-shiftlog.rs`, [`command::dispatch`], [`command::show`],
@@ -60,6 +60,7 @@ pub mod pretty;
 
 pub mod cli;
 
+pub mod lsp;
 pub mod mcp;
 
 pub mod command;

@@ -45,6 +45,7 @@ pub use self::directory::directory;
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
 pub use self::payload::Payload;
 pub use self::permission::Permission;
+pub use self::place::path_of_uri;
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;

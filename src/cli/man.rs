@@ -43,6 +43,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-install-docs" 1,
     "git-shiftlog-keys" 1,
     "git-shiftlog-log" 1,
+    "git-shiftlog-lsp" 1,
     "git-shiftlog-mcp" 1,
     "git-shiftlog-migrate" 1,
     "git-shiftlog-purge" 1,
@@ -57,6 +58,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-verify" 1,
     "git-shiftlog-why" 1,
     "gitshiftlog-agents" 7,
+    "gitshiftlog-editors" 7,
     "gitshiftlog-format" 5,
 ];
 

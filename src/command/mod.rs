@@ -18,6 +18,7 @@ pub mod init;
 pub mod install_docs;
 pub mod keys;
 pub mod log;
+pub mod lsp;
 mod machine;
 pub mod mcp;
 pub mod migrate;
@@ -131,6 +132,12 @@ pub const ALL: &[Listed] = &[
         summary: "List the keys at a path of the recorded data",
         options: keys::Options::command,
         run: keys::run,
+    },
+    Listed {
+        name: "lsp",
+        summary: "Show editors the conversation behind a line",
+        options: lsp::Options::command,
+        run: lsp::run,
     },
     Listed {
         name: "mcp",

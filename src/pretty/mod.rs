@@ -22,6 +22,7 @@ mod rows;
 mod sub_agent;
 mod why;
 mod why_format;
+mod why_markdown;
 mod width;
 
 pub use self::blame::{BlameColumns, BlameTable, MachineFormat, write_machine};
@@ -37,6 +38,7 @@ pub use self::rows::Rows;
 pub use self::sub_agent::SubAgent;
 pub use self::why::{WhyView, more_command, short_session, why_object, write_why};
 pub use self::why_format::why_line;
+pub use self::why_markdown::why_markdown;
 pub use self::width::{cut, cut_colored, padded, width};
 
 use crate::git::{Commit, date};

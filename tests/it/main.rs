@@ -18,6 +18,7 @@ mod doctor;
 mod documents;
 mod earlier;
 mod earlier_setup;
+mod editors;
 mod elsewhere;
 mod fixtures;
 mod format;

@@ -31,6 +31,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("pretty", 9),
     ("cli", 10),
     ("mcp", 11),
+    ("lsp", 11),
     ("command", 12),
 ];
 

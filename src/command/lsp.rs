@@ -1,0 +1,26 @@
+//! `git shiftlog lsp`: the conversation behind a line, for editors.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{self, Outcome};
+use crate::lsp;
+
+/// Show editors the conversation behind a line
+#[derive(Debug, Parser)]
+#[command(name = "git-shiftlog-lsp", override_usage = "git shiftlog lsp")]
+pub struct Options {
+    /// Speak over standard input and output, which is what it does anyway
+    #[arg(long)]
+    stdio: bool,
+}
+
+/// Runs the command.
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |_: Options| {
+        lsp::serve()?;
+        Ok(Outcome::Done)
+    })
+}

@@ -1,0 +1,69 @@
+//! What is behind a line, as Markdown for an editor.
+
+use super::markdown::inert;
+use super::why::{WhyView, more_command, short_session};
+use crate::git::date;
+use crate::outside;
+use crate::replay::Block;
+
+/// The longest prompt and reasoning, in characters.
+const MAX_CHARS: usize = 1200;
+
+/// Returns a block as Markdown: the commit, the session, how sure it is, the prompt, what was said before the edit, and the
+/// command that shows more. The words of others do nothing in it.
+pub fn why_markdown(block: &Block, view: &WhyView<'_>) -> String {
+    let found = &block.found;
+    let mut parts: Vec<String> = Vec::new();
+    parts.push(match view.commit {
+        None => "not committed yet".to_owned(),
+        Some(commit) => {
+            let day = date::Format::SHORT.show(commit.author.time);
+            let author = commit.author.name.to_string();
+            format!("**{}** {} {} {}", plain(&commit.subject().to_string()), view.commit_name, day, plain(&author))
+        }
+    });
+    if let Some(talk) = found.talk() {
+        let mut facts = vec![format!("{} {}", talk.key.agent, short_session(&talk.key, &found.source.keys))];
+        facts.extend(talk.model.clone());
+        if let Some(call) = found.call() {
+            facts.push(format!("turn {} of {}", call.turn, talk.turns));
+            facts.push(call.tool.clone());
+        }
+        let evidence = found.evidence.sentence(block.lines.len() == 1);
+        parts.push(format!("{}\n*{evidence}*", plain(&facts.join(", "))));
+    }
+    if let Some(prompt) = found.prompt() {
+        parts.push(quoted(&prompt));
+    }
+    if let Some(call) = found.call() {
+        parts.extend(call.task.as_ref().map(|task| quoted(task)));
+        let words = call.reasoning.iter().map(|words| words.text.trim()).collect::<Vec<_>>().join("\n\n");
+        // The last words are the nearest to the edit.
+        let start = words.char_indices().rev().nth(MAX_CHARS).map_or(0, |(at, _)| at);
+        let mark = if start > 0 { "…" } else { "" };
+        parts.push(inert(&format!("{mark}{}", outside::text(&words[start..]))));
+    }
+    parts.extend(more_command(block, view.commit_name).map(|command| format!("```sh\n{command}\n```")));
+    parts.retain(|part| !part.trim().is_empty());
+    parts.join("\n\n") + "\n"
+}
+
+/// Returns words as a quotation.
+fn quoted(words: &str) -> String {
+    let end = words.char_indices().nth(MAX_CHARS).map_or(words.len(), |(at, _)| at);
+    let mark = if end < words.len() { "…" } else { "" };
+    let text = inert(&format!("{}{mark}", outside::text(words[..end].trim())));
+    text.lines().map(|line| format!("> {line}\n")).collect::<String>().trim_end().to_owned()
+}
+
+/// Returns one line whose characters mean nothing in Markdown.
+fn plain(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    for c in outside::line(line).chars() {
+        if c.is_ascii_punctuation() && !".,:;-/()'".contains(c) {
+            plain.push('\\');
+        }
+        plain.push(c);
+    }
+    plain
+}

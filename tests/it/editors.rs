@@ -1,0 +1,234 @@
+//! Editors: the language server, and the recipes of gitshiftlog-editors(7) in the editors themselves.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::{Scratch, skip};
+use crate::why::reconnect;
+
+/// An editor that speaks with the server.
+struct Editor {
+    server: Child,
+    answers: BufReader<ChildStdout>,
+    last_id: u64,
+}
+
+impl Editor {
+    fn new(scratch: &Scratch, formats: &[&str]) -> Self {
+        let mut command = scratch.command("git-shiftlog", &scratch.home());
+        let mut server = command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let answers = BufReader::new(server.stdout.take().unwrap());
+        let mut editor = Editor { server, answers, last_id: 0 };
+        let hover = json!({ "textDocument": { "hover": { "contentFormat": formats } } });
+        let about = editor.asks("initialize", json!({ "processId": null, "rootUri": null, "capabilities": hover }));
+        assert_eq!(about["result"]["capabilities"]["hoverProvider"], true, "{about}");
+        editor.tells("initialized", json!({}));
+        editor
+    }
+
+    fn write(&mut self, mut message: Value) {
+        message["jsonrpc"] = "2.0".into();
+        let text = message.to_string();
+        write!(self.server.stdin.as_mut().unwrap(), "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+    }
+
+    fn tells(&mut self, method: &str, params: Value) {
+        self.write(json!({ "method": method, "params": params }));
+    }
+
+    fn asks(&mut self, method: &str, params: Value) -> Value {
+        self.last_id += 1;
+        self.write(json!({ "id": self.last_id, "method": method, "params": params }));
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            self.answers.read_line(&mut line).unwrap();
+            match line.trim_end().split_once(": ") {
+                Some(("Content-Length", number)) => length = number.parse().unwrap(),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut text = vec![0; length];
+        self.answers.read_exact(&mut text).unwrap();
+        let answer: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(answer["id"], self.last_id);
+        answer
+    }
+
+    /// Returns what is shown for a line, counted from 1; empty if nothing is.
+    fn hover(&mut self, uri: &str, line: u64) -> String {
+        let answer = self.asks("textDocument/hover", place(uri, line));
+        assert!(answer.get("error").is_none(), "{answer}");
+        answer["result"]["contents"]["value"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn ends(mut self) {
+        self.asks("shutdown", Value::Null);
+        self.tells("exit", Value::Null);
+        assert_eq!(self.server.wait().unwrap().code(), Some(0));
+    }
+}
+
+fn place(uri: &str, line: u64) -> Value {
+    json!({ "textDocument": { "uri": uri }, "position": { "line": line - 1, "character": 0 } })
+}
+
+fn uri(scratch: &Scratch, path: &str) -> String {
+    format!("file://{}", scratch.top.join(path).display())
+}
+
+#[test]
+fn a_hover_tells_the_prompt_the_reason_and_how_to_see_more() {
+    let scratch = reconnect();
+    let mut editor = Editor::new(&scratch, &["markdown", "plaintext"]);
+    let file = uri(&scratch, "reconnect.py");
+    let shown = editor.hover(&file, 5);
+    let short_id = scratch.git(["rev-parse", "--short", "HEAD"]).ok();
+    let more = format!("```sh\ngit shiftlog show {} --session=3f6b1c9e --turn=2\n```\n", short_id.trim());
+    assert!(shown.contains("\n> Cap it.\n\nA cap keeps recovery quick.\n") && shown.ends_with(&more), "{shown}");
+    assert!(shown.contains("*the edit left this line there*"), "{shown}");
+    assert!(editor.hover(&file, 2).contains("> The loop hammers the server.\n> Make it back off.\n"));
+    assert_eq!(editor.hover(&file, 1), "", "nobody recorded that line");
+    let answer = editor.asks(
+        "workspace/executeCommand",
+        json!({ "command": "shiftlog.conversation", "arguments": [place(&file, 5)] }),
+    );
+    assert_eq!(answer["result"]["directory"], scratch.top.to_str().unwrap());
+    let ran = scratch.run_in(&scratch.top, "sh", ["-c", answer["result"]["command"].as_str().unwrap()]).ok();
+    assert!(ran.contains("Cap it.") && !ran.contains("Make it back off."), "{ran}");
+    editor.ends();
+    let mut editor = Editor::new(&scratch, &["plaintext"]);
+    let plain = editor.hover(&file, 5);
+    assert!(plain.contains("\n> Cap it.\n") && plain.starts_with("reconnect.py:5\n"), "{plain}");
+    editor.ends();
+}
+
+#[test]
+fn lines_are_those_of_the_text_that_the_editor_shows() {
+    let scratch = reconnect();
+    let mut editor = Editor::new(&scratch, &["markdown"]);
+    let file = uri(&scratch, "reconnect.py");
+    let text = fs::read_to_string(scratch.top.join("reconnect.py")).unwrap();
+    let document = json!({ "uri": file, "languageId": "python", "version": 1, "text": text });
+    editor.tells("textDocument/didOpen", json!({ "textDocument": document }));
+    let changed = format!("# one\n# two\n{text}");
+    let change = json!({ "textDocument": { "uri": file, "version": 2 }, "contentChanges": [{ "text": changed }] });
+    editor.tells("textDocument/didChange", change);
+    assert!(editor.hover(&file, 7).contains("> Cap it."));
+    assert_eq!(editor.hover(&file, 1), "", "what is typed now is nobody's yet");
+    editor.tells("textDocument/didClose", json!({ "textDocument": { "uri": file } }));
+    assert!(editor.hover(&file, 5).contains("> Cap it."));
+    editor.ends();
+}
+
+#[test]
+fn what_cannot_be_answered_is_no_error_in_an_editor_and_what_is_no_question_is_refused() {
+    let scratch = reconnect();
+    scratch.write("untracked.txt", "x\n");
+    scratch.write("a b\u{e9}.txt", "x\n");
+    fs::write(scratch.home().join("elsewhere.txt"), "x\n").unwrap();
+    let mut editor = Editor::new(&scratch, &["markdown"]);
+    let elsewhere = format!("file://{}", scratch.home().join("elsewhere.txt").display());
+    let here = |path: &str| uri(&scratch, path);
+    let places = [&*elsewhere, "untitled:1", "file:///", "file:///no/such/file", &here("untracked.txt")];
+    for place in places.into_iter().chain([&*here("a%20b%C3%A9.txt"), &*here("../../x"), &*here("")]) {
+        assert_eq!(editor.hover(place, 1), "", "{place}");
+    }
+    assert_eq!(editor.hover(&here("reconnect.py"), 4_000_000_000), "", "there is no such line");
+    assert_eq!(editor.asks("textDocument/definition", json!({}))["error"]["code"], -32601);
+    assert_eq!(editor.asks("textDocument/hover", json!({ "position": 1 }))["error"]["code"], -32602);
+    let unknown = json!({ "command": "rm", "arguments": [place(&here("reconnect.py"), 5)] });
+    assert_eq!(editor.asks("workspace/executeCommand", unknown)["error"]["code"], -32602);
+    assert!(editor.hover(&here("reconnect.py"), 5).contains("> Cap it."), "it goes on");
+    editor.ends();
+    // An editor that dies takes the server with it.
+    let mut editor = Editor::new(&scratch, &[]);
+    drop(editor.server.stdin.take());
+    editor.server.wait().unwrap();
+}
+
+#[test]
+fn words_of_a_conversation_do_nothing_in_an_editor() {
+    let scratch = Scratch::set_up();
+    scratch.commit("a.txt", "one\n", "start");
+    let session = scratch.session("s1");
+    session.prompt("<img src=x onerror=alert(1)> ![p](https://example.com/p.png) @somebody \u{1b}[31mred\u{202e}");
+    session.says("```\nnever closed [l](javascript:alert(1))");
+    session.edits("a.txt", "two\n");
+    session.commits("**bold** <b>");
+    let mut editor = Editor::new(&scratch, &["markdown"]);
+    let shown = editor.hover(&uri(&scratch, "a.txt"), 1);
+    for bad in ["<img", " ![p](", "\u{1b}", "\u{202e}", "@somebody", "**bold**", "<b>"] {
+        assert!(!shown.contains(bad), "{bad}: {shown}");
+    }
+    assert!(
+        shown.contains("onerror") && shown.matches("```").count() == 4,
+        "what it says stays, and code ends: {shown}"
+    );
+    editor.ends();
+}
+
+/// Returns the blocks of code below a heading of the page about editors.
+fn recipes(heading: &str) -> Vec<String> {
+    let page = include_str!("../../man/gitshiftlog-editors.7");
+    let section = page.split("\n.Ss ").find(|section| section.starts_with(heading)).unwrap();
+    let blocks = section.split(".Bd -literal -offset indent\n").skip(1);
+    blocks.map(|block| block.split("\n.Ed").next().unwrap().to_owned()).collect()
+}
+
+/// Runs an editor; `None`, loudly, if it is not here.
+fn run(scratch: &Scratch, editor: &str, name: &str, args: &[&str]) -> Option<String> {
+    if Command::new(editor).arg("--version").output().is_err() {
+        skip(&format!("there is no {name} here"));
+        return None;
+    }
+    let ran = scratch.run_in(&scratch.top, editor, args);
+    Some(format!("{}{}", ran.stdout, ran.stderr))
+}
+
+#[test]
+fn the_recipe_for_neovim_shows_what_is_behind_a_line_and_the_conversation() {
+    let scratch = reconnect();
+    let root = scratch.root();
+    scratch.git(["config", "core.pager", "cat"]).ok();
+    fs::write(root.join("init.lua"), &recipes("Neovim")[0]).unwrap();
+    let driver = r#"
+        local function wait(is_there)
+          if not vim.wait(30000, is_there, 20) then print('NOTHING') vim.cmd('qa!') end
+        end
+        wait(function() return #vim.lsp.buf_get_clients(0) > 0 end)
+        vim.api.nvim_win_set_cursor(0, { 5, 0 })
+        local found = vim.lsp.buf_request_sync(0, 'textDocument/hover', vim.lsp.util.make_position_params(), 30000)
+        for _, answer in pairs(found) do print(answer.result.contents.value) end
+        vim.api.nvim_feedkeys('gw', 'x', false)
+        wait(function() return vim.bo.buftype == 'terminal' end)
+        local function text() return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), ' ') end
+        wait(function() return text():find('Process exited') ~= nil end)
+        print('TERMINAL ' .. text())
+        vim.cmd('qa!')
+    "#;
+    fs::write(root.join("driver.lua"), driver).unwrap();
+    let (init, driver) = (root.join("init.lua"), format!("luafile {}", root.join("driver.lua").display()));
+    let args = ["--headless", "-n", "-u", init.to_str().unwrap(), "reconnect.py", "-c", &driver];
+    let Some(said) = run(&scratch, "nvim", "Neovim", &args) else { return };
+    assert!(said.contains("> Cap it.") && !said.contains("NOTHING"), "{said}");
+    let terminal = said.split("TERMINAL").nth(1).unwrap_or_default();
+    assert!(terminal.contains("Cap it.") && !terminal.contains("hammers"), "{said}");
+}
+
+#[test]
+fn the_recipe_for_emacs_shows_the_conversation_behind_an_unsaved_line() {
+    let scratch = reconnect();
+    let root = scratch.root();
+    fs::write(root.join("init.el"), &recipes("Emacs")[0]).unwrap();
+    let driver = r##"(progn (find-file "reconnect.py") (insert "# one\n") (goto-char (point-max)) (forward-line -1)
+        (shiftlog-why) (princ (with-current-buffer "*shiftlog*" (buffer-string))))"##;
+    let init = root.join("init.el");
+    let args = ["-Q", "--batch", "-l", init.to_str().unwrap(), "--eval", driver];
+    let Some(said) = run(&scratch, "emacs", "Emacs", &args) else { return };
+    assert!(said.contains("reconnect.py:6\n") && said.contains("\n> Cap it.\n"), "{said}");
+}
