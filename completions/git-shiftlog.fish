@@ -79,6 +79,8 @@ complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a list -d 'List c
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a show -d 'Show the conversation of a commit'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a why -d 'Show the conversation behind a line'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a blame -d 'Show which turn wrote each line of a file'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a grep -d 'Print lines of conversations that match a pattern'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a search -d 'Find turns of conversations by words, best first'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a status -d 'Show what would be recorded now'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a summarise -d 'Have an agent summarise the conversation of a commit'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a tldr -d 'Have an agent summarise the conversation of a commit'
@@ -86,6 +88,7 @@ complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a resume -d 'Resu
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a keys -d 'List the keys at a path of the recorded data'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a lsp -d 'Show editors the conversation behind a line'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a mcp -d 'Serve conversations to agents over MCP'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a import -d 'Record past sessions'
@@ -235,6 +238,79 @@ complete -c git-shiftlog-blame -l incremental -d 'Print groups of lines as Git f
 complete -c git-shiftlog-blame -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-blame -s h -d 'Print this usage'
 
+complete -c git-shiftlog-grep -s e -d 'Look for this pattern; given several times, for any of them' -r
+complete -c git-shiftlog-grep -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all (default: all but results)' -r
+complete -c git-shiftlog-grep -l tool -d 'Look only in calls of this tool' -r
+complete -c git-shiftlog-grep -s m -l max-count -d 'Print at most this many lines of a session' -r
+complete -c git-shiftlog-grep -s A -l after-context -d 'Print so many lines after each match' -r
+complete -c git-shiftlog-grep -s B -l before-context -d 'Print so many lines before each match' -r
+complete -c git-shiftlog-grep -s C -l context -d 'Print so many lines around each match' -r
+complete -c git-shiftlog-grep -l threads -d 'Use so many threads' -r
+complete -c git-shiftlog-grep -l since -l after -d 'Only commits made at or after a date' -r
+complete -c git-shiftlog-grep -l until -l before -d 'Only commits made at or before a date' -r
+complete -c git-shiftlog-grep -l author -d 'Only commits whose author matches a pattern' -r
+complete -c git-shiftlog-grep -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
+complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r
+complete -c git-shiftlog-grep -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-grep -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
+complete -c git-shiftlog-grep -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-grep -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+never\t'Never'
+auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-grep -s F -l fixed-strings -d 'Take patterns as plain text'
+complete -c git-shiftlog-grep -s E -l extended-regexp -d 'Take patterns as regular expressions, which is the default'
+complete -c git-shiftlog-grep -s i -l ignore-case -d 'Take small and capital letters of ASCII as the same'
+complete -c git-shiftlog-grep -s w -l word-regexp -d 'Match whole words only'
+complete -c git-shiftlog-grep -l unrecorded -d 'Look in the sessions of the archive that no commit has'
+complete -c git-shiftlog-grep -s n -l line-number -d 'Print the number of each line, which is the default'
+complete -c git-shiftlog-grep -l no-line-number -d 'Print no numbers of lines'
+complete -c git-shiftlog-grep -l column -d 'Print the column of the first match'
+complete -c git-shiftlog-grep -s l -l name-only -d 'Print only the sessions that have a match'
+complete -c git-shiftlog-grep -s L -d 'Print only the sessions that have no match'
+complete -c git-shiftlog-grep -s c -l count -d 'Print the number of lines that match in each session'
+complete -c git-shiftlog-grep -s o -l only-matching -d 'Print only what matches'
+complete -c git-shiftlog-grep -s q -l quiet -d 'Print nothing; only the exit status tells'
+complete -c git-shiftlog-grep -l heading -d 'Print the commit and the session above their lines'
+complete -c git-shiftlog-grep -l break -d 'Print an empty line between sessions'
+complete -c git-shiftlog-grep -l no-cut -d 'Print long lines whole'
+complete -c git-shiftlog-grep -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-grep -l no-merges -d 'No merge commits'
+complete -c git-shiftlog-grep -l merges -d 'Only merge commits'
+complete -c git-shiftlog-grep -l first-parent -d 'Follow only the first parent of a merge commit'
+complete -c git-shiftlog-grep -l all -d 'Start from all refs'
+complete -c git-shiftlog-grep -l branches -d 'Start from all local branches'
+complete -c git-shiftlog-grep -l tags -d 'Start from all tags'
+complete -c git-shiftlog-grep -l remotes -d 'Start from all remote-tracking branches'
+complete -c git-shiftlog-grep -s z -d 'End each entry with NUL'
+complete -c git-shiftlog-grep -s h -d 'Print this usage'
+
+complete -c git-shiftlog-search -s n -l max-count -d 'Print at most this many answers (default: 10)' -r
+complete -c git-shiftlog-search -l not -d 'Leave out turns with this word' -r
+complete -c git-shiftlog-search -l threads -d 'Use so many threads' -r
+complete -c git-shiftlog-search -l since -l after -d 'Only commits made at or after a date' -r
+complete -c git-shiftlog-search -l until -l before -d 'Only commits made at or before a date' -r
+complete -c git-shiftlog-search -l author -d 'Only commits whose author matches a pattern' -r
+complete -c git-shiftlog-search -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
+complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r
+complete -c git-shiftlog-search -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-search -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
+complete -c git-shiftlog-search -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-search -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+never\t'Never'
+auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-search -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-search -l no-merges -d 'No merge commits'
+complete -c git-shiftlog-search -l merges -d 'Only merge commits'
+complete -c git-shiftlog-search -l first-parent -d 'Follow only the first parent of a merge commit'
+complete -c git-shiftlog-search -l all -d 'Start from all refs'
+complete -c git-shiftlog-search -l branches -d 'Start from all local branches'
+complete -c git-shiftlog-search -l tags -d 'Start from all tags'
+complete -c git-shiftlog-search -l remotes -d 'Start from all remote-tracking branches'
+complete -c git-shiftlog-search -s z -d 'End each entry with NUL'
+complete -c git-shiftlog-search -s h -d 'Print this usage'
+
 complete -c git-shiftlog-status -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-status -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-status -l json -d 'Print one JSON object a line'
@@ -277,6 +353,9 @@ complete -c git-shiftlog-branches -s h -d 'Print this usage'
 complete -c git-shiftlog-get -s h -d 'Print this usage'
 
 complete -c git-shiftlog-keys -s h -d 'Print this usage'
+
+complete -c git-shiftlog-lsp -l stdio -d 'Speak over standard input and output, which is what it does anyway'
+complete -c git-shiftlog-lsp -s h -d 'Print this usage'
 
 complete -c git-shiftlog-mcp -l repo -d 'Serve the repository that this directory is in' -r -F
 complete -c git-shiftlog-mcp -l name -d 'Begin the names of tools with this word (shiftlog or claudit)' -r
