@@ -1,0 +1,230 @@
+//! The records of a rollout as messages.
+
+use std::collections::HashSet;
+
+use serde_json_borrow::Value;
+
+use super::super::json::{self, at, field, list, number, string, text};
+use super::super::{Parser, tool};
+use super::calls;
+use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
+
+/// What Codex adds to the words of a person; a message that begins so was typed by nobody.
+const NOISE: &[&str] = &[
+    "<environment_context>",
+    "<permissions instructions>",
+    "<user_instructions>",
+    "<turn_aborted>",
+    "<collaboration_mode>",
+    "<skills_instructions>",
+    "<apps_instructions>",
+    "# AGENTS.md instructions",
+];
+/// An editor puts what is open in front of the words.
+const REQUEST: &str = "## My request for Codex:";
+
+/// What is known of a rollout so far.
+#[derive(Default)]
+pub struct Rollout {
+    /// Whether prompts and answers are told as events.
+    has_events: bool,
+    model: Option<String>,
+    /// The calls whose edits are known from their input.
+    patches: HashSet<String>,
+    /// The calls that the model has made.
+    calls: HashSet<String>,
+    /// Calls that run a program of the model's; events tell what the program called.
+    programs: HashSet<String>,
+}
+
+impl Parser for Rollout {
+    fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
+        self.has_events |= json::lines(lines).any(|(_, line)| is_event_of_somebody(line));
+        let mut messages: Vec<Message> = Vec::new();
+        for (span, line) in json::lines(lines) {
+            let read = json::read_line(line, |record| {
+                let (kind, payload) = match (text(record, "type"), field(record, "payload")) {
+                    (Some(kind), Some(payload)) => (kind, payload),
+                    // Before there were envelopes.
+                    (Some(_), None) => ("response_item", record),
+                    _ => return None,
+                };
+                if kind == "event_msg" && text(payload, "type") == Some("thread_rolled_back") {
+                    take_back(&mut messages, number(payload, "num_turns"));
+                }
+                let mut message = self.message(kind, payload, span)?;
+                message.time = json::time(record, "timestamp");
+                Some(message)
+            });
+            messages.extend(read);
+        }
+        messages
+    }
+}
+
+/// Says, cheaply, whether a line is an event that tells a prompt or an answer.
+fn is_event_of_somebody(line: &[u8]) -> bool {
+    use bstr::ByteSlice as _;
+    let head = &line[..line.len().min(512)];
+    head.contains_str("event_msg")
+        && ["\"user_message\"", "\"agent_message\"", "\"UserMessage\"", "\"AgentMessage\""]
+            .iter()
+            .any(|kind| head.contains_str(kind))
+}
+
+/// Marks the last turns as taken back.
+fn take_back(messages: &mut [Message], turns: u64) {
+    let mut left = turns;
+    for message in messages.iter_mut().rev().filter(|message| !message.is_abandoned) {
+        if left == 0 {
+            break;
+        }
+        left -= u64::from(message.is_prompt());
+        message.is_abandoned = true;
+    }
+}
+
+impl Rollout {
+    fn message(&mut self, kind: &str, payload: &Value<'_>, span: std::ops::Range<usize>) -> Option<Message> {
+        let mut message = Message::new(Role::System, span);
+        match kind {
+            "turn_context" => {
+                self.model = string(payload, "model").or_else(|| self.model.take());
+                // An answer without words: so that the model is known even if the answer is in another increment.
+                (message.role, message.model) = (Role::Assistant, self.model.clone());
+                return Some(message);
+            }
+            "compacted" => message.parts.extend(string(payload, "message").map(Part::Notice)),
+            "event_msg" => self.read_event(payload, &mut message),
+            "response_item" => self.read_item(payload, &mut message),
+            _ => return None,
+        }
+        if message.role == Role::Assistant {
+            message.model.clone_from(&self.model);
+        }
+        (!message.parts.is_empty() || message.usage.is_some()).then_some(message)
+    }
+
+    fn read_event(&self, event: &Value<'_>, message: &mut Message) {
+        match text(event, "type").unwrap_or_default() {
+            "user_message" => {
+                say(message, Role::User, text(event, "message").and_then(typed));
+                let given = list(event, "images").iter().chain(list(event, "local_images")).filter_map(Value::as_str);
+                message.parts.extend(given.map(|image| Part::Attachment(json::image(image))));
+            }
+            "agent_message" => say(message, Role::Assistant, string(event, "message")),
+            "item_completed" => {
+                let Some(item) = field(event, "item") else { return };
+                let words = list(item, "content").iter().filter_map(|part| text(part, "text"));
+                let words = words.collect::<Vec<_>>().join("\n");
+                match text(item, "type").unwrap_or_default() {
+                    "UserMessage" => say(message, Role::User, typed(&words)),
+                    "AgentMessage" => say(message, Role::Assistant, Some(words)),
+                    "ContextCompaction" => message.parts.push(Part::Notice("conversation compacted".into())),
+                    "FileChange" => self.change(item, text(item, "id"), message),
+                    "CommandExecution" if text(item, "id").is_some_and(|id| !self.calls.contains(id)) => {
+                        message.role = Role::Assistant;
+                        message.parts.extend(calls::execution(item));
+                    }
+                    _ => {}
+                }
+            }
+            "token_count" => {
+                message.role = Role::Assistant;
+                message.usage = at(event, &["info", "last_token_usage"]).map(usage);
+            }
+            "turn_aborted" => message.parts.push(Part::Notice("interrupted by the user".into())),
+            "thread_rolled_back" => message.parts.push(Part::Notice("taken back".into())),
+            "context_compacted" => message.parts.push(Part::Notice("conversation compacted".into())),
+            // The patch itself may be in a shell's command, where nobody finds it.
+            "patch_apply_end" => self.change(event, text(event, "call_id"), message),
+            _ => {}
+        }
+    }
+
+    /// Reads the files that a call has changed, unless its input has told that.
+    fn change(&self, told: &Value<'_>, call_id: Option<&str>, message: &mut Message) {
+        let call_id = call_id.unwrap_or_default();
+        if !self.patches.contains(call_id) {
+            message.role = Role::Assistant;
+            message.parts.push(Part::ToolCall(calls::change(told, call_id)));
+        }
+    }
+
+    fn call(&mut self, message: &mut Message, call_id: String, name: Option<&str>, input: Option<&Value<'_>>) {
+        let call = tool::call(call_id, name.unwrap_or_default(), input.map(Into::into).unwrap_or_default());
+        if !call.edits.is_empty() {
+            self.patches.insert(call.call_id.clone());
+        }
+        self.calls.insert(call.call_id.clone());
+        message.role = Role::Assistant;
+        message.parts.push(Part::ToolCall(call));
+    }
+
+    fn read_item(&mut self, item: &Value<'_>, message: &mut Message) {
+        let call_id = || string(item, "call_id").or_else(|| string(item, "id")).unwrap_or_default();
+        match text(item, "type").unwrap_or_default() {
+            "message" if !self.has_events => {
+                let words = list(item, "content").iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>();
+                let words = words.join("\n");
+                match text(item, "role") {
+                    Some("user") => say(message, Role::User, typed(&words)),
+                    Some("assistant") => say(message, Role::Assistant, Some(words)),
+                    _ => {}
+                }
+            }
+            "reasoning" => {
+                let texts = list(item, "summary").iter().chain(list(item, "content"));
+                let texts: Vec<&str> = texts.filter_map(|part| text(part, "text")).collect();
+                message.role = Role::Assistant;
+                if !texts.is_empty() {
+                    message.parts.push(Part::Thinking(texts.join("\n")));
+                }
+            }
+            "function_call" => {
+                self.call(message, call_id(), text(item, "name"), field(item, "arguments"));
+            }
+            "custom_tool_call" if calls::is_program(item) => {
+                self.programs.insert(call_id());
+            }
+            "custom_tool_call" => self.call(message, call_id(), text(item, "name"), field(item, "input")),
+            "local_shell_call" => {
+                self.call(message, call_id(), Some("local_shell"), field(item, "action"));
+            }
+            "custom_tool_call_output" if self.programs.contains(&call_id()) => {}
+            "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
+                let (text, is_error) = calls::output(field(item, "output").unwrap_or(&Value::Null));
+                message.role = Role::User;
+                message.parts.push(Part::ToolResult(ToolResult {
+                    call_id: call_id(),
+                    text,
+                    is_error,
+                    sub_agent: None,
+                }));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn say(message: &mut Message, role: Role, words: Option<String>) {
+    message.role = role;
+    message.parts.extend(words.filter(|words| !words.trim().is_empty()).map(Part::Text));
+}
+
+/// Returns what a person typed of a prompt.
+fn typed(prompt: &str) -> Option<String> {
+    let words = prompt.split_once(REQUEST).map_or(prompt, |(_, request)| request).trim();
+    let is_noise = NOISE.iter().any(|tag| words.starts_with(tag));
+    (!is_noise && !words.is_empty()).then(|| words.to_owned())
+}
+
+fn usage(usage: &Value<'_>) -> Tokens {
+    let cached = number(usage, "cached_input_tokens");
+    Tokens {
+        input: number(usage, "input_tokens").saturating_sub(cached),
+        output: number(usage, "output_tokens"),
+        cache_read: cached,
+        cache_write: 0,
+    }
+}
