@@ -6,6 +6,7 @@
 //! Seen in files of the released program: prompts, answers, applied edits, commits, chats that restore the one before.
 //! What it prints of tokens is rounded, so a record has none.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,10 @@ pub struct Aider;
 
 /// The file with the chats, at the top of a working tree.
 const FILE: &str = ".aider.chat.history.md";
+/// A longer file is not read at a commit.
+const MAX_BYTES: u64 = 64 << 20;
+/// How long a chat goes on at most.
+const LONGEST_SECS: i64 = 3 * 24 * 60 * 60;
 /// What stands before the time at which a chat began.
 const HEAD: &str = "# aider chat started at ";
 
@@ -62,7 +67,8 @@ impl Agent for Aider {
         if !self.is_rendered(transcript) {
             return read(transcript);
         }
-        let text = read(file)?;
+        let text = content(file)
+            .ok_or_else(|| Error::new(Kind::Unsupported, format!("cannot read the chats in '{}'", file.display())))?;
         let chat = chats(&text).into_iter().find(|chat| id == id_of(&chat.began).as_str());
         let chat = chat.ok_or_else(|| Error::new(Kind::Missing, format!("there is no chat '{}'", id.display())))?;
         let chat = &text[chat.span];
@@ -76,25 +82,33 @@ impl Agent for Aider {
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
         let file = directory.join(FILE);
-        let text = std::fs::read(&file).ok().filter(|_| outside::is_plain_id(session_id))?;
+        let text = content(&file).filter(|_| outside::is_plain_id(session_id))?;
         chats(&text).iter().any(|chat| id_of(&chat.began) == session_id).then(|| file.join(session_id))
     }
 
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
         let file = directory.join(FILE);
-        let Some(text) = Some(&file)
-            .filter(|file| file.is_file() && place::is_written_since(file, seconds))
-            .and_then(|file| std::fs::read(file).ok())
-        else {
-            return Vec::new();
-        };
-        let chats = chats(&text);
+        let text = Some(&file).filter(|file| place::is_written_since(file, seconds)).and_then(|file| content(file));
+        let Some(text) = text else { return Vec::new() };
+        let mut chats = chats(&text);
+        // A clock that was set back gives an id twice; nobody could tell such chats apart.
+        let mut ids = HashSet::new();
+        chats.retain(|chat| ids.insert(id_of(&chat.began)));
+        // A file that is copied or checked out is new, whatever is in it.
+        let is_old = |chat: &Chat| seconds_of(chat.began).is_none_or(|began| began < seconds - LONGEST_SECS);
+        chats.retain(|chat| seconds <= 0 || !is_old(chat));
         // A chat was over when the next one began.
         let ends = chats.iter().skip(1).map(|next| seconds_of(next.began)).chain([None]);
         let recent = chats.iter().zip(ends).filter(|(_, end)| end.is_none_or(|end| end >= seconds));
         let found = recent.map(|(chat, _)| id_of(&chat.began));
         found.map(|session_id| Found { transcript: file.join(&session_id), session_id }).collect()
     }
+}
+
+/// Returns what is in the file with the chats; `None` if it is no file of its own, or too large for a conversation.
+fn content(file: &Path) -> Option<Vec<u8>> {
+    file.symlink_metadata().ok().filter(|file| file.is_file() && file.len() <= MAX_BYTES)?;
+    std::fs::read(file).ok()
 }
 
 /// A chat in the file.

@@ -38,8 +38,9 @@ const PIECES: &[&str] = &[
 const NAMED_ELSEWHERE: &[(&str, &str, &str)] = &[
     ("agent/amp.rs", "continue", "a word of a command line"),
     ("agent/antigravity.rs", "gemini", "its files are in a folder of Gemini CLI's"),
-    ("agent/cline.rs", "cursor", "an editor that Cline runs in"),
-    ("agent/cline.rs", "windsurf", "another one"),
+    ("agent/cline/mod.rs", "cursor", "an editor that Cline runs in"),
+    ("agent/cline/mod.rs", "windsurf", "another one"),
+    ("agent/opencode/mod.rs", "kilo", "it is made from OpenCode"),
     ("command/add.rs", "claude", "whose transcript it is when nobody says so"),
     ("command/doctor.rs", "claude", "the session that proves that recording works is this agent's"),
     ("mcp/transport.rs", "cursor", "a member of the protocol's messages"),

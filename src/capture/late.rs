@@ -51,6 +51,11 @@ impl Recorder<'_> {
         for entry in moves.iter().filter(|entry| Some(entry.new_id) != last && kind_of_move(entry).is_some()) {
             let commit_id = entry.new_id.to_string();
             let is_told = increment.survey.results.iter().any(|result| result.tells_of_making(&commit_id));
+            // What a session read of older commits may look like what Git prints of a new one.
+            let begun = increment.survey.tally.first_time;
+            let is_older =
+                |begun: i64| self.repo.commit(entry.new_id).is_ok_and(|made| made.committer.time.seconds < begun);
+            let is_told = is_told && !begun.is_some_and(is_older);
             if is_told && notes::get(self.repo, &self.notes_ref, entry.new_id)?.is_none() {
                 live.awaited_result = Some(AwaitedResult { commit: commit_id, call: None });
                 self.extend_awaited_record(live, Patience::Turn, true, None)?;

@@ -29,6 +29,7 @@ pub(crate) mod state;
 
 pub use self::catch_up::{Leave, hook_recorder, hook_timeout, recorder};
 pub use self::recorder::{Recorder, Report};
+pub use self::sessions::is_checked_out;
 pub use self::spoken::{Spoken, spoken};
 pub use self::standing::{PendingFile, Standing, standing, waiting};
 pub use self::state::{Lock, State};

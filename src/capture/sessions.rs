@@ -2,6 +2,9 @@
 //! names.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::process;
@@ -10,6 +13,7 @@ use super::state::{LiveSession, State};
 use crate::agent::{self, Agent, Found};
 use crate::error::Result;
 use crate::git::date::Time;
+use crate::git::git;
 use crate::git::private::modified_secs;
 use crate::transcript::SessionKey;
 
@@ -20,12 +24,38 @@ const IDLE_SECS: i64 = 6 * 60 * 60;
 /// in the agent's store is not taken for a new session.
 pub(super) const KEEP_SECS: i64 = 3 * 24 * 60 * 60;
 
+/// How much of a transcript is read for the directory that its session ran in.
+const HEAD_BYTES: u64 = 256 << 10;
+
 /// How old a transcript in an agent's store may be for `post-commit` to read it.
 pub(super) const RECENT_SECS: i64 = 12 * 60 * 60;
 
 /// Returns the sessions in an agent's own store that ran in a worktree lately, since there is the repository.
 fn recent(agent: &dyn Agent, worktree: &Path, made: i64) -> Vec<Found> {
-    agent.recent(worktree, made.max(Time::now().seconds - RECENT_SECS))
+    let mut found = agent.recent(worktree, made.max(Time::now().seconds - RECENT_SECS));
+    found.retain(|found| !is_checked_out(&found.transcript, worktree));
+    found
+}
+
+/// Says whether a transcript is a file that Git has in the working tree: it came with a commit, whoever wrote it, and says
+/// nothing of what was done here.
+pub fn is_checked_out(transcript: &Path, worktree: &Path) -> bool {
+    let Ok(below) = transcript.strip_prefix(worktree) else { return false };
+    // A session may be a part of a file.
+    let file = below.ancestors().find(|path| worktree.join(path).symlink_metadata().is_ok_and(|file| !file.is_dir()));
+    let Some(file) = file else { return false };
+    let spec = format!(":(top,literal){}", file.display());
+    let args = [OsStr::new("-C"), worktree.as_os_str(), "ls-files".as_ref(), "--".as_ref(), spec.as_ref()];
+    git(args).capture().is_ok_and(|listed| !listed.is_empty())
+}
+
+/// Says whether a session ran in another repository that is below the top of a worktree.
+fn ran_in_nested(transcript: &Path, worktree: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(transcript).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let Some(directory) = read.ok().and_then(|_| agent::directory(&head)) else { return false };
+    let mut between = Path::new(&directory).ancestors().take_while(|folder| *folder != worktree);
+    Path::new(&directory).starts_with(worktree) && between.any(|folder| folder.join(".git").exists())
 }
 
 /// Returns when a repository was made (epoch), if the file system tells. What was said before that at the same place was said
@@ -64,7 +94,8 @@ pub(super) fn recent_unreported(state: &State, worktree: Option<&Path>, known: &
                     if elsewhere.contains(&key) {
                         continue;
                     }
-                    match agent.ran_in(&found.transcript, worktree) {
+                    let is_nested = found.transcript.is_file() && ran_in_nested(&found.transcript, worktree);
+                    match agent.ran_in(&found.transcript, worktree).map(|ran_here| ran_here && !is_nested) {
                         Some(true) => new_live(&key, found.transcript),
                         Some(false) => {
                             elsewhere.add(&key);

@@ -12,6 +12,7 @@ use crate::archive::Archive;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::record::redaction;
+use crate::record::tombstone::Tombstones;
 use crate::transcript::SessionKey;
 
 /// Of a longer transcript only what no commit has is read.
@@ -28,7 +29,8 @@ pub struct Spoken {
     pub words: Result<Vec<u8>>,
 }
 
-/// Returns what the sessions of this worktree have said that commits may not have, each followed by its sub-agents.
+/// Returns what the sessions of this worktree have said that commits may not have, each followed by its sub-agents. A session of
+/// which words were purged is left out: the agent's own file may still have them.
 pub fn spoken(repo: &Repository, deadline: Instant) -> Vec<Spoken> {
     let state = State::new(&repo.common_dir());
     let mut sessions = state.sessions();
@@ -37,6 +39,9 @@ pub fn spoken(repo: &Repository, deadline: Instant) -> Vec<Spoken> {
     let is_here = |live: &LiveSession| live.worktree.is_none() || live.worktree.as_deref() == repo.worktree();
     let mut found = Vec::new();
     let redaction = Rc::new(redaction::redactor(repo));
+    // Without the marks, purged words could be told again.
+    let Ok(purged) = Tombstones::read(repo) else { return Vec::new() };
+    let is_purged = |key: &SessionKey| purged.concern(repo, key, &[]).unwrap_or(true);
     for live in sessions.into_iter().filter(is_here) {
         let Some(agent) = agent::find(&live.agent) else { continue };
         let read = |key: &SessionKey, transcript: &Path, progress: &Progress| {
@@ -46,7 +51,7 @@ pub fn spoken(repo: &Repository, deadline: Instant) -> Vec<Spoken> {
                 agent,
                 key,
                 redaction: &redaction,
-                purged: None,
+                purged: Some(&purged),
                 deadline: Some(deadline),
             };
             let extent = if live.is_over { Extent::Over } else { Extent::Complete };
@@ -56,10 +61,16 @@ pub fn spoken(repo: &Repository, deadline: Instant) -> Vec<Spoken> {
             reading.bytes(from, end)
         };
         let key = live.key();
+        if is_purged(&key) {
+            continue;
+        }
         let words = read(&key, &live.transcript, &live.progress);
         found.push(Spoken { key, model: live.model.clone(), words });
         for sub_agent in agent.sub_agents(&live.transcript) {
             let key = SessionKey::new(&live.agent, sub_agent.session_id);
+            if is_purged(&key) {
+                continue;
+            }
             let progress = live.sub_agents.get(&key.id).cloned().unwrap_or_default();
             let words = read(&key, &sub_agent.transcript, &progress);
             found.push(Spoken { key, model: None, words });

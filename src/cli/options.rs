@@ -97,7 +97,7 @@ fn problem(error: &clap::Error) -> String {
 
 /// Returns an option without what clap says about its value.
 fn name_of(option: &str) -> &str {
-    option.split(['=', ' ', '[']).next().unwrap_or(option)
+    option.trim_start_matches(['[', '<']).split(['=', ' ', '[', ']', '>']).next().unwrap_or(option)
 }
 
 /// Says whether `--help` is among the options.

@@ -12,7 +12,7 @@ use crate::cli::{self, Outcome, Printing};
 use crate::error::Result;
 use crate::git::{Repository, date};
 use crate::outside;
-use crate::pretty::{BlameColumns, BlameTable, WhyView, why_line, why_object};
+use crate::pretty::{BlameColumns, BlameTable, WhyView, why_format, why_line, why_object};
 use crate::record::{Lack, Reader};
 use crate::replay::{Block, Evidence, blocks};
 
@@ -32,10 +32,10 @@ pub struct Options {
     #[arg(short = 'e', long)]
     show_email: bool,
     /// Print one JSON object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "porcelain", "line_porcelain", "incremental"])]
     json: bool,
     /// Print each line in this format
-    #[arg(long, value_name = "format")]
+    #[arg(long, value_name = "format", value_parser = why_format)]
     format: Option<String>,
     #[command(flatten)]
     machine: machine::Machine,

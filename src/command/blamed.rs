@@ -144,9 +144,7 @@ impl Blaming {
         }
         match &self.contents {
             Some(file) => std::fs::read(file).ok(),
-            None if asked.revision.is_none() => {
-                std::fs::read(repo.worktree()?.join(OsStr::from_bytes(&asked.path))).ok()
-            }
+            None if asked.revision.is_none() => repo.worktree_content(Path::new(OsStr::from_bytes(&asked.path))),
             None => None,
         }
     }

@@ -13,7 +13,7 @@ use crate::cli::{self, Outcome, Printing};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
-use crate::pretty::{WhyView, why_line, why_object, write_why};
+use crate::pretty::{WhyView, why_format, why_line, why_object, write_why};
 use crate::record::Lack;
 use crate::replay::{Block, Evidence, blocks};
 
@@ -37,10 +37,10 @@ pub struct Options {
     #[arg(short = 'n', long, value_name = "number")]
     max_count: Option<usize>,
     /// Print one JSON object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "porcelain", "line_porcelain", "incremental"])]
     json: bool,
     /// Print in this format
-    #[arg(long, value_name = "format")]
+    #[arg(long, value_name = "format", value_parser = why_format)]
     format: Option<String>,
     #[command(flatten)]
     machine: Machine,

@@ -44,7 +44,7 @@ pub fn excerpt_of(worker: &mut Worker<'_>, session: &Session, turn: usize, terms
     } else {
         let Some(extent) = worker.extent(session, &mut problem) else { return Ok(None) };
         match extent.wording {
-            Wording::InLines => worker.told_in_turn(&extent, turn, terms),
+            Wording::InLines => worker.told_in_turn(&extent, turn),
             Wording::InOnePiece | Wording::InPieces => worker.told(session, &extent, None, &mut problem),
         }
     };
@@ -57,7 +57,7 @@ pub fn excerpt_of(worker: &mut Worker<'_>, session: &Session, turn: usize, terms
 
 impl Worker<'_> {
     /// Reads those messages of one turn that may have a word, of a transcript whose lines are read one by one.
-    fn told_in_turn(&mut self, extent: &Extent, wanted: usize, terms: &Terms) -> Vec<Told> {
+    fn told_in_turn(&mut self, extent: &Extent, wanted: usize) -> Vec<Told> {
         let (mut turn, mut number, mut told) = (0, 0, Vec::new());
         for piece in &extent.pieces {
             let stored_bytes = self.unpacker.stored_bytes();
@@ -70,7 +70,8 @@ impl Worker<'_> {
                 }
                 let mut messages = extent.agent.parse(text);
                 let is_wanted = turn + messages.iter().filter(|message| message.is_prompt()).count() >= wanted;
-                if is_wanted && terms.lines.as_ref().is_none_or(|lines| lines.is_in(text)) {
+                // All lines of the turn: what the parser makes of a line may have a word that its bytes have not.
+                if is_wanted {
                     let clean = redacted(redactor, text, None);
                     messages = clean.map(|clean| extent.agent.parse(&clean)).unwrap_or_default();
                 }

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use aho_corasick::AhoCorasick;
 use bstr::{ByteSlice as _, Finder};
 
+/// How much of a literal is looked for: what has the rest has this, too.
+const MAX_LITERAL_BYTES: usize = 64;
+
 /// Literals that are looked for at once.
 #[derive(Clone, Debug)]
 pub struct Needles(Kind);
@@ -17,7 +20,12 @@ enum Kind {
 
 impl Needles {
     /// Makes them of literals, of which none is empty. `is_folded`: small and capital letters of ASCII are the same.
+    ///
+    /// Of a long literal only the beginning is looked for.
     pub fn new(literals: &[Vec<u8>], is_folded: bool) -> Option<Self> {
+        let literals: Vec<Vec<u8>> =
+            literals.iter().map(|literal| literal[..literal.len().min(MAX_LITERAL_BYTES)].to_vec()).collect();
+        let literals = literals.as_slice();
         if let ([literal], false) = (literals, is_folded) {
             return Some(Needles(Kind::One(Arc::new(Finder::new(literal).into_owned()))));
         }

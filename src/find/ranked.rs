@@ -31,7 +31,7 @@ pub struct TurnFound {
 /// What was found in an increment.
 #[derive(Debug, Default)]
 pub struct Census {
-    /// Of each word, whether it may be there.
+    /// Of each word, whether it may be there outside secrets: what is counted must not depend on them.
     pub(super) has: Vec<bool>,
     /// The turns that may have enough of the words.
     pub turns: Vec<TurnFound>,
@@ -51,17 +51,22 @@ pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Re
         worker.told_earlier(session)?
     } else {
         let Some(extent) = worker.extent(session, &mut census.problem) else { return Ok(census) };
+        let mut may_have = census.has.clone();
         if extent.wording == Wording::InPieces {
+            may_have.fill(true);
             census.has.fill(true);
         } else {
             for piece in &extent.pieces {
                 match worker.unpacker.bytes(piece) {
-                    Ok(bytes) => terms.look(bytes, &mut census.has),
+                    Ok(bytes) => {
+                        terms.look(bytes, &mut may_have);
+                        terms.look_outside_secrets(bytes, &worker.redactor, &mut census.has);
+                    }
                     Err(error) => census.problem = Some(error),
                 }
             }
         }
-        if !terms.may_be_enough(&census.has) {
+        if !terms.may_be_enough(&may_have) {
             return Ok(census);
         }
         if extent.wording == Wording::InLines {

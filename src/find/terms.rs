@@ -2,9 +2,13 @@
 
 use std::ops::Range;
 
+use bstr::ByteSlice as _;
+
+use super::extent::redacted;
 use super::needles::Needles;
 use super::{PartKind, literal};
 use crate::error::{Error, Kind, Result};
+use crate::redact::Redactor;
 
 /// When capital letters count.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -75,6 +79,24 @@ impl Terms {
     /// Returns how many words are wanted.
     pub fn count(&self) -> usize {
         self.wanted.len()
+    }
+
+    /// Marks the words of which a line has one outside secrets, without the others being read. A word that is too short to be
+    /// looked for is marked.
+    pub(super) fn look_outside_secrets(&self, bytes: &[u8], redactor: &Redactor, has: &mut [bool]) {
+        for (term, has) in self.wanted.iter().zip(has).filter(|(_, has)| !**has) {
+            let Some(needles) = &term.needles else {
+                *has = true;
+                continue;
+            };
+            let mut from = 0;
+            while let Some(hit) = needles.next(bytes, from).filter(|_| !*has) {
+                let start = bytes[..hit.start].rfind_byte(b'\n').map_or(0, |at| at + 1);
+                let end = bytes[hit.start..].find_byte(b'\n').map_or(bytes.len(), |at| hit.start + at);
+                *has = redacted(redactor, &bytes[start..end], Some(needles)).is_some();
+                from = end.max(hit.end);
+            }
+        }
     }
 
     /// Says of each wanted word whether it may be in a transcript, beyond those that `known` has.

@@ -4,12 +4,13 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::path::Path;
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice as _};
 
 use super::command::Lines;
-use super::{ObjectId, Repository, git};
+use super::{MAX_OBJECT_BYTES, ObjectId, Repository, git};
 use crate::error::{Error, Result};
 
 /// What `git blame` is asked for.
@@ -115,6 +116,17 @@ impl Repository {
             started: None,
             is_over: false,
         })
+    }
+
+    /// Returns what Git would store of a path of the working tree, before any conversion: the text of a link, the bytes of a
+    /// file. `None` for anything else, such as a pipe, and for what is larger than an object may be here.
+    pub fn worktree_content(&self, path: &Path) -> Option<Vec<u8>> {
+        let path = self.worktree()?.join(path);
+        let metadata = path.symlink_metadata().ok()?;
+        if metadata.is_symlink() {
+            return Some(std::fs::read_link(path).ok()?.into_os_string().into_encoded_bytes());
+        }
+        (metadata.is_file() && metadata.len() <= MAX_OBJECT_BYTES).then(|| std::fs::read(path).ok())?
     }
 
     /// Returns the blob at a path of a tree-ish commit; `None` if there is none.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Request;
 use crate::agent::{Agent, Found};
+use crate::capture;
 use crate::git::Worktree;
 use crate::transcript::SessionKey;
 
@@ -32,6 +33,9 @@ pub fn find(request: &Request<'_>, worktrees: &[Worktree]) -> Vec<Stored> {
         for directory in directories {
             for agent in request.agents {
                 for found in agent.recent(&directory, request.since) {
+                    if capture::is_checked_out(&found.transcript, &worktree.top) {
+                        continue;
+                    }
                     let key = SessionKey::new(agent.name(), &found.session_id);
                     let ran_in = |directory: &Path| agent.ran_in(&found.transcript, directory) == Some(true);
                     let is_here = !seen.contains(&key)

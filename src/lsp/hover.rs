@@ -50,7 +50,7 @@ pub fn behind(address: &str, text: Option<&str>, line: u32) -> Result<Option<Beh
     let mut options = ["-w", "-M", "-C", &format!("-L{number},{number}")].map(OsString::from).to_vec();
     options.extend(text.map(|_| OsString::from("--contents=-")));
     let shown = text.map(|text| text.as_bytes().to_vec());
-    let content = shown.clone().or_else(|| std::fs::read(&file).ok());
+    let content = shown.clone().or_else(|| repo.worktree_content(path));
     let request = BlameRequest { options, path: path.into(), contents: shown, ..BlameRequest::default() };
     let reader = Reader::new(&repo, record::configured_notes_ref(&repo).as_deref());
     let mut explainer = Explainer::new(&reader, content, Some(redaction::redactor(&repo)?));

@@ -30,11 +30,11 @@ const COMMAND: &str = "shiftlog.conversation";
 /// If what comes in is not the protocol.
 pub fn serve() -> Result<()> {
     let (connection, threads) = Connection::stdio();
-    let outcome = converse(&connection);
+    converse(&connection)?;
     drop(connection);
     // The threads end with the streams; what they could not read or write has been told by the outcome.
     let _ = threads.join();
-    outcome
+    Ok(())
 }
 
 fn converse(connection: &Connection) -> Result<()> {

@@ -1,6 +1,7 @@
 //! `why`: what an agent should know of a line before it changes it, in few words.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
@@ -51,7 +52,7 @@ pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
         path: path.into(),
         ..BlameRequest::default()
     };
-    let content = || std::fs::read(repo.worktree()?.join(path)).ok();
+    let content = || repo.worktree_content(Path::new(path));
     let redactor = redaction::redactor(&repo).map_err(|error| refusal(&error))?;
     let reader = context.reader(&repo);
     let mut explainer = Explainer::new(&reader, content().filter(|_| revision.is_none()), Some(redactor));
@@ -199,7 +200,7 @@ fn checks(talk: &Talk, call: &Call) -> Vec<String> {
 
 /// Says whether the working tree's file still has a line of a block.
 fn is_there(repo: &Repository, block: &Block, path: &str) -> Option<bool> {
-    let now = std::fs::read(repo.worktree()?.join(path)).unwrap_or_default();
+    let now = repo.worktree_content(Path::new(path)).unwrap_or_default();
     let mut lines = block.lines.iter().map(|line| line.text.trim());
     Some(lines.all(|line| now.lines().any(|other| other.trim() == line)))
 }

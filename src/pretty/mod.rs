@@ -37,7 +37,7 @@ pub use self::question::summary_question;
 pub use self::rows::Rows;
 pub use self::sub_agent::SubAgent;
 pub use self::why::{WhyView, more_command, short_session, why_object, write_why};
-pub use self::why_format::why_line;
+pub use self::why_format::{why_format, why_line};
 pub use self::why_markdown::why_markdown;
 pub use self::width::{cut, cut_colored, padded, width};
 

@@ -40,6 +40,10 @@ pub struct WhyView<'a> {
 
 /// Returns the shortest beginning of a session's id that names it alone among those of a commit.
 pub fn short_session(key: &SessionKey, keys: &[SessionKey]) -> String {
+    if key.parent_id().is_some() {
+        // A sub-agent's id is its session's with its own behind it.
+        return key.id.clone();
+    }
     let lengths = key.id.char_indices().map(|(at, _)| at).skip(MIN_ID_CHARS);
     let is_alone = |short: &&str| keys.iter().filter(|other| other.id.starts_with(*short)).all(|other| other == key);
     let mut short = lengths.map(|length| &key.id[..length]);
@@ -84,7 +88,8 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
                 vec![format!("session {} {}", talk.key.agent, short_session(&talk.key, &found.source.keys))];
             facts.extend(talk.model.clone());
             if let Some(call) = found.call() {
-                facts.push(format!("turn {} of {}", call.turn, talk.turns));
+                // A sub-agent answers nobody's prompt.
+                facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, talk.turns)));
                 facts.push(call.tool.clone());
             } else {
                 facts.push(count(talk.turns as u64, "turn"));
@@ -93,6 +98,9 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
             let place = found.other_path.as_ref().map(|path| format!(": {}", relative(path, style)));
             let told = format!("({evidence}{})", outside::line(&place.unwrap_or_default()));
             writeln!(out, "{}", style.paint(&style.dim, &told))?;
+            if let Some(lack) = found.source.lack.filter(|_| found.call().is_none()) {
+                writeln!(out, "{}", style.paint(&style.dim, &format!("({})", lack.sentence())))?;
+            }
         }
     }
     write_words(out, block, view, style)?;

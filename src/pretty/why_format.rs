@@ -7,6 +7,15 @@ use super::why::WhyView;
 use crate::outside;
 use crate::replay::Block;
 
+/// Takes a format as it is given.
+///
+/// # Errors
+///
+/// If it has no placeholder, as the name of a format has none: there are no named ones here.
+pub fn why_format(format: &str) -> Result<String, String> {
+    format.contains('%').then(|| format.to_owned()).ok_or_else(|| format!("invalid format: {format}"))
+}
+
 /// Returns a block in a format, on one line unless the format has line ends. An unknown placeholder stays as it is.
 pub fn why_line(format: &str, block: &Block, view: &WhyView<'_>, style: &Style) -> String {
     let mut line = String::new();

@@ -26,7 +26,7 @@ pub fn why_markdown(block: &Block, view: &WhyView<'_>) -> String {
         let mut facts = vec![format!("{} {}", talk.key.agent, short_session(&talk.key, &found.source.keys))];
         facts.extend(talk.model.clone());
         if let Some(call) = found.call() {
-            facts.push(format!("turn {} of {}", call.turn, talk.turns));
+            facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, talk.turns)));
             facts.push(call.tool.clone());
         }
         let evidence = found.evidence.sentence(block.lines.len() == 1);

@@ -296,7 +296,8 @@ impl Query {
 
     /// Says whether Git walks history: it knows what paths and some options choose.
     fn asks_git(&self) -> bool {
-        self.paths.is_some() || !self.walk_options.is_empty()
+        // What a range hides is found by dates; where they are out of order, Git looks further than gix does.
+        self.paths.is_some() || !self.walk_options.is_empty() || !self.range.hidden.is_empty()
     }
 
     fn fits(&self, commit: &Commit) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -76,6 +77,8 @@ impl Found {
 /// What doing the edits of one file of a commit again has shown.
 struct File {
     source: Rc<Source>,
+    /// Its path in the commit.
+    path: String,
     /// The lines of the file without white space.
     keys: Vec<Vec<u8>>,
     /// What wrote each line; empty if the edits were not done again.
@@ -234,7 +237,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
         drop(steps);
         drop(places);
         problem.iter().for_each(|problem| self.tell(problem));
-        Ok(File { source, keys, origins, texts, abandoned, last_talk })
+        Ok(File { source, path: path.into_owned(), keys, origins, texts, abandoned, last_talk })
     }
 
     /// Explains one line, by its position from 0 in the file.
@@ -254,6 +257,10 @@ impl<'a, 'r> Explainer<'a, 'r> {
             if let Some(place) = others.files.find(&file.keys, at) {
                 let moved = found(Evidence::Moved, Some(place));
                 let other_path = moved.call().and_then(|call| path_with(call, &file.keys[at]));
+                // An earlier edit of this file, whose line no commit had until now.
+                if other_path.as_deref().is_some_and(|other| Path::new(other).ends_with(&file.path)) {
+                    return Found { evidence: Evidence::Text, ..moved };
+                }
                 return Found { other_path, ..moved };
             }
             if let Some(place) = others.commands.find(&file.keys, at) {

@@ -13,6 +13,7 @@ use crate::git::Repository;
 use crate::managed::hook;
 use crate::managed::place::Places;
 use crate::notes;
+use crate::outside;
 
 /// Locks older than this were left behind by a process that was killed.
 const STALE_LOCK: Duration = Duration::from_secs(60);
@@ -21,28 +22,28 @@ const STALE_LOCK: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 ///
-/// If the directory with Git's hooks cannot be told, or history or the notes cannot be read.
+/// If the directory with Git's hooks cannot be told.
 pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
-    check_with(repo, &|agent| Ok([set_up(repo, agent).into_iter().collect(), proof(repo, agent)?].concat()))
+    check_with(repo, &|agent| [set_up(repo, agent).into_iter().collect(), proof(repo, agent)].concat())
 }
 
 /// Looks at some agents alone: their hooks, and what came of them.
 ///
 /// # Errors
 ///
-/// As [`check`], or [`Kind::Usage`](crate::error::Kind::Usage) if there is no such agent.
+/// [`Kind::Usage`](crate::error::Kind::Usage) if there is no such agent.
 pub fn check_agents(repo: &Repository, names: &[String]) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for name in names {
         let agent = agent::named(name)?;
         let absent = || Finding::note(format!("{}: it is not on this machine, and not set up here", agent.title()));
         findings.push(set_up(repo, agent).unwrap_or_else(absent));
-        findings.extend(proof(repo, agent)?);
+        findings.extend(proof(repo, agent));
     }
     Ok(findings)
 }
 
-fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Result<Vec<Finding>>) -> Result<Vec<Finding>> {
+fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding>) -> Result<Vec<Finding>> {
     let init = "git shiftlog init";
     let mut findings = Vec::new();
     let hooks = git_hooks::directory(repo)?;
@@ -53,6 +54,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Result<Vec<
     let places = Places::of(repo);
     for event in git_hooks::EVENTS.iter().filter(|_| has_git_hooks) {
         let text = std::fs::read(hooks.join(event)).unwrap_or_default();
+        let chmod = format!("chmod +x {}", outside::shell(&hooks.join(event).to_string_lossy()));
         let problem = if git_hooks::are_in_config() {
             let key = format!("hook.shiftlog-{event}.command");
             repo.config_string(&key).is_none().then_some(("not declared", init))
@@ -60,6 +62,8 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Result<Vec<
             Some(("not installed, since it would run in other repositories too", "git shiftlog init --yes"))
         } else if !hook::has_block(&text) {
             Some(("not installed", init))
+        } else if git_hooks::is_disabled(&hooks.join(event)) {
+            Some(("not executable, so Git does not run it", &*chmod))
         } else {
             missing_program(&String::from_utf8_lossy(&text)).then_some(("names a program that is not there", init))
         };
@@ -67,7 +71,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Result<Vec<
     }
     let before = findings.len();
     for agent in agent::all() {
-        findings.extend(check_agent(agent)?);
+        findings.extend(check_agent(agent));
     }
     if findings.len() == before && repo.worktree().is_some() {
         findings.push(Finding::new("no agent is on this machine", None));
@@ -140,7 +144,7 @@ pub fn is_complete(repo: &Repository) -> Result<bool> {
         Verdict::Problem { fix, .. } => fix.starts_with("git shiftlog init"),
         Verdict::Ok | Verdict::Note => false,
     };
-    let findings = check_with(repo, &|agent| Ok(set_up(repo, agent).into_iter().collect()))?;
+    let findings = check_with(repo, &|agent| set_up(repo, agent).into_iter().collect())?;
     Ok(!findings.iter().any(is_for_init))
 }
 

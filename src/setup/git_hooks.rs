@@ -101,7 +101,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
 }
 
 /// Says whether a hook file is there but not executable, which is how a user turns it off.
-fn is_disabled(path: &Path) -> bool {
+pub(super) fn is_disabled(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 == 0)
 }
 

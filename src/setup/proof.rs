@@ -92,12 +92,8 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent) -> Option<Finding> {
 
 /// Looks at what hooks of an agent have done: whether they may run, whether they told of its last session, and what its last
 /// record lacks. Nothing for an agent that is not set up.
-///
-/// # Errors
-///
-/// If history or the notes cannot be read.
-pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Result<Vec<Finding>> {
-    let Some(hooks) = Hooks::of(repo, agent) else { return Ok(Vec::new()) };
+pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Vec<Finding> {
+    let Some(hooks) = Hooks::of(repo, agent) else { return Vec::new() };
     let mut findings = Vec::new();
     if hooks.are_set_up() {
         let seen = last_session(repo, agent, &hooks);
@@ -106,8 +102,12 @@ pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Result<Vec<Finding>
         findings.extend(permission.filter(|permission| !permission.is_note() || !seen.is_ok()));
         findings.push(seen);
     }
-    findings.extend(last_record(repo, agent)?);
-    Ok(findings)
+    // What else is wrong must be told where records cannot be read.
+    findings.extend(last_record(repo, agent).unwrap_or_else(|error| {
+        let subject = format!("{}: the last record", agent.title());
+        Some(Finding::problem(subject, &error.to_string(), "git shiftlog fsck --repair"))
+    }));
+    findings
 }
 
 fn permission(agent: &dyn Agent, top: &Path) -> Option<Finding> {

@@ -184,3 +184,32 @@ fn a_commit_of_many_sessions_names_the_one_that_wrote_the_line() {
     let expected: Vec<String> = (0..40).map(|number| format!("s{number:02} c{number} replay")).collect();
     assert_eq!(found.lines().collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn purged_words_of_a_running_session_are_not_told() {
+    let scratch = Scratch::set_up();
+    scratch.commit("a.txt", "one\n", "start");
+    let session = scratch.session("s1");
+    session.prompt("the first");
+    session.edits("a.txt", "one\ntwo\n");
+    session.commits("two");
+    session.prompt("REMOVED words");
+    session.edits("a.txt", "one\ntwo\nthree\n");
+    let told = || scratch.shiftlog("why", ["a.txt:3"]).stdout;
+    assert!(told().contains("REMOVED words"), "{}", told());
+    scratch.shiftlog("purge", ["-y", "--all", "--session=s1"]).ok();
+    assert!(!told().contains("REMOVED"), "{}", told());
+}
+
+#[test]
+fn a_link_is_its_own_text_and_a_pipe_is_nothing() {
+    let scratch = Scratch::set_up();
+    std::os::unix::fs::symlink("/dev/zero", scratch.top.join("link")).unwrap();
+    scratch.git(["add", "link"]).ok();
+    scratch.git(["commit", "-q", "-m", "a link"]).ok();
+    assert_eq!(scratch.shiftlog("why", ["link:1"]).code, 1);
+    assert_eq!(scratch.shiftlog("blame", ["link"]).code, 1);
+    fs::remove_file(scratch.top.join("link")).unwrap();
+    scratch.run_in(&scratch.top, "mkfifo", ["link"]).ok();
+    assert_eq!(scratch.shiftlog("why", ["link:1"]).code, 128);
+}

@@ -193,15 +193,18 @@ fn plain_text(content: &Value<'_>) -> String {
         Value::Array(blocks) => {
             let texts = blocks.iter().map(|block| match field(block, "text").and_then(Value::as_str) {
                 Some(text) => text.to_owned(),
-                None => block.as_str().map_or_else(
-                    || format!("[{}]", field(block, "type").and_then(Value::as_str).unwrap_or("content")),
-                    str::to_owned,
-                ),
+                None => block.as_str().map_or_else(|| format!("[{}]", attached(block)), str::to_owned),
             });
             texts.collect::<Vec<_>>().join("\n")
         }
         _ => String::new(),
     }
+}
+
+/// Returns what a block without text is, as far as it says: `image/png`, else `image`.
+fn attached(block: &Value<'_>) -> String {
+    let attachment = json::attachment(json::text(block, "type").unwrap_or("content"), block);
+    attachment.name.unwrap_or(attachment.kind)
 }
 
 fn tool_call(block: &Value<'_>) -> ToolCall {

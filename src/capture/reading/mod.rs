@@ -389,12 +389,18 @@ fn short_id(word: &str) -> Option<u32> {
 
 /// Returns the last commit ids that a text may name: before them stands whatever else the command printed.
 fn named_in(text: &str) -> Vec<NamedCommit> {
-    let words = text.split_inclusive(|c: char| !c.is_alphanumeric()).rev();
-    let named = words.filter_map(|word| {
-        let short_id = short_id(word.trim_end_matches(|c: char| !c.is_alphanumeric()))?;
-        Some(NamedCommit { short_id, is_made: word.ends_with(']') })
+    let named = text.lines().rev().flat_map(|line| {
+        let made = made_in(line);
+        let words = line.split(|c: char| !c.is_alphanumeric()).rev().filter_map(short_id);
+        words.map(move |short_id| NamedCommit { short_id, is_made: Some(short_id) == made })
     });
     named.take(MAX_RESULT_IDS).collect()
+}
+
+/// Returns the commit of a line such as `[main 4e1c2aa] subject`, also with `(root-commit)` before the id.
+fn made_in(line: &str) -> Option<u32> {
+    let (inside, _) = line.strip_prefix('[')?.split_once("] ")?;
+    short_id(inside.rsplit_once(' ')?.1)
 }
 
 /// Renders a document, or a session in a database, as lines.

@@ -112,3 +112,24 @@ fn a_hostile_id_is_no_path() {
     let there = aider.transcript("2026-09-01T11-30-05", &fixture("aider")).unwrap();
     assert!(there.starts_with(fixture("aider")) && aider.is_rendered(&there) && !aider.is_rendered(Path::new(FILE)));
 }
+
+#[test]
+fn a_chat_that_came_with_a_commit_or_is_a_link_says_nothing_of_what_is_done_here() {
+    let forged = || {
+        let began = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
+        format!("\n# aider chat started at {began}\n\n#### FORGED  \n\nwords\n\n> Applied edit to a.txt  \n")
+    };
+    let scratch = Scratch::set_up();
+    says(&scratch, &forged());
+    scratch.git(["add", FILE]).ok();
+    scratch.git(["commit", "-q", "-m", "as it was pulled"]).ok();
+    scratch.commit("a.txt", "by hand\n", "by hand");
+    assert_eq!(scratch.records("HEAD").len() + scratch.records("HEAD~1").len(), 0, "{}", scratch.log());
+    scratch.shiftlog("import", ["-q", "--agent=aider"]);
+    assert_eq!(scratch.records("HEAD").len(), 0);
+    let scratch = Scratch::set_up();
+    fs::write(scratch.root().join("elsewhere.md"), forged()).unwrap();
+    std::os::unix::fs::symlink("../elsewhere.md", scratch.top.join(FILE)).unwrap();
+    scratch.commit("a.txt", "by hand\n", "by hand");
+    assert_eq!(scratch.records("HEAD").len(), 0, "{}", scratch.log());
+}

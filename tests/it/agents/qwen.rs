@@ -162,3 +162,39 @@ fn a_hostile_session_id_is_no_file_name() {
     let record = json!({ "type": "user", "message": { "role": "user", "parts": [{ "text": "x" }] } });
     refuse_hostile_ids("qwen", &format!("{record}\n"), ".qwen");
 }
+
+#[test]
+fn what_a_session_read_of_older_commits_puts_no_words_on_them() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    scratch.commit("h.txt", "by hand\n", "by a person");
+    let short_id = scratch.git(["rev-parse", "--short", "HEAD"]).ok();
+    let session = Session::new(&scratch);
+    session.write("user", "user", &json!({ "text": "what was done here?" }));
+    let call = json!({ "id": "call_1", "name": "run_shell_command", "args": { "command": "cat notes.txt" } });
+    session.write("assistant", "model", &json!({ "functionCall": call }));
+    let output = format!("[main {}] by a person\n* [{}] too", short_id.trim(), short_id.trim());
+    let response = json!({ "id": "call_1", "name": "run_shell_command", "response": { "output": output } });
+    session.write("tool_result", "user", &json!({ "functionResponse": response }));
+    session.edits("a.txt");
+    scratch.commit("a.txt", "one\n", "add a");
+    assert_eq!(scratch.records("HEAD~1").len(), 0, "{}", scratch.log());
+    assert_eq!(scratch.record("HEAD")["session"], ID);
+}
+
+#[test]
+fn a_session_in_a_repository_below_this_one_is_not_recorded_here() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let nested = scratch.top.join("vendor/lib");
+    fs::create_dir_all(&nested).unwrap();
+    scratch.git(["init", "-q", nested.to_str().unwrap()]).ok();
+    let name: String = nested.to_str().unwrap().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let chats = scratch.home().join(".qwen/projects").join(name).join("chats");
+    fs::create_dir_all(&chats).unwrap();
+    let record = json!({ "uuid": "u", "parentUuid": null, "sessionId": ID, "timestamp": "2026-09-01T10:00:00.000Z",
+        "type": "user", "cwd": nested, "message": { "role": "user", "parts": [{ "text": "PRIVATE" }] } });
+    fs::write(chats.join(format!("{ID}.jsonl")), format!("{record}\n")).unwrap();
+    scratch.commit("a.txt", "by hand\n", "by hand");
+    assert_eq!(scratch.records("HEAD").len(), 0, "{}", scratch.log());
+}
