@@ -16,8 +16,6 @@ use crate::git::{Paths, Repository};
 use crate::outside;
 use crate::record::{Query, Reader};
 
-/// How many threads search for one call: several calls are answered at once.
-const THREADS: usize = 1;
 /// How many answers there are by default. More of a history does not help a model, and may mislead it.
 pub(super) const LIMIT: usize = 3;
 /// The longest excerpt, in characters: about eighty tokens.
@@ -127,7 +125,7 @@ fn by_words(
     page: Page,
 ) -> Result<Vec<Value>, Refusal> {
     let now = Time::now().seconds;
-    let effort = Effort { max_count: page.enough(), threads: THREADS, now };
+    let effort = Effort { max_count: page.enough(), threads: find::default_threads(), now };
     let (hits, _) = find::search(reader, plan, terms, effort, || context.go_on()).map_err(|error| refusal(&error))?;
     let tell = |hit: find::Hit| {
         let around = hit.excerpt.spans.first().map_or(hit.excerpt.line.start, |span| span.start);
@@ -149,7 +147,7 @@ fn by_pattern(
     let wanted = Wanted { parts: Parts::ALL, has_numbers: true, ..Wanted::new(pattern) };
     let (mut found, mut seen) = (Vec::new(), HashMap::new());
     let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
-    let walked = find::run(reader, plan, THREADS, work, |number, all| {
+    let walked = find::run(reader, plan, find::default_threads(), work, |number, all| {
         context.go_on()?;
         let mut last = None;
         for one in all.matches {
