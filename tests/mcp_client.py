@@ -11,6 +11,7 @@ from mcp.client.stdio import stdio_client
 
 ARGUMENTS = {
     "shiftlog_search": {"query": "reconnect"},
+    "shiftlog_why": {"path": "reconnect.py", "line": 12},
     "shiftlog_get_conversation": {"commit_sha": "HEAD"},
     "shiftlog_list_keys": {"path": "[conversation][HEAD]"},
     "shiftlog_get_value": {"path": "[conversation][HEAD][messages][0][text]"},
