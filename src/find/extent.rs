@@ -1,7 +1,6 @@
 //! The words of an increment: where they are stored, and its messages if they are all read.
 
 use std::borrow::Cow;
-use std::ops::ControlFlow;
 
 use bstr::ByteSlice as _;
 
@@ -10,7 +9,7 @@ use super::{Place, Session, Worker};
 use crate::agent::{self, Agent, Wording};
 use crate::archive::Piece;
 use crate::error::{Error, Kind, Result};
-use crate::record::{Words, readable};
+use crate::record::readable;
 use crate::redact::Redactor;
 use crate::transcript::{Message, line_ends};
 
@@ -99,23 +98,15 @@ impl Worker<'_> {
 
     /// Reads the messages of a document of an earlier tool, which has the words itself.
     pub(super) fn told_earlier(&mut self, session: &Session) -> Result<Vec<Told>> {
-        let mut told = Vec::new();
-        let Some(commit_id) = session.commit_id else { return Ok(told) };
-        let Some(note) = self.reader.note(commit_id)? else { return Ok(told) };
+        let Some(commit_id) = session.commit_id else { return Ok(Vec::new()) };
+        let documents = match &mut self.documents {
+            Some(documents) if documents.commit_id == commit_id => documents,
+            documents => documents.insert(self.reader.documents(commit_id)?),
+        };
+        let Some(mut conversation) = self.reader.document(documents, &session.key) else { return Ok(Vec::new()) };
+        conversation.redact(&self.redactor);
         let of = session.key.to_string();
-        let read =
-            self.reader.each_conversation(&note, Some(&session.key.id), false, Words::Shown, |mut conversation| {
-                if conversation.summary.key == session.key && conversation.summary.through.is_none() {
-                    conversation.redact(&self.redactor);
-                    let place = |at: usize| Place { of: of.clone(), at: at as u64 };
-                    told = numbered(std::mem::take(&mut conversation.messages), place);
-                }
-                Ok(ControlFlow::Continue(()))
-            });
-        match read {
-            Err(error) if error.kind() == Kind::Missing => Ok(told),
-            read => read.map(|()| told),
-        }
+        Ok(numbered(conversation.messages, |at| Place { of: of.clone(), at: at as u64 }))
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Plan, Session};
 use crate::archive::Unpacker;
 use crate::error::{Error, Result};
 use crate::git::Repository;
-use crate::record::{Reader, redaction};
+use crate::record::{Documents, Reader, redaction};
 use crate::redact::Redactor;
 
 /// More threads than this are not of use.
@@ -25,6 +25,8 @@ pub struct Worker<'r> {
     pub(super) unpacker: Unpacker<'r>,
     /// Removes secrets.
     pub(super) redactor: Redactor,
+    /// The documents of earlier tools on the commit that was searched last.
+    pub(super) documents: Option<Documents>,
 }
 
 /// Returns how many threads are of use on this machine.
@@ -158,6 +160,6 @@ fn with_worker(git_dir: &Path, refs: &[String], work: impl FnOnce(&mut Worker<'_
     let reader = Reader::with_refs(&repo, refs.to_vec());
     let redactor = redaction::redactor(&repo)?;
     let unpacker = Unpacker::new(reader.archive())?;
-    work(&mut Worker { reader: &reader, unpacker, redactor });
+    work(&mut Worker { reader: &reader, unpacker, redactor, documents: None });
     Ok(())
 }

@@ -55,15 +55,24 @@ impl Plan {
             let (number, commit_id) = (plan.commits.len(), listed.commit.commit_id);
             plan.problems.extend(listed.problems);
             let wanted = |summary: &&Summary| query.fits_summary(summary) && !summary.is_removed;
+            let mut without_words = 0;
             for summary in listed.summaries.iter().filter(wanted) {
                 let (since, through) = (parse(&summary.since), parse(&summary.through));
-                let is_lost = summary.newer_version.is_some() && through.is_none();
-                let is_new = is_each || through.is_none() || seen.insert((summary.key.clone(), since, through));
-                if is_new && !is_lost {
-                    let (key, time) = (summary.key.clone(), summary.time.clone());
-                    let (commit, commit_id) = (Some(number), Some(commit_id));
-                    plan.sessions.push(Session { commit, commit_id, key, time, since, through });
+                // Only documents of earlier tools name no segment.
+                if through.is_none() && (summary.through.is_some() || summary.newer_version.is_some()) {
+                    without_words += 1;
+                    continue;
                 }
+                let is_new = is_each || through.is_none() || seen.insert((summary.key.clone(), since, through));
+                if is_new {
+                    let (key, time) = (summary.key.clone(), summary.time.clone());
+                    let commit = Some(number);
+                    plan.sessions.push(Session { commit, commit_id: Some(commit_id), key, time, since, through });
+                }
+            }
+            if without_words > 0 {
+                let commit = commit_id.to_hex_with_len(7);
+                plan.problems.push(format!("records on '{commit}' that name no words: {without_words}"));
             }
             plan.commits.push(listed.commit);
             Ok(ControlFlow::Continue(()))

@@ -1,7 +1,7 @@
 //! Reading the conversations that the records of a note name.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::overview::in_order;
@@ -10,6 +10,7 @@ use super::{Lack, Note, Reader, Record, Summary, Unit, bounds};
 use crate::agent;
 use crate::archive::{Archive, Chunk, Contents};
 use crate::error::{Error, Kind, Result};
+use crate::git::ObjectId;
 use crate::redact::Redactor;
 use crate::transcript::{Message, SessionKey};
 
@@ -39,6 +40,17 @@ pub struct Conversation {
     pub problems: Vec<String>,
     /// Why there are no words although nothing is damaged; the problem says the same.
     pub lack: Option<Lack>,
+}
+
+/// The documents of earlier tools in the note of a commit, which have the words themselves. A note can have thousands of
+/// them, so it is read once for all.
+pub(crate) struct Documents {
+    /// The commit.
+    pub(crate) commit_id: ObjectId,
+    note: Note,
+    /// The number of each document's unit.
+    units: HashMap<SessionKey, usize>,
+    budget: bounds::Budget,
 }
 
 impl Conversation {
@@ -124,6 +136,27 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the documents of earlier tools in the note of a commit.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::note`].
+    pub(crate) fn documents(&self, commit_id: ObjectId) -> Result<Documents> {
+        let note = self.note(commit_id)?.unwrap_or_default();
+        let keyed = |(index, unit): (usize, &Unit)| match unit {
+            Unit::Earlier(document, _) => Some((document.key(), index)),
+            _ => None,
+        };
+        let units = note.units().iter().enumerate().filter_map(keyed).collect();
+        Ok(Documents { commit_id, note, units, budget: bounds::Budget::default() })
+    }
+
+    /// Reads the conversation of a document; `None` if the note has no such document.
+    pub(crate) fn document(&self, documents: &mut Documents, key: &SessionKey) -> Option<Conversation> {
+        let unit = &documents.note.units()[*documents.units.get(key)?];
+        Some(self.conversation(Summary::of(unit)?, unit, false, Words::Shown, &mut documents.budget))
     }
 
     /// Returns the purge mark of others for words of a record, or with `is_full` for words of its session up to its

@@ -28,6 +28,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::bounds::readable;
 pub use self::branches::BranchSummary;
+pub(crate) use self::conversation::Documents;
 pub use self::conversation::{Conversation, Words};
 pub(crate) use self::covers::{add_proven, has_all_of, merge_proven};
 pub use self::earlier::Earlier;

@@ -42,6 +42,9 @@ pub const CASES: &[Case] = &[
         let engine = &base64::engine::general_purpose::STANDARD;
         maker.note(document(&base64::Engine::encode(engine, packed)).as_bytes());
     }),
+    ("4,000 documents of an earlier tool", |maker| {
+        maker.note(&lines(4_000, |number| document("zzz\n").replace("earlier", &number.to_string())));
+    }),
     ("5,000 segments that keep nothing", |maker| maker.rewritten(0)),
     ("5,000 segments that keep one byte", |maker| maker.rewritten(1)),
     ("a header of 60 KiB", |maker| {
