@@ -1,31 +1,84 @@
 //! How far long work has come, for a person at a terminal.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+use crate::progress::delay;
+
+/// How often a line without a known end is written again.
+const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Tells on stderr how far work has come, as Git does; without a terminal it says nothing.
 pub struct Progress {
-    title: &'static str,
     is_shown: bool,
-    percent: Option<usize>,
+    delay: Duration,
+    line: Option<Line>,
+}
+
+/// A line that is written over and over.
+struct Line {
+    title: &'static str,
+    begun: Instant,
+    written: Option<Instant>,
+    done: usize,
+    total: usize,
 }
 
 impl Progress {
-    /// Begins a line; `is_wanted` is what the options say.
-    pub fn new(title: &'static str, is_wanted: bool) -> Self {
-        Progress { title, is_shown: is_wanted && std::io::stderr().is_terminal(), percent: None }
+    /// Makes one; `is_wanted` is what the options say.
+    pub fn new(is_wanted: bool) -> Self {
+        Progress { is_shown: is_wanted && std::io::stderr().is_terminal(), delay: delay(), line: None }
     }
 
-    /// Tells that `done` of `total` are done; the line ends with the last.
-    pub fn tell(&mut self, done: usize, total: usize) {
-        if !self.is_shown || total == 0 {
+    /// Tells that `done` of `total` are done; `total` is 0 where nobody knows it. Another title begins another line.
+    pub fn tell(&mut self, title: &'static str, done: usize, total: usize) {
+        if !self.is_shown {
             return;
         }
-        let percent = done * 100 / total;
-        if self.percent.replace(percent) == Some(percent) && done < total {
-            return;
+        let now = Instant::now();
+        if self.line.as_ref().is_some_and(|line| line.title != title) {
+            self.end();
         }
-        let end = if done < total { "\r" } else { ", done.\n" };
+        let line = self.line.get_or_insert(Line { title, begun: now, written: None, done, total });
+        let percent = |done: usize, total: usize| (done * 100).checked_div(total);
+        let has_moved = percent(done, total) != percent(line.done, line.total) || total == 0;
+        let is_due = match line.written {
+            None => now >= line.begun + self.delay,
+            Some(written) => has_moved && (total > 0 || now >= written + INTERVAL),
+        };
+        (line.done, line.total) = (done, total);
+        if is_due {
+            line.written = Some(now);
+            line.write("\r");
+        }
+    }
+
+    /// Ends the line, if one was begun: all of it is done.
+    pub fn end(&mut self) {
+        if let Some(mut line) = self.line.take().filter(|line| line.written.is_some()) {
+            line.done = line.done.max(line.total);
+            line.write(", done.\n");
+        }
+    }
+}
+
+/// What failed leaves its line as it is.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(line) = self.line.take().filter(|line| line.written.is_some()) {
+            line.write("\n");
+        }
+    }
+}
+
+impl Line {
+    fn write(&self, end: &str) {
+        let Line { title, done, total, .. } = self;
+        let count = match (done * 100).checked_div(*total) {
+            Some(percent) => format!("{percent:3}% ({done}/{total})"),
+            None => done.to_string(),
+        };
         // Whoever cannot see it misses nothing.
-        let _ = write!(std::io::stderr(), "{}: {percent:3}% ({done}/{total}){end}", self.title);
+        let _ = write!(std::io::stderr(), "{title}: {count}{end}");
     }
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli;
 use crate::git::{ObjectId, Repository};
+use crate::progress::silent;
 use crate::record::{Note, Reader};
 use crate::remap::{Remapped, Scope, remap, remap_one};
 
@@ -32,7 +33,7 @@ pub(super) fn look_at(reader: &Reader<'_>, revision: &str) {
 pub(super) fn look_at_new(repo: &Repository) {
     let deadline = Instant::now() + PATIENCE;
     if is_wanted(repo)
-        && let Ok(remapped) = remap(repo, &cli::full_notes_ref(repo, None), &Scope::New, false, deadline)
+        && let Ok(remapped) = remap(repo, &cli::full_notes_ref(repo, None), &Scope::New, false, deadline, &mut silent())
     {
         tell(repo, &remapped);
     }

@@ -8,7 +8,7 @@ use clap::Parser;
 use serde_json::{Value, json};
 
 use crate::capture::{self, State};
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind};
 use crate::record::{kept, may_be_fetched};
 use crate::share::purge;
@@ -61,12 +61,15 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         // Hooks must not store more of a session that is stored anew.
         let deadline = Instant::now() + LOCK_TIMEOUT;
         let _lock = options.repair.then(|| State::new(&repo.common_dir()).lock(deadline)).transpose()?;
-        let mut checked = check(&repo, &notes_ref)?;
+        let mut progress = Progress::new(!options.quiet);
+        let mut tell = |title, done, total| progress.tell(title, done, total);
+        let mut checked = check(&repo, &notes_ref, &mut tell)?;
         let mut done = Vec::new();
         if options.repair && !checked.problems.is_empty() {
             done = repair::repair(&repo, &notes_ref, &checked)?;
-            checked = check(&repo, &notes_ref)?;
+            checked = check(&repo, &notes_ref, &mut tell)?;
         }
+        progress.end();
         if options.repair && checked.problems.is_empty() {
             kept::keep(&repo, &notes_ref, deadline)?;
         }

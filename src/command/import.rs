@@ -67,16 +67,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let tell_waiting = || cli::warning("waiting for another 'git shiftlog import' to end");
         let wait = || State::new(&repo.common_dir()).wait_for_lock(import::LOCK, tell_waiting);
         let _lock = (!options.dry_run).then(wait).transpose()?;
-        let mut progress = Progress::new("Reading sessions", !options.writing.quiet);
+        let mut progress = Progress::new(!options.writing.quiet);
+        let mut tell = |title, done, total| progress.tell(title, done, total);
         let request = Request { agents: &agents, since, least };
-        let plan = plan(&repo, &notes_ref, &request, &mut |done, total| progress.tell(done, total))?;
+        let plan = plan(&repo, &notes_ref, &request, &mut tell)?;
         pause_if_asked();
-        let done = if options.dry_run {
-            None
-        } else {
-            let mut progress = Progress::new("Recording sessions", !options.writing.quiet);
-            Some(carry_out(&repo, &notes_ref, &plan, &mut |done, total| progress.tell(done, total)))
-        };
+        let done = if options.dry_run { None } else { Some(carry_out(&repo, &notes_ref, &plan, &mut tell)) };
+        progress.end();
         report(&repo, &options, &plan, done.as_ref())?;
         let problems = plan.problems.iter().chain(done.iter().flat_map(|done| &done.problems));
         let has_failed = problems.map(cli::error).count() > 0;

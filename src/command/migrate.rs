@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::capture::State;
-use crate::cli::{self, Outcome, Writing};
+use crate::cli::{self, Outcome, Progress, Writing};
 use crate::error::Result;
 use crate::git::Repository;
 use crate::migrate;
@@ -40,7 +40,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             State::new(&repo.common_dir()).wait_for_lock(migrate::LOCK, tell)
         });
         let _lock = _lock.transpose()?;
-        let mut plan = migrate::plan(&repo, &notes_ref, &others)?;
+        let mut progress = Progress::new(!is_quiet);
+        let mut tell = |title, done, total| progress.tell(title, done, total);
+        let mut plan = migrate::plan(&repo, &notes_ref, &others, &mut tell)?;
         let set_up = setup::remove_earlier(&repo)?;
         let mut lines = describe(&plan, &notes_ref);
         lines.extend(setup::describe(&set_up));
@@ -48,12 +50,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut left = std::mem::take(&mut plan.left);
         if !options.dry_run {
             if !plan.is_empty() {
-                left.extend(migrate::carry_out(&repo, plan)?);
+                left.extend(migrate::carry_out(&repo, plan, &mut tell)?);
             }
             if !set_up.steps().is_empty() {
                 set_up.carry_out(&repo)?;
             }
         }
+        progress.end();
         report(&lines, is_quiet)?;
         left.iter().for_each(cli::error);
         remarks.iter().for_each(|remark| cli::warning(remark));

@@ -9,9 +9,10 @@ use serde_json::json;
 
 use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
+use crate::progress::silent;
 use crate::record::{EARLIER_REF, redaction};
 use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
 use crate::share::sync;
@@ -86,7 +87,9 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
         cli::tell(repo, &capture::recorder(repo, &notes_ref).finish());
         sync::join_fetched(repo, &notes_ref)?;
     }
-    let plan = plan(repo, &notes_ref, wanted)?;
+    let mut progress = Progress::new(!options.json);
+    let plan = plan(repo, &notes_ref, wanted, &mut |title, done, total| progress.tell(title, done, total))?;
+    progress.end();
     if options.received && (!options.json || options.dry_run) {
         list(options, &plan)?;
     }
@@ -118,7 +121,7 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     }
     // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
     let _lock = lock(repo)?;
-    let plan = crate::share::purge::plan(repo, &notes_ref, target(repo, options, &named)?)?;
+    let plan = crate::share::purge::plan(repo, &notes_ref, target(repo, options, &named)?, &mut silent())?;
     let purged = carry_out(repo, &notes_ref, &plan)?;
     report(repo, options, &plan, &purged)?;
     let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();

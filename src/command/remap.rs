@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::json;
 
-use crate::cli::{self, Outcome, Writing};
+use crate::cli::{self, Outcome, Progress, Writing};
 use crate::error::{Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
 use crate::remap::{Carried, Remapped, Scope, remap};
@@ -41,7 +41,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.
         let deadline = Instant::now() + Duration::from_secs(24 * 60 * 60);
-        let remapped = match remap(&repo, &notes_ref, &scope, options.dry_run, deadline) {
+        let mut progress = Progress::new(!options.writing.quiet);
+        let mut tell = |title, done, total| progress.tell(title, done, total);
+        let remapped = remap(&repo, &notes_ref, &scope, options.dry_run, deadline, &mut tell);
+        progress.end();
+        let remapped = match remapped {
             // Nothing is lost: the next one that can write finds the same.
             Err(error) if error.kind() == Kind::Storage => {
                 cli::error(&error);

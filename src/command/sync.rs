@@ -62,7 +62,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         require_remote(&repo, &remote)?;
         let plan = plan(&repo, &options, way, &remote)?;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
-        let synced = Syncer::new(&repo, &notes_ref, Asking::Allowed).sync(&remote, plan)?;
+        let asking = if options.quiet { Asking::Quietly } else { Asking::Allowed };
+        let synced = Syncer::new(&repo, &notes_ref, asking).sync(&remote, plan)?;
         report(&options, &remote, plan, &synced)?;
         if plan.pull != Level::None && !plan.is_dry_run {
             // What came may belong to commits that came earlier, by a squash on the server.

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use bstr::{BString, ByteSlice as _};
 use super::Repository;
 use super::remote::Asking;
 use crate::error::{Error, Result};
+use crate::progress::delay;
 
 /// A `git` command that is about to run.
 pub struct Git {
@@ -22,6 +23,7 @@ pub struct Git {
     asking: Asking,
     environment: Vec<(&'static str, String)>,
     deadline: Option<Instant>,
+    is_watched: bool,
 }
 
 /// What a `git` command printed on stdout.
@@ -34,7 +36,16 @@ pub fn git<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Git {
     let is_value = |at: usize| at > 0 && (args[at - 1] == "-C" || args[at - 1] == "-c");
     let is_name = |at: &usize| !is_value(*at) && !args[*at].as_encoded_bytes().starts_with(b"-");
     let name = (0..args.len()).find(is_name).map(|at| args[at].to_string_lossy().into_owned()).unwrap_or_default();
-    Git { name, args, directory: None, input: None, asking: Asking::Never, environment: Vec::new(), deadline: None }
+    Git {
+        name,
+        args,
+        directory: None,
+        input: None,
+        asking: Asking::Never,
+        environment: Vec::new(),
+        deadline: None,
+        is_watched: false,
+    }
 }
 
 impl Git {
@@ -86,13 +97,20 @@ impl Git {
         self
     }
 
+    /// Shows on stderr what the command says of its progress, if it takes long.
+    #[must_use]
+    pub fn watched(mut self, is_watched: bool) -> Self {
+        self.is_watched = is_watched;
+        self
+    }
+
     /// Prepares the process.
     fn command(&self) -> Command {
         let mut command = Command::new("git");
         command.args(&self.args).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
         command.env("LC_ALL", "C");
-        if self.asking != Asking::Allowed {
+        if !matches!(self.asking, Asking::Allowed | Asking::Quietly) {
             // Neither a prompt in the terminal nor a window of an askpass program.
             command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS_REQUIRE", "never");
         }
@@ -136,7 +154,9 @@ impl Git {
         let writer = self.input.and_then(|input| child.stdin.take().map(|stdin| (stdin, input)));
         let (deadline, id) = (self.deadline, child.id());
         let is_over = AtomicBool::new(false);
+        let watched = if self.is_watched { child.stderr.take() } else { None };
         let output = std::thread::scope(|scope| {
+            let told = watched.map(|stderr| scope.spawn(move || show_progress(stderr)));
             if let Some((mut stdin, input)) = writer {
                 scope.spawn(move || std::io::Write::write_all(&mut stdin, &input));
             }
@@ -144,8 +164,11 @@ impl Git {
                 let is_over = &is_over;
                 scope.spawn(move || end_at(deadline, id, is_over));
             }
-            let output = child.wait_with_output();
+            let mut output = child.wait_with_output();
             is_over.store(true, Ordering::Relaxed);
+            if let (Ok(output), Some(Ok(told))) = (&mut output, told.map(|told| told.join())) {
+                output.stderr = told;
+            }
             output
         })
         .map_err(|error| failed(error.to_string()))?;
@@ -212,6 +235,30 @@ fn end_at(deadline: Instant, id: u32, is_over: &AtomicBool) {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Shows what a command says of its progress, once it has taken [`delay`]; returns the rest of its messages.
+fn show_progress(mut stderr: ChildStderr) -> Vec<u8> {
+    let (begun, delay) = (Instant::now(), delay());
+    let (mut messages, mut line, mut bytes) = (Vec::new(), Vec::new(), [0; 4096]);
+    while let Ok(count @ 1..) = stderr.read(&mut bytes) {
+        for byte in &bytes[..count] {
+            line.push(*byte);
+            if !matches!(byte, b'\r' | b'\n') {
+                continue;
+            }
+            let is_progress = *byte == b'\r' || line.contains_str("% (") || line.ends_with(b", done.\n");
+            if !is_progress {
+                messages.extend_from_slice(&line);
+            } else if begun.elapsed() >= delay && !line.starts_with(b"remote:") {
+                // What a remote says may hold anything. Whoever cannot see the rest misses nothing.
+                let _ = std::io::Write::write_all(&mut std::io::stderr(), &line);
+            }
+            line.clear();
+        }
+    }
+    messages.extend(line);
+    messages
 }
 
 /// Returns the line of Git's messages that says why it failed.

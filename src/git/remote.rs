@@ -35,12 +35,26 @@ pub struct Push {
 /// Whether Git may ask for a password.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Asking {
-    /// Git may ask.
+    /// Git may ask, and shows on a terminal how far it has come.
     Allowed,
+    /// Git may ask, but shows nothing else.
+    Quietly,
     /// It may not; a command that needs one fails.
     Never,
     /// It may not, and the command fails at this time.
     Until(Instant),
+}
+
+impl Asking {
+    /// Says whether a person sees how far a command has come.
+    fn is_watched(self) -> bool {
+        self == Asking::Allowed && std::io::IsTerminal::is_terminal(&std::io::stderr())
+    }
+
+    /// Returns the option of a command that moves objects.
+    fn volume(self) -> String {
+        if self.is_watched() { "--progress" } else { "--quiet" }.to_owned()
+    }
 }
 
 impl Repository {
@@ -109,15 +123,14 @@ impl Repository {
     ///
     /// What Git says.
     pub fn fetch_refs(&self, remote: &str, fetches: &[Fetch], option: Option<&str>, asking: Asking) -> Result<()> {
-        let mut args: Vec<String> =
-            ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"]
-                .map(str::to_owned)
-                .to_vec();
-        args.push("--refmap=".into());
+        let fixed = ["--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc", "--refmap="]
+            .map(str::to_owned);
+        let mut args = vec!["fetch".to_owned(), asking.volume()];
+        args.extend(fixed);
         args.extend(option.map(str::to_owned));
         args.extend(["--".into(), remote.to_owned()]);
         args.extend(fetches.iter().map(|fetch| format!("+{}:{}", fetch.ref_name, fetch.tracking)));
-        git(args).repository(self).asking(asking).capture().map(drop)
+        git(args).repository(self).asking(asking).watched(asking.is_watched()).capture().map(drop)
     }
 
     /// Pushes refs, each only if it is unchanged on the remote; see [`Push::expected`].
@@ -128,16 +141,15 @@ impl Repository {
     /// nevertheless; list the remote's refs again to see.
     pub fn push_refs(&self, remote: &str, pushes: &[Push], asking: Asking) -> Result<()> {
         // Our own hook must not run, and settings for the user's branches do not apply.
-        let mut args: Vec<String> = ["push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]
-            .map(str::to_owned)
-            .to_vec();
+        let mut args = vec!["push".to_owned(), asking.volume()];
+        args.extend(["--no-verify", "--no-follow-tags", "--recurse-submodules=no"].map(str::to_owned));
         for push in pushes {
             let expected = push.expected.map(|id| id.to_string()).unwrap_or_default();
             args.push(format!("--force-with-lease={}:{expected}", push.ref_name));
         }
         args.extend(["--".into(), remote.to_owned()]);
         args.extend(pushes.iter().map(|push| format!("{}:{}", push.commit_id, push.ref_name)));
-        git(args).repository(self).asking(asking).capture().map(drop)
+        git(args).repository(self).asking(asking).watched(asking.is_watched()).capture().map(drop)
     }
 
     /// Says whether this is a partial clone, in which Git fetches missing blobs on demand.

@@ -28,6 +28,7 @@ use crate::capture::state::{LiveSession, Progress};
 use crate::error::{Error, Result};
 use crate::git::private::modified_secs;
 use crate::git::{ObjectId, Repository};
+use crate::progress::Tell;
 use crate::transcript::SessionKey;
 
 /// How long a session without times is assumed to have lasted before its last write.
@@ -136,12 +137,7 @@ pub const LOCK: &str = "import.lock";
 ///
 /// If history or the notes cannot be read, or the redactor's configuration cannot. A transcript that cannot be read is a
 /// problem of the plan.
-pub fn plan(
-    repo: &Repository,
-    notes_ref: &str,
-    request: &Request<'_>,
-    tell: &mut dyn FnMut(usize, usize),
-) -> Result<Plan> {
+pub fn plan(repo: &Repository, notes_ref: &str, request: &Request<'_>, tell: Tell<'_>) -> Result<Plan> {
     let mut worktrees = repo.worktrees();
     worktrees.sort_by_key(|worktree| std::cmp::Reverse(worktree.top.components().count()));
     let tops: Vec<PathBuf> = worktrees.iter().map(|worktree| worktree.top.clone()).collect();
@@ -154,7 +150,7 @@ pub fn plan(
     let (mut pasts, mut loaded) = (Vec::new(), Vec::new());
     let found = find::find(request, &worktrees);
     for (number, store) in found.iter().enumerate() {
-        tell(number, found.len());
+        tell("Reading sessions", number, found.len());
         let Some((mut past, session)) = loader.load(store, &mut plan.problems) else { continue };
         attribution.candidates.reach(past.start().unwrap_or_else(|| begun_after(&store.found.transcript)))?;
         let recorded = noted.commits.get(&past.key).into_iter().flatten();
@@ -163,7 +159,6 @@ pub fn plan(
         pasts.push(past);
         loaded.push(session);
     }
-    tell(found.len(), found.len());
     attribution.claim_by_subject(&mut pasts);
     Attribution::drop_copies(&mut pasts);
     attribution.claim_by_paths(&mut pasts);

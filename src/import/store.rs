@@ -14,6 +14,7 @@ use crate::capture::state::{Progress, SegmentEnd};
 use crate::error::{Error, Result};
 use crate::git::{ObjectId, Repository};
 use crate::notes;
+use crate::progress::Tell;
 use crate::record::Note;
 use crate::transcript::end_last_line;
 
@@ -26,11 +27,11 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// A session that somebody else has recorded since is left alone. One that fails is a problem, and the others go on. What
 /// has been done when this is ended early stays, and is not done again. `tell` gets how many sessions of how many are done.
-pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan, tell: &mut dyn FnMut(usize, usize)) -> Done {
+pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan, tell: Tell<'_>) -> Done {
     let mut done = Done::default();
     let mut recorder = capture::recorder(repo, notes_ref);
     for (number, planned) in plan.sessions.iter().enumerate() {
-        tell(number, plan.sessions.len());
+        tell("Recording sessions", number, plan.sessions.len());
         recorder.release_lock(Instant::now() + TIMEOUT);
         if !matches!(planned.fate, Fate::Recorded | Fate::Archived) {
             continue;
@@ -50,7 +51,6 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan, tell: &mut dyn
             done.recorded.insert(planned.key.clone(), commit_ids);
         }
     }
-    tell(plan.sessions.len(), plan.sessions.len());
     done.report = recorder.finish();
     done
 }

@@ -20,6 +20,7 @@ use crate::capture::state::LiveSession;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Order, Range, Repository, Tip};
+use crate::progress::Tell;
 use crate::record::EARLIER_REF;
 use crate::record::tombstone::Tombstones;
 use crate::record::{Earlier, Note, Reader, Record, Unit, add_proven, redaction};
@@ -124,12 +125,12 @@ fn live_sessions(repo: &Repository) -> HashSet<SessionKey> {
 
 /// Finds the documents under `notes_ref`, under the ref of the first tool, and under `others`. Writes nothing.
 ///
-/// Unpacks each document once.
+/// Unpacks each document once. `tell` gets how many notes are read.
 ///
 /// # Errors
 ///
 /// If a note or history cannot be read.
-pub fn plan(repo: &Repository, notes_ref: &str, others: &[String]) -> Result<Plan> {
+pub fn plan(repo: &Repository, notes_ref: &str, others: &[String], tell: Tell<'_>) -> Result<Plan> {
     let mut plan = Plan { notes_ref: notes_ref.to_owned(), ..Plan::default() };
     let mut found: BTreeMap<SessionKey, Vec<Document>> = BTreeMap::new();
     let names = [notes_ref, EARLIER_REF].into_iter().chain(others.iter().map(String::as_str));
@@ -137,7 +138,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, others: &[String]) -> Result<Pla
         let is_known = plan.sources.iter().any(|source| source.ref_name == name);
         if let Some(tip) = repo.tip(name)?.filter(|_| !is_known) {
             plan.sources.push(Source { ref_name: name.to_owned(), tip });
-            plan.add_documents(repo, &mut found)?;
+            plan.add_documents(repo, &mut found, tell)?;
         }
     }
     let commit_ids = found.values().flatten().map(|document| document.commit_id).collect();
@@ -156,7 +157,12 @@ impl Plan {
     }
 
     /// Adds the documents of the last source.
-    fn add_documents(&mut self, repo: &Repository, found: &mut BTreeMap<SessionKey, Vec<Document>>) -> Result<()> {
+    fn add_documents(
+        &mut self,
+        repo: &Repository,
+        found: &mut BTreeMap<SessionKey, Vec<Document>>,
+        tell: Tell<'_>,
+    ) -> Result<()> {
         let source = self.sources.len() - 1;
         let (name, tip) = (self.sources[source].ref_name.clone(), self.sources[source].tip);
         let is_ours = name == self.notes_ref;
@@ -164,7 +170,9 @@ impl Plan {
         let live = live_sessions(repo);
         let commit_ids: BTreeSet<ObjectId> =
             notes::list(repo, &name)?.into_iter().map(|entry| entry.annotated_id).collect();
-        for commit_id in commit_ids {
+        let count = commit_ids.len();
+        for (number, commit_id) in commit_ids.into_iter().enumerate() {
+            tell("Reading notes", number, count);
             let bytes = notes::get_at(repo, tip.tree_id, commit_id)?.unwrap_or_default();
             if !bytes.contains_str("checksum") {
                 continue;
@@ -389,7 +397,7 @@ fn free_name(repo: &Repository, ref_name: &str, commit_id: ObjectId) -> Result<O
 /// # Errors
 ///
 /// If a ref cannot be written, a document has changed since planning, or there is no redactor.
-pub fn carry_out(repo: &Repository, mut plan: Plan) -> Result<Vec<Error>> {
+pub fn carry_out(repo: &Repository, mut plan: Plan, tell: Tell<'_>) -> Result<Vec<Error>> {
     let redaction: Redaction = Rc::new(Ok(redaction::redactor(repo)?));
     for backup in &plan.backups {
         let message = format!("shiftlog: {} before migrating\n", backup.ref_name);
@@ -401,7 +409,9 @@ pub fn carry_out(repo: &Repository, mut plan: Plan) -> Result<Vec<Error>> {
     let mut records: BTreeMap<ObjectId, Vec<Record>> = BTreeMap::new();
     let sessions = std::mem::take(&mut plan.sessions);
     let mut known = store::known_increments(repo, &plan, &sessions)?;
-    for session in sessions {
+    let count = sessions.len();
+    for (number, session) in sessions.into_iter().enumerate() {
+        tell("Storing sessions", number, count);
         let known = known.remove(&session.key).unwrap_or_default();
         for (commit_id, record) in store::store(repo, &mut plan, &session, known, &redaction)? {
             records.entry(commit_id).or_default().push(record);

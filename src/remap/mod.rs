@@ -22,6 +22,7 @@ use crate::capture::{self, State};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
+use crate::progress::{Tell, silent};
 use crate::record::{Note, Reader, merge_proven};
 
 /// Records copied to a commit.
@@ -50,7 +51,7 @@ pub struct Remapped {
 ///
 /// As [`remap`].
 pub fn remap_new(repo: &Repository, notes_ref: &str, scope: &Scope) -> Result<Remapped> {
-    remap(repo, notes_ref, scope, false, Instant::now() + capture::hook_timeout(repo))
+    remap(repo, notes_ref, scope, false, Instant::now() + capture::hook_timeout(repo), &mut silent())
 }
 
 /// Copies records to the commits of a scope, in the notes under `notes_ref`.
@@ -67,6 +68,7 @@ pub fn remap(
     scope: &Scope,
     is_dry_run: bool,
     deadline: Instant,
+    tell: Tell<'_>,
 ) -> Result<Remapped> {
     let file = State::new(&repo.common_dir()).root().join("remapped");
     let last: SeenRefs =
@@ -90,7 +92,9 @@ pub fn remap(
     // The oldest first, so that a copy of a copy finds the records of the first copy.
     candidates.reverse();
     let mut remapped = Remapped::default();
-    for commit_id in candidates {
+    let count = candidates.len();
+    for (number, commit_id) in candidates.into_iter().enumerate() {
+        tell("Comparing commits", number, count);
         mapper.check_time()?;
         match mapper.find(commit_id)? {
             Origin::Nothing => {}

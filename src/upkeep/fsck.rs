@@ -12,6 +12,7 @@ use crate::archive::{self, Archive, hex};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
+use crate::progress::Tell;
 use crate::record::{Note, Record, Unit, tombstone};
 use crate::transcript::SessionKey;
 
@@ -104,12 +105,13 @@ impl Flaw {
 
 /// Checks the archive, the notes under `notes_ref` and their history.
 ///
-/// Costs a read and a decompression of each segment, and a look at each commit of the notes' history.
+/// Costs a read and a decompression of each segment, and a look at each commit of the notes' history. `tell` gets how many
+/// segments and notes are checked.
 ///
 /// # Errors
 ///
 /// If a ref or a tree cannot be read at all.
-pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
+pub fn check(repo: &Repository, notes_ref: &str, tell: Tell<'_>) -> Result<Checked> {
     let mut checker = Checker {
         repo,
         archive: Archive::new(repo),
@@ -144,6 +146,7 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
         listed.into_iter().for_each(|(path, id)| paths.entry(id).or_default().push(path));
         for segment_id in ordered {
             for path in paths.remove(&segment_id).unwrap_or_default() {
+                tell("Checking segments", checker.checked.segments, checker.segments.len());
                 checker.segment(&path, segment_id);
             }
         }
@@ -163,7 +166,7 @@ pub fn check(repo: &Repository, notes_ref: &str) -> Result<Checked> {
             Err(error) => return Err(error),
         }
     }
-    checker.notes(notes_ref)?;
+    checker.notes(notes_ref, tell)?;
     checker.history(notes_ref)?;
     // Unreadable refs are reported above.
     for (ref_name, misfit) in crate::share::check::own(repo, notes_ref).unwrap_or_default() {
@@ -324,7 +327,7 @@ impl Checker<'_> {
         self.add(flaw, segment_id.to_string(), commit_id, Some(session.clone()), why.to_owned());
     }
 
-    fn notes(&mut self, notes_ref: &str) -> Result<()> {
+    fn notes(&mut self, notes_ref: &str, tell: Tell<'_>) -> Result<()> {
         let mut entries = notes::list(self.repo, notes_ref)?;
         let unreached = self.unreached(&entries)?;
         let absent = self.repo.absent(unreached.iter().copied().collect());
@@ -339,7 +342,9 @@ impl Checker<'_> {
         // Many commits can have the same note; it is read once.
         entries.sort_by_key(|entry| entry.note_blob_id);
         let mut last: Option<(ObjectId, Result<Note>)> = None;
-        for notes::Entry { annotated_id: commit_id, note_blob_id: blob_id } in entries {
+        for (number, entry) in entries.into_iter().enumerate() {
+            let notes::Entry { annotated_id: commit_id, note_blob_id: blob_id } = entry;
+            tell("Checking notes", number, self.checked.notes);
             let read = || (blob_id, notes::read(self.repo, blob_id).map(|bytes| Note::read(&bytes)));
             let same = last.take().filter(|(last_id, _)| *last_id == blob_id);
             let note = match &last.insert(same.unwrap_or_else(read)).1 {

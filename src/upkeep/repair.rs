@@ -13,6 +13,7 @@ use crate::capture::State;
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Asking, ObjectId, Repository};
+use crate::progress::silent;
 use crate::record::tombstone::Tombstones;
 use crate::record::{Note, Reader, Record, add_proven, redaction};
 use crate::share::sync::{self, Level, Syncer};
@@ -40,7 +41,7 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
     if !damaged.is_empty() {
         let mut done = damage::mend(repo, notes_ref, &damaged, deadline())?;
         // With damaged refs, nothing else was checked.
-        let checked = check(repo, notes_ref)?;
+        let checked = check(repo, notes_ref, &mut silent())?;
         if !checked.problems.iter().any(|problem| problem.flaw == Flaw::DamagedRef) {
             done.extend(repair(repo, notes_ref, &checked)?);
         }

@@ -40,6 +40,7 @@ mod migrating;
 mod model;
 mod newer;
 mod order;
+mod progress;
 mod purged_words;
 mod purging;
 mod pushed;

@@ -9,6 +9,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("error", 0),
     ("hex", 0),
     ("outside", 0),
+    ("progress", 0),
     ("path", 0),
     ("git", 1),
     ("transcript", 1),
@@ -109,6 +110,8 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         &[
             "cli/message.rs",
             "cli/progress.rs",
+            "git/command.rs",   // What Git says of its progress, without the words of a remote.
+            "git/remote.rs",    // Asks whether it is a terminal.
             "bin/start/mod.rs", // Says why git-shiftlog cannot be run; links nothing of the crate.
         ],
     ),

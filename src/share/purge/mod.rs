@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
+use crate::progress::Tell;
 use crate::record::bars::Bars;
 use crate::record::tombstone::{Became, Mark, Tombstones};
 use crate::record::{EARLIER_REF, Earlier, Note, Record, Unit};
@@ -108,12 +109,12 @@ pub(super) fn deadline() -> Instant {
 
 /// Plans a purge. Writes the replacing segments, but no ref reaches them yet.
 ///
-/// Reads every note and every segment.
+/// Reads every note and every segment; `tell` gets how many sessions are read.
 ///
 /// # Errors
 ///
 /// If a note or a segment cannot be read.
-pub fn plan(repo: &Repository, notes_ref: &str, target: Target) -> Result<Plan> {
+pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) -> Result<Plan> {
     let archive = Archive::new(repo);
     let mut plan = Plan::default();
     let mut wanted: HashSet<ObjectId> = HashSet::new();
@@ -160,7 +161,8 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target) -> Result<Plan> 
         let session = path.rsplit_once('/').map(|(directory, _)| directory.to_owned()).unwrap_or_default();
         by_session.entry(session).or_default().push(segment_id);
     }
-    for segment_ids in by_session.values() {
+    for (number, segment_ids) in by_session.values().enumerate() {
+        tell("Reading sessions", number, by_session.len());
         let is_wanted = |segment_id: ObjectId, header: &Header| match &target {
             Target::Commits(_) => wanted.contains(&segment_id),
             Target::Session(_) => plan.marks.bars(&SessionKey::new(&header.agent, &header.session)),

@@ -1,0 +1,50 @@
+//! How far long work has come, for a person at a terminal.
+
+use crate::reading::Talk;
+use crate::sharing::Team;
+use crate::support::{Ran, Scratch};
+
+/// Runs a command line on a terminal, or without one if there is no script(1) to make it with.
+fn on_terminal(scratch: &Scratch, dir: &std::path::Path, command: &str) -> Option<Ran> {
+    if scratch.run_in(dir, "sh", ["-c", "command -v script"]).code != 0 {
+        crate::support::skip("no script(1) to make a terminal with");
+        return None;
+    }
+    Some(scratch.run_in(dir, "script", ["-qec", command, "/dev/null"]))
+}
+
+#[test]
+fn long_work_is_shown_on_a_terminal_and_nowhere_else() {
+    let mut scratch = Scratch::new();
+    let mut talk = Talk::new();
+    talk.prompt("Make it back off.");
+    talk.add(&scratch, &[]);
+    let checked = "checked 1 note, 1 record, 1 segment: 0 problems";
+    let Some(quick) = on_terminal(&scratch, &scratch.top, "git shiftlog fsck") else { return };
+    assert_eq!(quick.stdout.trim_end(), checked, "what is quick shows nothing");
+    scratch.env.insert("GIT_PROGRESS_DELAY".into(), "0".into());
+    let shown = on_terminal(&scratch, &scratch.top, "git shiftlog fsck").unwrap().ok();
+    let lines: Vec<&str> =
+        shown.lines().map(|line| line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or("")).collect();
+    assert_eq!(lines, ["Checking segments: 100% (1/1), done.", "Checking notes: 100% (1/1), done.", checked]);
+    let quiet = on_terminal(&scratch, &scratch.top, "git shiftlog fsck --quiet").unwrap();
+    assert_eq!(quiet.stdout, "");
+    let piped = scratch.shiftlog("fsck", [""; 0]);
+    assert_eq!((piped.stdout.trim_end(), &*piped.stderr), (checked, ""));
+}
+
+#[test]
+fn a_sync_shows_what_git_says_of_its_progress() {
+    let mut team = Team::new();
+    team.scratch.env.insert("GIT_PROGRESS_DELAY".into(), "0".into());
+    let clone = team.clone_of("one", &[]);
+    team.commit(&clone, "net.py", "1\n", "Make it back off.");
+    let Some(quiet) = on_terminal(&team.scratch, &clone, "git shiftlog sync --quiet --dry-run") else { return };
+    assert_eq!(quiet.stdout, "");
+    let shown = on_terminal(&team.scratch, &clone, "git shiftlog sync").unwrap().ok();
+    assert!(shown.contains("Writing objects: 100%"), "{shown}");
+    assert!(shown.lines().last().unwrap().starts_with("origin: received 0 notes"), "{shown}");
+    let other = team.clone_of("two", &[]);
+    let shown = on_terminal(&team.scratch, &other, "git shiftlog sync pull --all").unwrap().ok();
+    assert!(shown.lines().last().unwrap().starts_with("origin: received 1 note"), "{shown}");
+}
