@@ -139,6 +139,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             has_problems: false,
             lacks_words: false,
             is_hidden: false,
+            turn_problem: None,
         };
         let mut outcome = Outcome::Done;
         for (revision, options) in &targets {
@@ -211,6 +212,8 @@ struct Shown<'a> {
     lacks_words: bool,
     /// Whether others have removed something.
     is_hidden: bool,
+    /// Why a conversation of the present commit has no turns to choose from.
+    turn_problem: Option<String>,
 }
 
 impl Shown<'_> {
@@ -252,6 +255,9 @@ impl Shown<'_> {
                 return Ok(ControlFlow::Continue(()));
             }
             if !self.has_wanted_turn(&conversation) {
+                if conversation.bytes.is_empty() {
+                    self.turn_problem = self.turn_problem.take().or_else(|| conversation.problems.first().cloned());
+                }
                 return Ok(ControlFlow::Continue(()));
             }
             if let Some(group) = group.take() {
@@ -269,8 +275,13 @@ impl Shown<'_> {
         if let Some(group) = group {
             self.group(reader, &commit, group, !std::mem::replace(&mut has_shown, true))?;
         }
+        let turn_problem = self.turn_problem.take();
         if !has_shown && self.options.turn.is_some() {
-            return Err(Error::new(Kind::Missing, format!("the conversation of {revision} has no such turn")));
+            let error = |message: String| Error::new(Kind::Missing, message);
+            return Err(match turn_problem {
+                Some(problem) => error(format!("cannot show turns of {revision}")).because(problem),
+                None => error(format!("the conversation of {revision} has no such turn")),
+            });
         }
         if !has_shown {
             return Err(self.nothing_about(revision));

@@ -256,6 +256,12 @@ pub fn configured_notes_ref(repo: &Repository) -> Option<String> {
     repo.config_string("shiftlog.notesRef").filter(|name| !name.is_empty())
 }
 
+/// Returns a prompt of a record for people. One that is as long as a record holds may be cut, so an ellipsis follows.
+fn shown_prompt(prompt: &str) -> String {
+    let mark = if prompt.chars().count() < MAX_PROMPT_CHARS { "" } else { "…" };
+    format!("{prompt}{mark}")
+}
+
 /// Returns a prompt as a record holds it: white space folded, cut at 200 characters; `None` if it is blank.
 fn short_prompt(prompt: &str) -> Option<String> {
     let mut short = String::new();

@@ -208,3 +208,28 @@ fn an_amended_commit_is_not_told_as_joined() {
     assert_eq!(scratch.record("HEAD")["turns"], 2);
     assert!(scratch.shiftlog("log", ["-1"]).ok().ends_with(" make one\n"));
 }
+
+#[test]
+fn a_prompt_that_was_cut_when_it_was_recorded_ends_with_an_ellipsis() {
+    let scratch = Scratch::new();
+    let long = "x".repeat(300);
+    for prompt in ["short", &long] {
+        scratch.commit("a.txt", prompt, "next");
+        let mut talk = Talk::new();
+        talk.prompt(prompt);
+        talk.add(&scratch, &[&format!("--session=of-{}", prompt.len())]);
+    }
+    let cut = format!("{}…", "x".repeat(200));
+    let listed = scratch.shiftlog("log", [""; 0]).ok();
+    let words: Vec<&str> = listed.lines().map(|line| line.rsplit(' ').next().unwrap()).collect();
+    assert_eq!(words, [cut.as_str(), "short"]);
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", "--no-local", ".", clone.to_str().unwrap()]).ok();
+    scratch.git_in(&clone, ["fetch", "-q", "origin", "refs/notes/shiftlog:refs/notes/shiftlog"]).ok();
+    let shown = scratch.shiftlog_in(&clone, "show", [""; 0]);
+    assert!(shown.stdout.ends_with(&format!("\n[transcript not fetched]\n\n> {cut}\n\n")), "{shown:?}");
+    let document = scratch.shiftlog_in(&clone, "show", ["--format=markdown"]).ok();
+    assert!(document.ends_with(&format!("\n> {cut}\n")), "{document}");
+    let shown = scratch.shiftlog_in(&clone, "show", ["HEAD~1"]);
+    assert!(shown.stdout.ends_with("\n> short\n\n"), "{shown:?}");
+}
