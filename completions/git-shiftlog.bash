@@ -179,7 +179,7 @@ _git_shiftlog ()
 		__gitcomp "--json --porcelain --date= --help"
 		;;
 	summarise,--*|tldr,--*)
-		__gitcomp "--focus= --agent= --model= --save --force --timeout= --json --ref= --help"
+		__gitcomp "--focus= --agent= --model= --save --force --dry-run --timeout= --json --ref= --help"
 		;;
 	resume,--*)
 		__gitcomp "--session= --agent= --as= --worktree --worktree= --print --dry-run --force --ref= --help"
@@ -217,13 +217,13 @@ _git_shiftlog ()
 		__gitcomp "--dry-run --ref= --quiet --help"
 		;;
 	fsck,--*)
-		__gitcomp "--repair --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
+		__gitcomp "--repair --dry-run --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
 		;;
 	verify,--*)
 		__gitcomp "--signed --own-tree --json --ref= --quiet --help"
 		;;
 	scan,--*)
-		__gitcomp "--archive --branches --list-rules --fix --yes --json --quiet --date= --ref= --color --color= --help"
+		__gitcomp "--archive --branches --list-rules --fix --dry-run --yes --json --quiet --date= --ref= --color --color= --help"
 		;;
 	purge,--*)
 		__gitcomp "--session= --match= --secrets --before= --received --all --dry-run --yes --json --ref= --help"
@@ -418,7 +418,7 @@ _git__shiftlog__log() {
                     return 0
                     ;;
                 --porcelain)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "v1" -- "${cur}"))
                     return 0
                     ;;
                 --date)
@@ -1052,7 +1052,7 @@ _git__shiftlog__summarise() {
 
     case "${cmd}" in
         git__shiftlog__summarise)
-            opts="-f -h --focus --agent --model --save --force --timeout --json --ref"
+            opts="-f -n -h --focus --agent --model --save --force --dry-run --timeout --json --ref"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1744,14 +1744,14 @@ _git__shiftlog__fsck() {
 
     case "${cmd}" in
         git__shiftlog__fsck)
-            opts="-q -h --repair --unreachable --json --porcelain --ref --quiet"
+            opts="-n -q -h --repair --dry-run --unreachable --json --porcelain --ref --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --porcelain)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "v1" -- "${cur}"))
                     return 0
                     ;;
                 --ref)
@@ -1850,7 +1850,7 @@ _git__shiftlog__scan() {
 
     case "${cmd}" in
         git__shiftlog__scan)
-            opts="-y -q -z -h --archive --branches --list-rules --fix --yes --json --quiet --date --ref --color"
+            opts="-y -n -q -z -h --archive --branches --list-rules --fix --yes --dry-run --json --quiet --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

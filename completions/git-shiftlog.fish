@@ -139,7 +139,7 @@ complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish
 complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r
 complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r -f -a '(__fish_git_shiftlog_formats)'
-complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r
+complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-log -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-log -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
@@ -324,6 +324,7 @@ complete -c git-shiftlog-summarise -l timeout -d 'Wait this long for an answer (
 complete -c git-shiftlog-summarise -l ref -d 'Read notes from this ref, and save to it' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-summarise -l save -d 'Keep the summary in the record of the conversation'
 complete -c git-shiftlog-summarise -s f -l force -d 'Ask again for commits that have a saved summary'
+complete -c git-shiftlog-summarise -s n -l dry-run -d 'Print what would be sent and saved, and ask nobody'
 complete -c git-shiftlog-summarise -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-summarise -s h -d 'Print this usage'
 
@@ -403,12 +404,13 @@ complete -c git-shiftlog-migrate -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-migrate -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-migrate -s h -d 'Print this usage'
 
-complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r
+complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-fsck -l ref -d 'Check this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-fsck -l repair -d 'Repair what can be repaired, from history, remotes and the agents\' own files'
+complete -c git-shiftlog-fsck -s n -l dry-run -d 'With --repair, print what would be repaired, and repair nothing'
 complete -c git-shiftlog-fsck -l unreachable -d 'List commits with a note that no ref reaches, or that are not here'
 complete -c git-shiftlog-fsck -l json -d 'Print one JSON object a line'
-complete -c git-shiftlog-fsck -s q -l quiet -d 'Print only problems'
+complete -c git-shiftlog-fsck -s q -l quiet -d 'Print only problems, and what is repaired'
 complete -c git-shiftlog-fsck -s h -d 'Print this usage'
 
 complete -c git-shiftlog-verify -l ref -d 'Verify this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
@@ -428,6 +430,7 @@ complete -c git-shiftlog-scan -l branches -d 'Start from all local branches'
 complete -c git-shiftlog-scan -l list-rules -d 'List the known kinds of secrets, and who issues them'
 complete -c git-shiftlog-scan -l fix -d 'Remove what is found in conversations with \'git shiftlog purge --secrets\''
 complete -c git-shiftlog-scan -s y -l yes -d 'With --fix, do not ask'
+complete -c git-shiftlog-scan -s n -l dry-run -d 'With --fix, print what would be removed, and remove nothing'
 complete -c git-shiftlog-scan -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-scan -s q -l quiet -d 'Print nothing; only the exit status tells'
 complete -c git-shiftlog-scan -s z -d 'End each entry with NUL'

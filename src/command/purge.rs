@@ -69,9 +69,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 /// Does what `git shiftlog purge --secrets` does.
-pub(super) fn secrets(repo: &Repository, is_confirmed: bool) -> Result<Outcome> {
+pub(super) fn secrets(repo: &Repository, is_confirmed: bool, is_dry_run: bool) -> Result<Outcome> {
     let mut options = Options::parse_from(["git-shiftlog-purge", "--secrets"]);
-    options.yes = is_confirmed;
+    (options.yes, options.dry_run) = (is_confirmed, is_dry_run);
     purge(repo, &options)
 }
 

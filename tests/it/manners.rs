@@ -54,9 +54,27 @@ fn every_page_is_one_of_the_git_manual() {
     assert!(first.contains("Git Manual") || last.contains("Git Manual"), "{first}\n{last}");
 }
 
+/// The first words of summaries of commands that only read.
+const READING: &[&str] = &["Check", "Find", "List", "Look", "Print", "Read", "Serve", "Show"];
+/// The first words of options with which a command that reads does more.
+const CHANGING: &[&str] =
+    &["Delete", "Fix", "Keep", "Purge", "Remove", "Repair", "Save", "Sign", "Store", "Update", "Write"];
+
+/// Returns the first word of a text.
+fn first_word(text: &str) -> &str {
+    text.split([' ', ',']).next().unwrap_or_default()
+}
+
+/// Says whether a command changes something, by its own words.
+fn changes_something(listed: &command::Listed) -> bool {
+    let options = (listed.options)();
+    let help = |arg: &clap::Arg| arg.get_help().map(ToString::to_string).unwrap_or_default();
+    !READING.contains(&first_word(listed.summary))
+        || options.get_arguments().any(|arg| CHANGING.contains(&first_word(&help(arg))))
+}
+
 #[test]
 fn n_is_dry_run_in_every_command_that_changes_something() {
-    let changing = ["init", "deinit", "add", "import", "sync", "remap", "migrate", "purge", "resume", "install-docs"];
     for listed in command::ALL {
         let options = (listed.options)();
         let short = options.get_arguments().find(|arg| arg.get_short() == Some('n'));
@@ -66,10 +84,15 @@ fn n_is_dry_run_in_every_command_that_changes_something() {
         };
         let names = short.map(names).unwrap_or_default();
         let is_dry_run = names.iter().any(|name| name == "dry-run");
-        assert_eq!(is_dry_run, changing.contains(&listed.name), "{}: -n is {names:?}", listed.name);
+        assert_eq!(is_dry_run, changes_something(listed), "{}: -n is {names:?}", listed.name);
         // 'grep' has the options of 'git grep'.
         let is_known = names.is_empty() || names == ["max-count"] || listed.name == "grep" && names == ["line-number"];
         assert!(is_dry_run || is_known, "{}: -n is {names:?}", listed.name);
+    }
+    let changing: Vec<&str> =
+        command::ALL.iter().filter(|listed| changes_something(listed)).map(|listed| listed.name).collect();
+    for name in ["init", "deinit", "add", "import", "sync", "remap", "migrate", "purge", "fsck", "scan", "summarise"] {
+        assert!(changing.contains(&name), "{name} changes something, as its words must say: {changing:?}");
     }
     let scratch = Scratch::new();
     scratch.write(
