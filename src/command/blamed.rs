@@ -250,7 +250,7 @@ pub fn asked(repo: &Repository, words: &[OsString]) -> Result<Asked> {
                 None => address(repo, one, Some(repo.resolve(&text(other)).map_err(bad)?)),
             }
         }
-        ([], []) => Err(Error::new(Kind::Usage, "<file> is missing")),
+        ([], []) => Err(Error::new(Kind::Usage, "no file is named")),
         _ => Err(Error::new(Kind::Usage, "too many words: one file, and one revision")),
     }
 }

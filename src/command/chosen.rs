@@ -36,7 +36,7 @@ pub(super) struct Chosen {
     #[arg(long, value_name = "id")]
     pub session: Option<String>,
     /// No merge commits
-    #[arg(long, overrides_with = "merges")]
+    #[arg(long)]
     pub no_merges: bool,
     /// Only merge commits
     #[arg(long)]

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::capture::{self, State};
 use crate::cli::{self, Outcome};
-use crate::error::{Error, Kind};
 use crate::record::{kept, may_be_fetched};
 use crate::share::purge;
 use crate::upkeep::fsck::{Checked, Problem, check};
@@ -33,10 +32,11 @@ pub struct Options {
     #[arg(long)]
     unreachable: bool,
     /// Print one JSON object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "porcelain")]
     json: bool,
     /// Print a stable format for scripts
-    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1")]
+    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
+          value_parser = ["v1"])]
     porcelain: Option<String>,
     /// Check this notes ref
     #[arg(long = "ref", value_name = "notes-ref")]
@@ -49,9 +49,6 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        if let Some(version) = options.porcelain.as_deref().filter(|version| *version != "v1") {
-            return Err(Error::new(Kind::Usage, format!("unknown porcelain version '{version}'")));
-        }
         let repo = cli::repository()?;
         let is_repairing = options.repair && !options.dry_run;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());

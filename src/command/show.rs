@@ -31,10 +31,10 @@ pub struct Options {
     #[arg(long, value_name = "id")]
     session: Option<String>,
     /// Print the transcript's bytes exactly
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "format", "show_signature"])]
     raw: bool,
     /// Print one JSON object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "show_signature"])]
     json: bool,
     /// Print in this format (medium or markdown)
     #[arg(long, value_name = "format")]
@@ -97,7 +97,7 @@ impl From<Amount> for pretty::Amount {
 }
 
 fn turn_range(text: &str) -> Result<TurnRange, String> {
-    TurnRange::parse(text).ok_or_else(|| "no range of turns".to_owned())
+    TurnRange::parse(text).ok_or_else(|| "<n>, <n>..<m>, <n>.. or ..<m>".to_owned())
 }
 
 impl Options {
@@ -192,8 +192,11 @@ impl Options {
         if self.raw && !paths.is_empty() {
             return refuse("'--raw' and paths");
         }
-        if self.format == Some(Layout::Markdown) && (self.stat || self.patch) {
-            return refuse("'--format=markdown' and a commit's change");
+        let of_people = [(self.stat, "--stat"), (self.patch, "--patch"), (self.show_signature, "--show-signature")];
+        if self.format == Some(Layout::Markdown)
+            && let Some((_, option)) = of_people.iter().find(|(is_set, _)| *is_set)
+        {
+            return refuse(&format!("options '--format=markdown' and '{option}'"));
         }
         target::paths_from_top(repo, paths)
     }

@@ -40,7 +40,8 @@ pub struct Options {
     #[arg(long, conflicts_with_all = ["format", "porcelain", "line_porcelain", "incremental"])]
     json: bool,
     /// Print in this format
-    #[arg(long, value_name = "format", value_parser = why_format)]
+    #[arg(long, value_name = "format", value_parser = why_format,
+          conflicts_with_all = ["porcelain", "line_porcelain", "incremental"])]
     format: Option<String>,
     #[command(flatten)]
     machine: Machine,

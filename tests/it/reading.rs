@@ -261,8 +261,8 @@ fn turns_are_chosen_by_their_numbers() {
     let ran = scratch.shiftlog("show", ["--turn=3"]);
     assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (1, "", "error: the conversation of HEAD has no such turn\n"));
     for (args, message) in [
-        (["--turn=two", "HEAD"], "error: 'two' is not a value for '--turn'"),
-        (["--turn=1", "--json"], "error: '--turn' and '--json' cannot be used together"),
+        (["--turn=two", "HEAD"], "error: 'two' is not a value for '--turn': <n>, <n>..<m>, <n>.. or ..<m>"),
+        (["--turn=1", "--json"], "error: options '--turn' and '--json' cannot be used together"),
     ] {
         let ran = scratch.shiftlog("show", args);
         assert_eq!((ran.code, ran.stderr.lines().next().unwrap()), (129, message));

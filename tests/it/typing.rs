@@ -18,6 +18,8 @@ fn commits_are_chosen_as_git_log_chooses_them() {
         &["--first-parent", "main~1..main"],
         &["--no-merges"],
         &["--merges"],
+        &["--merges", "--no-merges"],
+        &["--no-merges", "--merges"],
         &["--no-merges", "-2", "--", "file.txt"],
         &["--first-parent", "--no-merges", "--", "other.txt"],
         &["--tags"],
