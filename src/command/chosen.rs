@@ -44,7 +44,7 @@ pub(super) struct Chosen {
     /// Follow only the first parent of a merge commit
     #[arg(long)]
     pub first_parent: bool,
-    /// Start from all refs
+    /// Start from HEAD and all branches and tags
     #[arg(long)]
     pub all: bool,
     /// Start from all local branches

@@ -309,6 +309,7 @@ fn every_agent_is_in_the_manual_and_in_the_readme() {
         assert!(readme.contains(&format!("| {} |", title(agent.title()))), "{}", agent.title());
         for file in agent.hook_files(false) {
             let folder = file.path.rsplit_once('/').unwrap().0;
+            let page = page.replace("\\:", "");
             assert!(page.contains(file.path) || page.contains(folder), "{}", file.path);
         }
     }

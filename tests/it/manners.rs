@@ -73,6 +73,35 @@ fn changes_something(listed: &command::Listed) -> bool {
         || options.get_arguments().any(|arg| CHANGING.contains(&first_word(&help(arg))))
 }
 
+#[test]
+fn man_warns_of_no_page_at_any_usual_width() {
+    let mut scratch = Scratch::new();
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v man"]).code != 0 {
+        crate::support::skip("no man here");
+        return;
+    }
+    scratch.env.insert("MANPAGER".into(), "cat".into());
+    let pages = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
+    for page in shiftlog::cli::PAGES {
+        for (width, locale) in [("40", "C.UTF-8"), ("80", "C.UTF-8"), ("80", "C")] {
+            scratch.env.insert("MANWIDTH".into(), width.into());
+            scratch.env.insert("LC_ALL".into(), locale.into());
+            let shown = scratch.run_in(&pages, "man", [format!("./{}", page.file_name())]);
+            assert_eq!((shown.code, shown.stderr.as_str()), (0, ""), "{} at {width}", page.name);
+            assert!(shown.stdout.contains("EXAMPLES"), "{}", page.name);
+        }
+    }
+}
+
+#[test]
+fn every_page_of_a_command_has_the_option_for_its_usage() {
+    for listed in command::ALL {
+        let name = format!("git-shiftlog-{}", listed.name);
+        let page = shiftlog::cli::PAGES.iter().find(|page| page.name == name).unwrap();
+        assert!(page.source.contains("\n.It Fl h\n"), "{name}");
+    }
+}
+
 /// The options that say in which format a command prints.
 const FORMATS: &[&str] = &[
     "--count",
