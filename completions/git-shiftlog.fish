@@ -43,6 +43,11 @@ function __fish_git_shiftlog_sort_keys
     printf '%s\n' refname conversations date -refname -conversations -date
 end
 
+# The parts of conversations that are searched.
+function __fish_git_shiftlog_parts
+    printf '%s\n' prompts answers thinking calls results notices all
+end
+
 # The clients of the MCP server.
 function __fish_git_shiftlog_clients
     printf '%s\n' vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex
@@ -138,6 +143,10 @@ complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contain
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r
 complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r
+complete -c git-shiftlog-log -l decorate -d 'In these formats, print the names of refs as Git does (short, full, auto or no)' -r -f -a "short\t''
+full\t''
+auto\t''
+no\t''"
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
@@ -155,6 +164,7 @@ complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branc
 complete -c git-shiftlog-log -l reverse -d 'List the chosen commits in reverse order'
 complete -c git-shiftlog-log -l graph -d 'Draw how the commits follow each other'
 complete -c git-shiftlog-log -l oneline -d 'Print the abbreviated id and the subject'
+complete -c git-shiftlog-log -l no-decorate -d 'Print no names of refs'
 complete -c git-shiftlog-log -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-log -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-log -s h -d 'Print this usage'
@@ -200,6 +210,7 @@ complete -c git-shiftlog-why -l ref -d 'Read notes from this ref' -r -f -a '(__f
 complete -c git-shiftlog-why -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-why -s w -d 'Look through changes of white space, which is the default'
 complete -c git-shiftlog-why -l no-ignore-whitespace -d 'Count a change of white space as a change of the line'
 complete -c git-shiftlog-why -l no-ignore-revs -d 'Look through no changes, whatever the configuration and .git-blame-ignore-revs say'
 complete -c git-shiftlog-why -l first-parent -d 'Follow only the first parent of merges'
@@ -225,6 +236,7 @@ complete -c git-shiftlog-blame -l ref -d 'Read notes from this ref' -r -f -a '(_
 complete -c git-shiftlog-blame -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-blame -s w -d 'Look through changes of white space, which is the default'
 complete -c git-shiftlog-blame -l no-ignore-whitespace -d 'Count a change of white space as a change of the line'
 complete -c git-shiftlog-blame -l no-ignore-revs -d 'Look through no changes, whatever the configuration and .git-blame-ignore-revs say'
 complete -c git-shiftlog-blame -l first-parent -d 'Follow only the first parent of merges'
@@ -239,7 +251,7 @@ complete -c git-shiftlog-blame -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-blame -s h -d 'Print this usage'
 
 complete -c git-shiftlog-grep -s e -d 'Look for this pattern; given several times, for any of them' -r
-complete -c git-shiftlog-grep -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all (default: all but results)' -r
+complete -c git-shiftlog-grep -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all (default: all but results)' -r -f -a '(__fish_git_shiftlog_parts)'
 complete -c git-shiftlog-grep -l tool -d 'Look only in calls of this tool' -r
 complete -c git-shiftlog-grep -s m -l max-count -d 'Print at most this many lines of a session' -r
 complete -c git-shiftlog-grep -s A -l after-context -d 'Print so many lines after each match' -r

@@ -48,6 +48,13 @@ pub struct Options {
     /// Print the abbreviated id and the subject
     #[arg(long, overrides_with = "format")]
     oneline: bool,
+    /// In these formats, print the names of refs as Git does (short, full, auto or no)
+    #[arg(long, value_name = "how", require_equals = true, num_args = 0..=1, default_missing_value = "short",
+          value_parser = ["short", "full", "auto", "no"], overrides_with = "no_decorate")]
+    decorate: Option<String>,
+    /// Print no names of refs
+    #[arg(long, overrides_with = "decorate")]
+    no_decorate: bool,
     /// Print each commit in this format
     #[arg(long, visible_alias = "pretty", value_name = "format", overrides_with = "oneline")]
     format: Option<String>,
@@ -241,6 +248,7 @@ impl List<'_> {
         let print_options = PrintOptions {
             format: format.git_option(),
             date: self.options.printing.date(),
+            decorate: if self.options.no_decorate { Some("no") } else { self.options.decorate.as_deref() },
             is_colored: style.is_colored(),
             is_screen: self.screen.is_screen,
         };

@@ -99,10 +99,11 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
         cli::error(&Error::new(Kind::Missing, what));
         return Ok(Outcome::No);
     }
-    if !options.json {
-        tell(&plan, options.dry_run)?;
-    }
     let is_refused = !options.all && is_everything(repo, &notes_ref, options, &plan)?;
+    if !options.json {
+        // Nothing is removed before somebody has agreed.
+        tell(&plan, options.dry_run || is_refused || !options.yes)?;
+    }
     if options.dry_run {
         if is_refused {
             cli::warning("that is everything that is recorded here; it takes --all");

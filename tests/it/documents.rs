@@ -133,6 +133,7 @@ const OPTION_VALUES: &[(&str, &str)] = &[
     ("format", "formats"),
     ("pretty", "formats"),
     ("sort", "sort_keys"),
+    ("in", "parts"),
     ("mcp", "clients"),
 ];
 

@@ -245,6 +245,7 @@ fn without_a_terminal_it_refuses_unless_it_is_told_so() {
     says(&scratch, &scratch.top, "s", &["words"]);
     let ran = scratch.shiftlog("purge", ["HEAD"]);
     assert_eq!(ran.code, 128);
+    assert!(ran.stdout.starts_with("would remove 1 segment "), "nothing is removed yet: {ran:?}");
     assert_eq!(ran.stderr, "fatal: refusing to purge without a terminal; use --yes\n");
     assert_eq!(scratch.raw("HEAD", &[]), text(&["words"]));
 }

@@ -37,6 +37,18 @@ fn commits_are_chosen_as_git_log_chooses_them() {
 }
 
 #[test]
+fn names_of_refs_are_printed_as_git_log_prints_them() {
+    let scratch = repository();
+    for decorate in ["--decorate", "--decorate=full", "--decorate=short", "--decorate=auto", "--no-decorate"] {
+        assert_as_git(&scratch, &["--oneline", decorate]);
+        assert_as_git(&scratch, &["--format=medium", decorate]);
+        assert_as_git(&scratch, &["--graph", "--oneline", decorate, "--branches", "--tags", "--color=always"]);
+    }
+    assert_as_git(&scratch, &["--oneline", "--no-decorate", "--decorate"]);
+    assert_as_git(&scratch, &["--oneline", "--decorate", "--no-decorate"]);
+}
+
+#[test]
 fn log_of_a_session_lists_its_commits() {
     let scratch = Scratch::set_up();
     for name in ["alpha-1", "alpha-2", "beta"] {
