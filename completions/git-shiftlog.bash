@@ -25,6 +25,12 @@ __git_shiftlog_sort_keys ()
 	echo "refname conversations date -refname -conversations -date"
 }
 
+# The parts of conversations that are searched.
+__git_shiftlog_parts ()
+{
+	echo "prompts answers thinking calls results notices all"
+}
+
 # The clients of the MCP server.
 __git_shiftlog_clients ()
 {
@@ -104,13 +110,16 @@ _git_shiftlog ()
 		__gitcomp "always never auto" "" "${cur##--color=}"
 		;;
 	grep,--in=*)
-		__gitcomp "prompts answers thinking calls results notices all" "" "${cur##--in=}"
+		__gitcomp "$(__git_shiftlog_parts)" "" "${cur##--in=}"
 		;;
 	show,--tool-output=*|show,--thinking=*)
 		__gitcomp "none short full" "" "${cur#*=}"
 		;;
 	log,--format=*|list,--format=*|log,--pretty=*|list,--pretty=*)
 		__gitcomp "$(__git_shiftlog_formats)" "" "${cur#*=}"
+		;;
+	log,--decorate=*|list,--decorate=*)
+		__gitcomp "short full auto no" "" "${cur##--decorate=}"
 		;;
 	show,--format=*)
 		__gitcomp "medium markdown" "" "${cur##--format=}"
@@ -140,7 +149,7 @@ _git_shiftlog ()
 		__gitcomp "
 			--max-count= --skip= --since= --after= --until= --before= --author= --grep= --agent= --model=
 			--session= --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph
-			--oneline --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
+			--oneline --decorate --decorate= --no-decorate --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
 			"
 		;;
 	show,--*)
@@ -179,7 +188,7 @@ _git_shiftlog ()
 		__gitcomp "--json --porcelain --date= --help"
 		;;
 	summarise,--*|tldr,--*)
-		__gitcomp "--focus= --agent= --model= --save --force --timeout= --json --ref= --help"
+		__gitcomp "--focus= --agent= --model= --save --force --dry-run --timeout= --json --ref= --help"
 		;;
 	resume,--*)
 		__gitcomp "--session= --agent= --as= --worktree --worktree= --print --dry-run --force --ref= --help"
@@ -217,13 +226,13 @@ _git_shiftlog ()
 		__gitcomp "--dry-run --ref= --quiet --help"
 		;;
 	fsck,--*)
-		__gitcomp "--repair --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
+		__gitcomp "--repair --dry-run --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
 		;;
 	verify,--*)
 		__gitcomp "--signed --own-tree --json --ref= --quiet --help"
 		;;
 	scan,--*)
-		__gitcomp "--archive --branches --list-rules --fix --yes --json --quiet --date= --ref= --color --color= --help"
+		__gitcomp "--archive --branches --list-rules --fix --dry-run --yes --json --quiet --date= --ref= --color --color= --help"
 		;;
 	purge,--*)
 		__gitcomp "--session= --match= --secrets --before= --received --all --dry-run --yes --json --ref= --help"
@@ -347,7 +356,7 @@ _git__shiftlog__log() {
 
     case "${cmd}" in
         git__shiftlog__log)
-            opts="-n -S -G -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph --oneline --pretty --format --json --porcelain --date --ref --color"
+            opts="-n -S -G -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph --oneline --decorate --no-decorate --pretty --format --json --porcelain --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -409,6 +418,10 @@ _git__shiftlog__log() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --decorate)
+                    COMPREPLY=($(compgen -W "short full auto no" -- "${cur}"))
+                    return 0
+                    ;;
                 --format)
                     COMPREPLY=($(compgen -W "$(__git_shiftlog_formats)" -- "${cur}"))
                     return 0
@@ -418,7 +431,7 @@ _git__shiftlog__log() {
                     return 0
                     ;;
                 --porcelain)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "v1" -- "${cur}"))
                     return 0
                     ;;
                 --date)
@@ -553,7 +566,7 @@ _git__shiftlog__why() {
 
     case "${cmd}" in
         git__shiftlog__why)
-            opts="-L -M -C -n -p -z -h --no-ignore-whitespace --ignore-rev --ignore-revs-file --no-ignore-revs --contents --first-parent --since --full --no-thinking --max-count --json --format --porcelain --line-porcelain --incremental --date --ref --color"
+            opts="-L -M -C -w -n -p -z -h --no-ignore-whitespace --ignore-rev --ignore-revs-file --no-ignore-revs --contents --first-parent --since --full --no-thinking --max-count --json --format --porcelain --line-porcelain --incremental --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -652,7 +665,7 @@ _git__shiftlog__blame() {
 
     case "${cmd}" in
         git__shiftlog__blame)
-            opts="-L -M -C -l -s -e -p -z -h --no-ignore-whitespace --ignore-rev --ignore-revs-file --no-ignore-revs --contents --first-parent --since --show-email --json --format --porcelain --line-porcelain --incremental --date --ref --color"
+            opts="-L -M -C -w -l -s -e -p -z -h --no-ignore-whitespace --ignore-rev --ignore-revs-file --no-ignore-revs --contents --first-parent --since --show-email --json --format --porcelain --line-porcelain --incremental --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -754,7 +767,7 @@ _git__shiftlog__grep() {
                     return 0
                     ;;
                 --in)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_parts)" -- "${cur}"))
                     return 0
                     ;;
                 --tool)
@@ -1052,7 +1065,7 @@ _git__shiftlog__summarise() {
 
     case "${cmd}" in
         git__shiftlog__summarise)
-            opts="-f -h --focus --agent --model --save --force --timeout --json --ref"
+            opts="-f -n -h --focus --agent --model --save --force --dry-run --timeout --json --ref"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1744,14 +1757,14 @@ _git__shiftlog__fsck() {
 
     case "${cmd}" in
         git__shiftlog__fsck)
-            opts="-q -h --repair --unreachable --json --porcelain --ref --quiet"
+            opts="-n -q -h --repair --dry-run --unreachable --json --porcelain --ref --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --porcelain)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "v1" -- "${cur}"))
                     return 0
                     ;;
                 --ref)
@@ -1850,7 +1863,7 @@ _git__shiftlog__scan() {
 
     case "${cmd}" in
         git__shiftlog__scan)
-            opts="-y -q -z -h --archive --branches --list-rules --fix --yes --json --quiet --date --ref --color"
+            opts="-y -n -q -z -h --archive --branches --list-rules --fix --yes --dry-run --json --quiet --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

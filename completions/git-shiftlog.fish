@@ -43,6 +43,11 @@ function __fish_git_shiftlog_sort_keys
     printf '%s\n' refname conversations date -refname -conversations -date
 end
 
+# The parts of conversations that are searched.
+function __fish_git_shiftlog_parts
+    printf '%s\n' prompts answers thinking calls results notices all
+end
+
 # The clients of the MCP server.
 function __fish_git_shiftlog_clients
     printf '%s\n' vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex
@@ -138,8 +143,12 @@ complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contain
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r
 complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r
+complete -c git-shiftlog-log -l decorate -d 'In these formats, print the names of refs as Git does (short, full, auto or no)' -r -f -a "short\t''
+full\t''
+auto\t''
+no\t''"
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r -f -a '(__fish_git_shiftlog_formats)'
-complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r
+complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-log -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-log -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
@@ -148,13 +157,14 @@ auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-log -l no-merges -d 'No merge commits'
 complete -c git-shiftlog-log -l merges -d 'Only merge commits'
 complete -c git-shiftlog-log -l first-parent -d 'Follow only the first parent of a merge commit'
-complete -c git-shiftlog-log -l all -d 'Start from all refs'
+complete -c git-shiftlog-log -l all -d 'Start from HEAD and all branches and tags'
 complete -c git-shiftlog-log -l branches -d 'Start from all local branches'
 complete -c git-shiftlog-log -l tags -d 'Start from all tags'
 complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches'
 complete -c git-shiftlog-log -l reverse -d 'List the chosen commits in reverse order'
 complete -c git-shiftlog-log -l graph -d 'Draw how the commits follow each other'
 complete -c git-shiftlog-log -l oneline -d 'Print the abbreviated id and the subject'
+complete -c git-shiftlog-log -l no-decorate -d 'Print no names of refs'
 complete -c git-shiftlog-log -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-log -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-log -s h -d 'Print this usage'
@@ -200,6 +210,7 @@ complete -c git-shiftlog-why -l ref -d 'Read notes from this ref' -r -f -a '(__f
 complete -c git-shiftlog-why -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-why -s w -d 'Look through changes of white space, which is the default'
 complete -c git-shiftlog-why -l no-ignore-whitespace -d 'Count a change of white space as a change of the line'
 complete -c git-shiftlog-why -l no-ignore-revs -d 'Look through no changes, whatever the configuration and .git-blame-ignore-revs say'
 complete -c git-shiftlog-why -l first-parent -d 'Follow only the first parent of merges'
@@ -225,6 +236,7 @@ complete -c git-shiftlog-blame -l ref -d 'Read notes from this ref' -r -f -a '(_
 complete -c git-shiftlog-blame -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-blame -s w -d 'Look through changes of white space, which is the default'
 complete -c git-shiftlog-blame -l no-ignore-whitespace -d 'Count a change of white space as a change of the line'
 complete -c git-shiftlog-blame -l no-ignore-revs -d 'Look through no changes, whatever the configuration and .git-blame-ignore-revs say'
 complete -c git-shiftlog-blame -l first-parent -d 'Follow only the first parent of merges'
@@ -239,7 +251,7 @@ complete -c git-shiftlog-blame -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-blame -s h -d 'Print this usage'
 
 complete -c git-shiftlog-grep -s e -d 'Look for this pattern; given several times, for any of them' -r
-complete -c git-shiftlog-grep -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all (default: all but results)' -r
+complete -c git-shiftlog-grep -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all (default: all but results)' -r -f -a '(__fish_git_shiftlog_parts)'
 complete -c git-shiftlog-grep -l tool -d 'Look only in calls of this tool' -r
 complete -c git-shiftlog-grep -s m -l max-count -d 'Print at most this many lines of a session' -r
 complete -c git-shiftlog-grep -s A -l after-context -d 'Print so many lines after each match' -r
@@ -278,7 +290,7 @@ complete -c git-shiftlog-grep -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-grep -l no-merges -d 'No merge commits'
 complete -c git-shiftlog-grep -l merges -d 'Only merge commits'
 complete -c git-shiftlog-grep -l first-parent -d 'Follow only the first parent of a merge commit'
-complete -c git-shiftlog-grep -l all -d 'Start from all refs'
+complete -c git-shiftlog-grep -l all -d 'Start from HEAD and all branches and tags'
 complete -c git-shiftlog-grep -l branches -d 'Start from all local branches'
 complete -c git-shiftlog-grep -l tags -d 'Start from all tags'
 complete -c git-shiftlog-grep -l remotes -d 'Start from all remote-tracking branches'
@@ -304,7 +316,7 @@ complete -c git-shiftlog-search -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-search -l no-merges -d 'No merge commits'
 complete -c git-shiftlog-search -l merges -d 'Only merge commits'
 complete -c git-shiftlog-search -l first-parent -d 'Follow only the first parent of a merge commit'
-complete -c git-shiftlog-search -l all -d 'Start from all refs'
+complete -c git-shiftlog-search -l all -d 'Start from HEAD and all branches and tags'
 complete -c git-shiftlog-search -l branches -d 'Start from all local branches'
 complete -c git-shiftlog-search -l tags -d 'Start from all tags'
 complete -c git-shiftlog-search -l remotes -d 'Start from all remote-tracking branches'
@@ -324,6 +336,7 @@ complete -c git-shiftlog-summarise -l timeout -d 'Wait this long for an answer (
 complete -c git-shiftlog-summarise -l ref -d 'Read notes from this ref, and save to it' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-summarise -l save -d 'Keep the summary in the record of the conversation'
 complete -c git-shiftlog-summarise -s f -l force -d 'Ask again for commits that have a saved summary'
+complete -c git-shiftlog-summarise -s n -l dry-run -d 'Print what would be sent and saved, and ask nobody'
 complete -c git-shiftlog-summarise -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-summarise -s h -d 'Print this usage'
 
@@ -403,12 +416,13 @@ complete -c git-shiftlog-migrate -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-migrate -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-migrate -s h -d 'Print this usage'
 
-complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r
+complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-fsck -l ref -d 'Check this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-fsck -l repair -d 'Repair what can be repaired, from history, remotes and the agents\' own files'
+complete -c git-shiftlog-fsck -s n -l dry-run -d 'With --repair, print what would be repaired, and repair nothing'
 complete -c git-shiftlog-fsck -l unreachable -d 'List commits with a note that no ref reaches, or that are not here'
 complete -c git-shiftlog-fsck -l json -d 'Print one JSON object a line'
-complete -c git-shiftlog-fsck -s q -l quiet -d 'Print only problems'
+complete -c git-shiftlog-fsck -s q -l quiet -d 'Print only problems, and what is repaired'
 complete -c git-shiftlog-fsck -s h -d 'Print this usage'
 
 complete -c git-shiftlog-verify -l ref -d 'Verify this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
@@ -428,6 +442,7 @@ complete -c git-shiftlog-scan -l branches -d 'Start from all local branches'
 complete -c git-shiftlog-scan -l list-rules -d 'List the known kinds of secrets, and who issues them'
 complete -c git-shiftlog-scan -l fix -d 'Remove what is found in conversations with \'git shiftlog purge --secrets\''
 complete -c git-shiftlog-scan -s y -l yes -d 'With --fix, do not ask'
+complete -c git-shiftlog-scan -s n -l dry-run -d 'With --fix, print what would be removed, and remove nothing'
 complete -c git-shiftlog-scan -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-scan -s q -l quiet -d 'Print nothing; only the exit status tells'
 complete -c git-shiftlog-scan -s z -d 'End each entry with NUL'

@@ -343,7 +343,13 @@ impl<'r> Recorder<'r> {
                 let old = editor.get(*commit_id)?;
                 let mut note = Note::parse_lines(old.as_deref().unwrap_or_default());
                 let tree = self.repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
+                // What the note has of this session is of the same commit, perhaps before it was amended.
+                let is_before =
+                    |known: &&Record| known.key() == record.key() && record.since.as_ref() == Some(&known.through);
+                let amended: Vec<String> =
+                    note.records().filter(is_before).filter_map(|known| known.tree.clone()).collect();
                 add_proven(self.repo, &mut note, Record { tree, ..record.clone() });
+                note.forget_joined(&amended);
                 let new = note.to_bytes();
                 if old.as_deref() != Some(&new[..]) {
                     editor.replace(*commit_id, &new)?;

@@ -241,6 +241,10 @@ fn carry_notes(recorder: &Recorder<'_>, rewrite: &Rewrite) -> Result<()> {
                 Some(copy) => merge_proven(recorder.repo, &mut note, copy.taken_back(present_bytes)),
                 None => merge_proven(recorder.repo, &mut note, Note::parse_lines(present_bytes)),
             }
+            if rewrite.command == "amend" {
+                let old = rewrite.pairs.iter().filter_map(|(old, _)| recorder.repo.commit(*old).ok());
+                note.forget_joined(&old.map(|commit| commit.tree_id.to_string()).collect::<Vec<_>>());
+            }
             let bytes = note.to_bytes();
             if bytes.is_empty() {
                 editor.remove(new)?;

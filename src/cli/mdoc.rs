@@ -173,6 +173,8 @@ impl Printer {
                 }
                 "Oo" => words.add("["),
                 "Oc" => words.add("]"),
+                "Po" => words.add("("),
+                "Pc" => words.add(")"),
                 name if is_macro(name) => {}
                 word if is_option && !is_mark(word) && word != "|" => words.add(&format!("-{}", unescaped(word))),
                 word => words.add(&unescaped(word)),
@@ -215,8 +217,8 @@ impl Printer {
 /// Says whether a word is a macro that can stand within a line.
 fn is_macro(word: &str) -> bool {
     const NAMES: &[&str] = &[
-        "Ar", "Cm", "Dq", "Em", "Ev", "Fl", "Ic", "Li", "Nm", "Ns", "Oc", "Oo", "Op", "Pa", "Pq", "Ql", "Sx", "Sy",
-        "Va", "Xr",
+        "Ar", "Cm", "Dq", "Em", "Ev", "Fl", "Ic", "Li", "Nm", "Ns", "Oc", "Oo", "Op", "Pa", "Pc", "Po", "Pq", "Ql",
+        "Sx", "Sy", "Va", "Xr",
     ];
     NAMES.contains(&word)
 }
@@ -242,7 +244,7 @@ fn arguments(line: &str) -> Vec<String> {
 
 /// Returns a word without the escapes of the source.
 fn unescaped(word: &str) -> String {
-    word.replace("\\e", "\\").replace("\\&", "").replace("\\ ", " ").replace("\\-", "-")
+    word.replace("\\e", "\\").replace("\\&", "").replace("\\:", "").replace("\\ ", " ").replace("\\-", "-")
 }
 
 #[cfg(test)]

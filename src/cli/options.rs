@@ -26,11 +26,10 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
         return Err(ExitCode::SUCCESS);
     }
     // Where one option is wrong, the list of all would hide what is wrong with it; Git leaves it out, too.
-    let is_clear = match error.kind() {
-        ErrorKind::InvalidValue | ErrorKind::TooManyValues | ErrorKind::ArgumentConflict => true,
-        ErrorKind::ValueValidation => error.get(clap::error::ContextKind::ValidValue).is_some(),
-        _ => false,
-    };
+    let is_clear = matches!(
+        error.kind(),
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::TooManyValues | ErrorKind::ArgumentConflict
+    );
     eprint!("error: {}\n{}", problem(&error), if is_clear { "" } else { &usage });
     Err(ExitCode::from(USAGE))
 }
@@ -78,7 +77,7 @@ fn problem(error: &clap::Error) -> String {
                     format!("option '{}' requires a value: {known}", name_of(&option))
                 }
                 Some(known) => format!("'{wrong}' is not a value for '{}': {known}", name_of(&option)),
-                None => format!("'{wrong}' is not a value for '{}'", name_of(&option)),
+                None => not_a_value(error, name_of(&option), &wrong),
             }
         }
         (ErrorKind::MissingRequiredArgument, Some(missing)) => format!("{missing} is missing"),
@@ -86,12 +85,24 @@ fn problem(error: &clap::Error) -> String {
         (ErrorKind::TooManyValues, Some(option)) => format!("option '{}' takes no value", name_of(&option)),
         (ErrorKind::ArgumentConflict, Some(option)) => {
             let other = value(ContextKind::PriorArg).unwrap_or_default();
-            format!("'{}' and '{}' cannot be used together", name_of(&option), name_of(&other))
+            format!("options '{}' and '{}' cannot be used together", name_of(&option), name_of(&other))
         }
         _ => {
             let text = error.to_string();
             text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
         }
+    }
+}
+
+/// Says why a word is no value for an option: what the option's own parser says, or Git's words for numbers.
+fn not_a_value(error: &clap::Error, option: &str, wrong: &str) -> String {
+    use std::error::Error as _;
+    match error.source() {
+        Some(source) if source.is::<std::num::ParseIntError>() => {
+            format!("option '{option}' expects a numerical value")
+        }
+        Some(source) => format!("'{wrong}' is not a value for '{option}': {source}"),
+        None => format!("'{wrong}' is not a value for '{option}'"),
     }
 }
 

@@ -109,8 +109,12 @@ impl Output {
                 command.env(name, value);
             }
         }
-        let Ok(mut child) = command.spawn() else {
-            return Output { writer: Some(BufWriter::new(Box::new(NoPager(program)))), pager: None };
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                super::error(&Error::other(format!("cannot run {program}")).because(error));
+                return Output { writer: Some(BufWriter::new(Box::new(NoPager(program)))), pager: None };
+            }
         };
         match child.stdin.take() {
             Some(stdin) => Output { writer: Some(BufWriter::new(Box::new(stdin))), pager: Some(child) },

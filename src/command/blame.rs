@@ -35,7 +35,8 @@ pub struct Options {
     #[arg(long, conflicts_with_all = ["format", "porcelain", "line_porcelain", "incremental"])]
     json: bool,
     /// Print each line in this format
-    #[arg(long, value_name = "format", value_parser = why_format)]
+    #[arg(long, value_name = "format", value_parser = why_format,
+          conflicts_with_all = ["porcelain", "line_porcelain", "incremental"])]
     format: Option<String>,
     #[command(flatten)]
     machine: machine::Machine,
@@ -54,7 +55,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if !options.printing.has_own_ref() {
             super::elsewhere::look_at_new(&repo);
         }
-        let asked = blamed::asked(&repo, &options.words)?;
+        let asked = blamed::asked(&repo, &options.words).map_err(|error| match options.words.is_empty() {
+            true => error.hint("git shiftlog blame <file>"),
+            false => error,
+        })?;
         let reader = options.printing.reader(&repo);
         if let Some(format) = options.machine.format() {
             return machine::print(format, &reader, &options.blaming, &asked, &options.printing, How::InOrder);

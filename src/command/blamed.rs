@@ -10,7 +10,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::git::{BlameRequest, BlamedLines, ObjectId, Repository};
-use crate::record::Reader;
+use crate::record::{Lack, Reader};
 use crate::replay::{Explainer, Found};
 
 /// The file with revisions to ignore that is used if none is named.
@@ -28,8 +28,11 @@ pub struct Blaming {
     /// Find lines copied from other files; given more often, from more files
     #[arg(short = 'C', value_name = "n", require_equals = true, num_args = 0..=1, default_missing_value = "")]
     copied: Vec<String>,
+    /// Look through changes of white space, which is the default
+    #[arg(short = 'w', overrides_with = "no_ignore_whitespace")]
+    ignore_whitespace: bool,
     /// Count a change of white space as a change of the line
-    #[arg(long)]
+    #[arg(long, overrides_with = "ignore_whitespace")]
     no_ignore_whitespace: bool,
     /// Look through the changes of this revision
     #[arg(long, value_name = "revision")]
@@ -186,7 +189,11 @@ impl Blaming {
             take(lines, found)?;
             next = blame.next();
         }
-        explainer.problems().iter().for_each(|problem| cli::warning(problem));
+        // Of a few lines, each block says that its words are not here.
+        let is_said = |problem: &String| {
+            how == How::FewLines && [Lack::NotShared, Lack::NotFetched].iter().any(|lack| lack.sentence() == problem)
+        };
+        explainer.problems().iter().filter(|problem| !is_said(problem)).for_each(|problem| cli::warning(problem));
         Ok(())
     }
 
@@ -250,7 +257,7 @@ pub fn asked(repo: &Repository, words: &[OsString]) -> Result<Asked> {
                 None => address(repo, one, Some(repo.resolve(&text(other)).map_err(bad)?)),
             }
         }
-        ([], []) => Err(Error::new(Kind::Usage, "<file> is missing")),
+        ([], []) => Err(Error::new(Kind::Usage, "no file is named")),
         _ => Err(Error::new(Kind::Usage, "too many words: one file, and one revision")),
     }
 }

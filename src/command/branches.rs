@@ -52,7 +52,7 @@ fn parse_key(text: &str) -> Result<(Key, bool), String> {
         "refname" | "name" => Key::RefName,
         "conversations" => Key::Conversations,
         "date" | "last" => Key::Date,
-        _ => return Err(format!("unknown key '{name}'")),
+        _ => return Err("refname, conversations or date".to_owned()),
     };
     Ok((key, is_reversed))
 }

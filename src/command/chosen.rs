@@ -6,7 +6,7 @@ use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Paths, Range, Repository};
 use crate::pretty;
-use crate::record::Query;
+use crate::record::{Query, may_be_fetched};
 
 /// How many problems are told one by one.
 const MAX_TOLD: usize = 10;
@@ -36,7 +36,7 @@ pub(super) struct Chosen {
     #[arg(long, value_name = "id")]
     pub session: Option<String>,
     /// No merge commits
-    #[arg(long, overrides_with = "merges")]
+    #[arg(long)]
     pub no_merges: bool,
     /// Only merge commits
     #[arg(long)]
@@ -44,7 +44,7 @@ pub(super) struct Chosen {
     /// Follow only the first parent of a merge commit
     #[arg(long)]
     pub first_parent: bool,
-    /// Start from all refs
+    /// Start from HEAD and all branches and tags
     #[arg(long)]
     pub all: bool,
     /// Start from all local branches
@@ -160,7 +160,10 @@ impl Problems {
         }
         if self.missing > 0 {
             cli::warning(&format!("words of {} are not here", pretty::count(self.missing, "session")));
-            cli::hint(repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
+            // Where no remote may have more, there is nothing to fetch.
+            if may_be_fetched(repo) || repo.is_partial() {
+                cli::hint(repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
+            }
         }
     }
 }

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::capture::{self, State};
 use crate::cli::{self, Outcome, Progress};
-use crate::error::{Error, Kind};
 use crate::record::{kept, may_be_fetched};
 use crate::share::purge;
 use crate::upkeep::fsck::{Checked, Problem, check};
@@ -26,19 +25,23 @@ pub struct Options {
     /// Repair what can be repaired, from history, remotes and the agents' own files
     #[arg(long)]
     repair: bool,
+    /// With --repair, print what would be repaired, and repair nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     /// List commits with a note that no ref reaches, or that are not here
     #[arg(long)]
     unreachable: bool,
     /// Print one JSON object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "porcelain")]
     json: bool,
     /// Print a stable format for scripts
-    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1")]
+    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
+          value_parser = ["v1"])]
     porcelain: Option<String>,
     /// Check this notes ref
     #[arg(long = "ref", value_name = "notes-ref")]
     notes_ref: Option<String>,
-    /// Print only problems
+    /// Print only problems, and what is repaired
     #[arg(short = 'q', long)]
     quiet: bool,
 }
@@ -46,34 +49,34 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        if let Some(version) = options.porcelain.as_deref().filter(|version| *version != "v1") {
-            return Err(Error::new(Kind::Usage, format!("unknown porcelain version '{version}'")));
-        }
         let repo = cli::repository()?;
+        let is_repairing = options.repair && !options.dry_run;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
-        if purge::is_unfinished(&repo) {
+        if purge::is_unfinished(&repo) && !options.dry_run {
             crate::command::purge::finish_interrupted(&repo)?;
         }
-        if options.repair {
+        if is_repairing {
             let recorder = capture::recorder(&repo, &notes_ref);
             cli::tell(&repo, &recorder.finish());
         }
         // Hooks must not store more of a session that is stored anew.
         let deadline = Instant::now() + LOCK_TIMEOUT;
-        let _lock = options.repair.then(|| State::new(&repo.common_dir()).lock(deadline)).transpose()?;
+        let _lock = is_repairing.then(|| State::new(&repo.common_dir()).lock(deadline)).transpose()?;
         let mut progress = Progress::new(!options.quiet);
         let mut tell = |title, done, total| progress.tell(title, done, total);
         let mut checked = check(&repo, &notes_ref, &mut tell)?;
         let mut done = Vec::new();
         if options.repair && !checked.problems.is_empty() {
-            done = repair::repair(&repo, &notes_ref, &checked)?;
+            done = repair::repair(&repo, &notes_ref, &checked, options.dry_run)?;
+        }
+        if is_repairing && !checked.problems.is_empty() {
             checked = check(&repo, &notes_ref, &mut tell)?;
         }
         progress.end();
-        if options.repair && checked.problems.is_empty() {
+        if is_repairing && checked.problems.is_empty() {
             kept::keep(&repo, &notes_ref, deadline)?;
         }
-        let text = if options.json { objects(&checked, &done) } else { lines(&options, &checked, &done) };
+        let text = if options.json { objects(&options, &checked, &done) } else { lines(&options, &checked, &done) };
         cli::print(&text)?;
         if !checked.problems.is_empty() && !options.repair && !options.json && options.porcelain.is_none() {
             cli::hint(&repo, "'git shiftlog fsck --repair' puts right what can be");
@@ -93,8 +96,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 fn lines(options: &Options, checked: &Checked, done: &[String]) -> String {
     let is_porcelain = options.porcelain.is_some();
     let mut text = String::new();
+    let mark = match (is_porcelain, options.dry_run) {
+        (false, _) => "",
+        (true, false) => "repaired ",
+        (true, true) => "planned ",
+    };
     for line in done {
-        text += &format!("{}{}\n", if is_porcelain { "repaired " } else { "" }, outside::line(line));
+        text += &format!("{mark}{}\n", outside::line(line));
     }
     for problem in &checked.problems {
         text += &outside::line(&line_of(problem));
@@ -145,12 +153,16 @@ fn line_of(problem: &Problem) -> String {
     line
 }
 
-fn objects(checked: &Checked, done: &[String]) -> String {
-    let mut objects: Vec<Value> = done.iter().map(|line| json!({"version": 1, "repaired": line})).collect();
+fn objects(options: &Options, checked: &Checked, done: &[String]) -> String {
+    let key = if options.dry_run { "planned" } else { "repaired" };
+    let mut objects: Vec<Value> = done.iter().map(|line| json!({"version": 1, key: line})).collect();
     for problem in &checked.problems {
         objects.push(json!({"version": 1, "problem": problem.flaw.name(), "subject": problem.subject,
             "commit": problem.commit_id.map(|id| id.to_string()),
             "session": problem.session.as_ref().map(ToString::to_string), "detail": problem.detail}));
+    }
+    if options.quiet {
+        return objects.iter().map(|object| outside::json(object) + "\n").collect();
     }
     let hex = |ids: &[crate::git::ObjectId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
     objects.push(json!({"version": 1, "notes": checked.notes, "records": checked.records,

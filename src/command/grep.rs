@@ -111,7 +111,7 @@ pub struct Options {
 }
 
 pub(super) fn parts(text: &str) -> Result<Parts, String> {
-    Parts::parse(text).ok_or_else(|| "no list of parts".to_owned())
+    Parts::parse(text).ok_or_else(|| "prompts, answers, thinking, calls, results, notices or all".to_owned())
 }
 
 /// Runs the command.

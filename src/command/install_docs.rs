@@ -63,6 +63,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::print(&format!("{verb} {}\n", path.display()))?;
         }
         if !options.uninstall {
+            let of_man = manual_line(&prefix.join("share/man"));
+            of_man.iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
             missing_lines(&share).iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
         }
         Ok(Outcome::Done)
@@ -111,6 +113,30 @@ fn system_folders() -> Vec<PathBuf> {
 fn user_folder() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
     named.or_else(|| Some(home()?.join(".local/share")))
+}
+
+/// Returns the line that the user must add to a start-up file if `man` does not look below a folder with pages. Nothing is said
+/// about a folder that is not there: `man` leaves it out wherever it is.
+fn manual_line(folder: &Path) -> Option<String> {
+    if !folder.is_dir() {
+        return None;
+    }
+    let output = |program: &str, args: &[&str]| {
+        Command::new(program).args(args).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()
+    };
+    let is_searched = match output("manpath", &[]) {
+        Some(path) => {
+            let text = String::from_utf8_lossy(&path.stdout).into_owned();
+            let is_it = |known: PathBuf| known == folder || known.canonicalize().ok() == folder.canonicalize().ok();
+            std::env::split_paths(text.trim_end()).any(is_it)
+        }
+        // Not every system has manpath; without man, there is nothing to look for.
+        None => output("man", &["-w", PAGES[0].name]).is_none_or(|found| found.status.success()),
+    };
+    (!is_searched).then(|| {
+        let folder = quoted(folder);
+        format!("man needs this line in ~/.profile: export MANPATH=\"$MANPATH\":{folder}")
+    })
 }
 
 /// Returns what the user must add to a start-up file where a shell does not look by itself, one line for each shell.

@@ -11,7 +11,7 @@ use clap::Parser;
 use super::chosen::{Chosen, Problems};
 use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::find::{self, Pattern, PatternOptions, Plan, Session, Wanted, Worker, matches_of};
 use crate::git::{Drawing, Names, Node, ObjectId, PrintOptions, Repository, date};
 use crate::outside;
@@ -48,14 +48,22 @@ pub struct Options {
     /// Print the abbreviated id and the subject
     #[arg(long, overrides_with = "format")]
     oneline: bool,
+    /// In these formats, print the names of refs as Git does (short, full, auto or no)
+    #[arg(long, value_name = "how", require_equals = true, num_args = 0..=1, default_missing_value = "short",
+          value_parser = ["short", "full", "auto", "no"], overrides_with = "no_decorate")]
+    decorate: Option<String>,
+    /// Print no names of refs
+    #[arg(long, overrides_with = "decorate")]
+    no_decorate: bool,
     /// Print each commit in this format
     #[arg(long, visible_alias = "pretty", value_name = "format", overrides_with = "oneline")]
     format: Option<String>,
     /// Print one JSON object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["porcelain", "format", "oneline"])]
     json: bool,
     /// Print a stable format for scripts
-    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1")]
+    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
+          value_parser = ["v1"], conflicts_with_all = ["format", "oneline"])]
     porcelain: Option<String>,
     #[command(flatten)]
     printing: Printing,
@@ -177,18 +185,12 @@ impl Options {
 }
 
 fn voice(repo: &Repository, options: &Options) -> Result<Voice> {
-    if let Some(version) = options.porcelain.as_deref().filter(|version| *version != "v1") {
-        return Err(Error::new(Kind::Usage, format!("unknown porcelain version '{version}'")));
-    }
-    Ok(match (&options.format, &options.porcelain, options.json) {
-        (Some(format), None, false) => {
-            Voice::Format(Format::named(format, |name| repo.config_string(&format!("pretty.{name}")))?)
-        }
-        (None, Some(_), false) => Voice::Porcelain,
-        (None, None, true) => Voice::Json,
-        (None, None, false) if options.oneline => Voice::Format(Format::oneline()),
-        (None, None, false) => Voice::Human,
-        _ => return Err(Error::new(Kind::Usage, "--format, --porcelain and --json exclude each other")),
+    Ok(match &options.format {
+        Some(format) => Voice::Format(Format::named(format, |name| repo.config_string(&format!("pretty.{name}")))?),
+        None if options.porcelain.is_some() => Voice::Porcelain,
+        None if options.json => Voice::Json,
+        None if options.oneline => Voice::Format(Format::oneline()),
+        None => Voice::Human,
     })
 }
 
@@ -246,6 +248,7 @@ impl List<'_> {
         let print_options = PrintOptions {
             format: format.git_option(),
             date: self.options.printing.date(),
+            decorate: if self.options.no_decorate { Some("no") } else { self.options.decorate.as_deref() },
             is_colored: style.is_colored(),
             is_screen: self.screen.is_screen,
         };

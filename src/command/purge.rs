@@ -70,9 +70,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 /// Does what `git shiftlog purge --secrets` does.
-pub(super) fn secrets(repo: &Repository, is_confirmed: bool) -> Result<Outcome> {
+pub(super) fn secrets(repo: &Repository, is_confirmed: bool, is_dry_run: bool) -> Result<Outcome> {
     let mut options = Options::parse_from(["git-shiftlog-purge", "--secrets"]);
-    options.yes = is_confirmed;
+    (options.yes, options.dry_run) = (is_confirmed, is_dry_run);
     purge(repo, &options)
 }
 
@@ -102,10 +102,11 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
         cli::error(&Error::new(Kind::Missing, what));
         return Ok(Outcome::No);
     }
-    if !options.json {
-        tell(&plan, options.dry_run)?;
-    }
     let is_refused = !options.all && is_everything(repo, &notes_ref, options, &plan)?;
+    if !options.json {
+        // Nothing is removed before somebody has agreed.
+        tell(&plan, options.dry_run || is_refused || !options.yes)?;
+    }
     if options.dry_run {
         if is_refused {
             cli::warning("that is everything that is recorded here; it takes --all");

@@ -37,6 +37,9 @@ pub struct Options {
     /// With --fix, do not ask
     #[arg(short = 'y', long)]
     yes: bool,
+    /// With --fix, print what would be removed, and remove nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -81,7 +84,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let count = scanner.count;
         scanner.screen.out.finish()?;
         if options.fix && count > 0 {
-            return crate::command::purge::secrets(&repo, options.yes);
+            let outcome = crate::command::purge::secrets(&repo, options.yes, options.dry_run)?;
+            return Ok(if options.dry_run { Outcome::No } else { outcome });
         }
         Ok(if count > 0 { Outcome::No } else { Outcome::Done })
     })

@@ -31,10 +31,10 @@ pub struct Options {
     #[arg(long, value_name = "id")]
     session: Option<String>,
     /// Print the transcript's bytes exactly
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "format", "show_signature"])]
     raw: bool,
     /// Print one JSON object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "show_signature"])]
     json: bool,
     /// Print in this format (medium or markdown)
     #[arg(long, value_name = "format")]
@@ -97,7 +97,7 @@ impl From<Amount> for pretty::Amount {
 }
 
 fn turn_range(text: &str) -> Result<TurnRange, String> {
-    TurnRange::parse(text).ok_or_else(|| "no range of turns".to_owned())
+    TurnRange::parse(text).ok_or_else(|| "<n>, <n>..<m>, <n>.. or ..<m>".to_owned())
 }
 
 impl Options {
@@ -139,6 +139,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             has_problems: false,
             lacks_words: false,
             is_hidden: false,
+            turn_problem: None,
         };
         let mut outcome = Outcome::Done;
         for (revision, options) in &targets {
@@ -191,8 +192,11 @@ impl Options {
         if self.raw && !paths.is_empty() {
             return refuse("'--raw' and paths");
         }
-        if self.format == Some(Layout::Markdown) && (self.stat || self.patch) {
-            return refuse("'--format=markdown' and a commit's change");
+        let of_people = [(self.stat, "--stat"), (self.patch, "--patch"), (self.show_signature, "--show-signature")];
+        if self.format == Some(Layout::Markdown)
+            && let Some((_, option)) = of_people.iter().find(|(is_set, _)| *is_set)
+        {
+            return refuse(&format!("options '--format=markdown' and '{option}'"));
         }
         target::paths_from_top(repo, paths)
     }
@@ -211,6 +215,8 @@ struct Shown<'a> {
     lacks_words: bool,
     /// Whether others have removed something.
     is_hidden: bool,
+    /// Why a conversation of the present commit has no turns to choose from.
+    turn_problem: Option<String>,
 }
 
 impl Shown<'_> {
@@ -252,6 +258,9 @@ impl Shown<'_> {
                 return Ok(ControlFlow::Continue(()));
             }
             if !self.has_wanted_turn(&conversation) {
+                if conversation.bytes.is_empty() {
+                    self.turn_problem = self.turn_problem.take().or_else(|| conversation.problems.first().cloned());
+                }
                 return Ok(ControlFlow::Continue(()));
             }
             if let Some(group) = group.take() {
@@ -269,8 +278,13 @@ impl Shown<'_> {
         if let Some(group) = group {
             self.group(reader, &commit, group, !std::mem::replace(&mut has_shown, true))?;
         }
+        let turn_problem = self.turn_problem.take();
         if !has_shown && self.options.turn.is_some() {
-            return Err(Error::new(Kind::Missing, format!("the conversation of {revision} has no such turn")));
+            let error = |message: String| Error::new(Kind::Missing, message);
+            return Err(match turn_problem {
+                Some(problem) => error(format!("cannot show turns of {revision}")).because(problem),
+                None => error(format!("the conversation of {revision} has no such turn")),
+            });
         }
         if !has_shown {
             return Err(self.nothing_about(revision));

@@ -15,8 +15,6 @@ use crate::git::{Repository, date};
 use crate::pretty::{self, count, size};
 use crate::{outside, setup};
 
-/// How wide the line of a prompt is where nobody's terminal is asked.
-const PROMPT_COLUMNS: usize = 76;
 /// The longest prompt that programs get, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
 
@@ -69,7 +67,8 @@ fn print_for_people(
     // A clock that goes wrong makes no time to come.
     let now = date::Time::now().seconds;
     let when = |seconds: i64| date.show(date::Time { seconds: seconds.min(now), offset: 0 });
-    let columns = if Screen::is_seen() { Screen::columns() } else { None }.unwrap_or(PROMPT_COLUMNS);
+    // Where there is no terminal, nothing is cut.
+    let columns = if Screen::is_seen() { Screen::columns() } else { None }.unwrap_or(usize::MAX);
     let mut text = String::new();
     for session in sessions {
         // Writing to a string does not fail.

@@ -39,6 +39,9 @@ pub struct Options {
     /// Ask again for commits that have a saved summary
     #[arg(short = 'f', long)]
     force: bool,
+    /// Print what would be sent and saved, and ask nobody
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     /// Wait this long for an answer (default: 120)
     #[arg(long, value_name = "seconds", default_value_t = 120, hide_default_value = true,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -58,7 +61,9 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |mut options: Options| {
         let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
+        if !options.dry_run {
+            crate::command::add::store_pending(&repo);
+        }
         if options.revisions.is_empty() {
             options.revisions.push("HEAD".into());
         }
@@ -98,6 +103,9 @@ fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: 
     let ask = choose(repo, options, &conversations)?;
     let redactor = redaction::redactor(repo)?;
     let question = question(repo, options, ask, revision, &commit, conversations, &redactor)?;
+    if options.dry_run {
+        return print_plan(repo, options, &commit, ask, question.len() as u64);
+    }
     let answer = ask.answer(&question, options.model.as_deref(), Duration::from_secs(options.timeout))?;
     let text = clean(&redactor, outside::text(&answer).trim()).trim().to_owned();
     if text.is_empty() {
@@ -167,6 +175,20 @@ fn save(repo: &Repository, options: &Options, commit: &Commit, text: &str) -> Re
     let reader = reader(repo, options);
     let notes_ref = cli::full_notes_ref(repo, options.notes_ref.as_deref());
     save_summary(&reader, &notes_ref, commit.commit_id, text, Instant::now() + SAVE_TIMEOUT)
+}
+
+/// Prints who would be asked about a commit, how much would be sent, and what would be done with the answer.
+fn print_plan(repo: &Repository, options: &Options, commit: &Commit, ask: &Ask, bytes: u64) -> Result<()> {
+    if options.json {
+        let mut object = pretty::commit_object(commit);
+        object["agent"] = ask.name.into();
+        object["bytes"] = bytes.into();
+        object["save"] = options.save.into();
+        return cli::print(&format!("{}\n", outside::json(&object)));
+    }
+    let saving = if options.save { " and save its answer" } else { "" };
+    let (short, size) = (repo.abbreviate(commit.commit_id), pretty::size(bytes));
+    cli::print(&format!("would send {size} about {short} to {}{saving}\n", ask.name))
 }
 
 fn print(

@@ -40,7 +40,8 @@ pub struct Options {
     #[arg(long, conflicts_with_all = ["format", "porcelain", "line_porcelain", "incremental"])]
     json: bool,
     /// Print in this format
-    #[arg(long, value_name = "format", value_parser = why_format)]
+    #[arg(long, value_name = "format", value_parser = why_format,
+          conflicts_with_all = ["porcelain", "line_porcelain", "incremental"])]
     format: Option<String>,
     #[command(flatten)]
     machine: Machine,
@@ -59,7 +60,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if !options.printing.has_own_ref() {
             super::elsewhere::look_at_new(&repo);
         }
-        let asked = blamed::asked(&repo, &options.words)?;
+        let asked = blamed::asked(&repo, &options.words).map_err(|error| match options.words.is_empty() {
+            true => error.hint("git shiftlog why <file>:<line>"),
+            false => error,
+        })?;
         if !asked.has_lines() && !options.blaming.has_lines() {
             return Err(Error::new(Kind::Usage, "no line is named").hint("git shiftlog why <file>:<line>"));
         }

@@ -11,6 +11,8 @@ pub struct PrintOptions<'a> {
     pub format: &'a str,
     /// The value of `--date=`, if it was given.
     pub date: Option<&'a str>,
+    /// The value of `--decorate=`, if it was given.
+    pub decorate: Option<&'a str>,
     /// Whether colours are wanted.
     pub is_colored: bool,
     /// Whether the output goes to a terminal: then Git adds decorations.
@@ -64,7 +66,8 @@ impl Repository {
         let color = if printing.is_colored { "--color=always" } else { "--color=never" };
         let mut args = vec!["log", "--no-walk=unsorted", "--stdin", "-z", "--encoding=UTF-8", color, printing.format];
         let date = printing.date.map(|date| format!("--date={date}"));
-        args.extend(date.as_deref());
+        let decorate = printing.decorate.map(|how| format!("--decorate={how}"));
+        args.extend(date.as_deref().into_iter().chain(decorate.as_deref()));
         let ids: String = commit_ids.iter().map(|id| format!("{id}\n")).collect();
         let mut command = git(args).repository(self).input(ids.into_bytes()).env("LC_ALL", language());
         if printing.is_screen {

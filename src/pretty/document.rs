@@ -30,6 +30,12 @@ const RESULT_LINES: usize = 20;
 /// If writing fails.
 pub fn write_document(out: &mut dyn Write, view: &View<'_>, depth: Depth) -> io::Result<()> {
     write_head(out, view.commit, view.conversation)?;
+    let summary = &view.conversation.summary;
+    // Where the words are not here, the record still has the first of them.
+    let has_words = !view.conversation.bytes.is_empty() || summary.is_removed;
+    if let Some(prompt) = summary.shown_prompt().filter(|_| !has_words) {
+        writeln!(out, "\n> {}", inert(&outside::line(&prompt)))?;
+    }
     let mut document = Document::new(depth, view.conversation, view.sub_agents);
     for (head, messages) in view.told(&date::Format::default()) {
         if !head.is_empty() {

@@ -154,8 +154,8 @@ pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, st
     }
     // Where the words are not here, the record still has the first of them.
     let has_words = !conversation.bytes.is_empty() || conversation.summary.is_removed;
-    if let Some(prompt) = conversation.summary.prompt.as_deref().filter(|_| !has_words) {
-        writeln!(out, "\n> {}", outside::line(prompt))?;
+    if let Some(prompt) = conversation.summary.shown_prompt().filter(|_| !has_words) {
+        writeln!(out, "\n> {}", outside::line(&prompt))?;
     }
     writeln!(out)?;
     view.uncalled().try_for_each(|other| write_sub_agent(out, view.commit, other, depth, style))

@@ -111,9 +111,9 @@ fn agents(summaries: &[Summary]) -> String {
 /// Returns the summary, else the first prompt, else the subject, which is marked: it was not said in a conversation.
 fn words(listed: &Listed) -> String {
     let summary = listed.summaries.iter().find_map(|summary| summary.summary.as_deref());
-    let prompt = || listed.summaries.iter().find_map(|summary| summary.prompt.as_deref());
-    match summary.or_else(prompt) {
-        Some(words) => outside::line(words),
+    let prompt = || listed.summaries.iter().find_map(Summary::shown_prompt);
+    match summary.map(str::to_owned).or_else(prompt) {
+        Some(words) => outside::line(&words),
         None => format!("(no prompt) {}", outside::line(&listed.commit.subject().to_str_lossy())),
     }
 }

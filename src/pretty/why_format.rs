@@ -13,7 +13,10 @@ use crate::replay::Block;
 ///
 /// If it has no placeholder, as the name of a format has none: there are no named ones here.
 pub fn why_format(format: &str) -> Result<String, String> {
-    format.contains('%').then(|| format.to_owned()).ok_or_else(|| format!("invalid format: {format}"))
+    format
+        .contains('%')
+        .then(|| format.to_owned())
+        .ok_or_else(|| "a text with placeholders such as %h and %(prompt)".to_owned())
 }
 
 /// Returns a block in a format, on one line unless the format has line ends. An unknown placeholder stays as it is.

@@ -1,6 +1,6 @@
 //! What a conversation goes on with that begins in the middle of a turn.
 
-use super::{Reader, Record, Summary, short_prompt};
+use super::{Reader, Record, Summary, short_prompt, shown_prompt};
 use crate::agent;
 use crate::git::{ObjectId, Order, Range};
 
@@ -9,7 +9,7 @@ const MAX_STEPS: usize = 256;
 
 impl Reader<'_> {
     /// Returns the commit whose conversation goes on in that of a record of `commit_id`, and the prompt that the first
-    /// words of the record answer, cut as in records. `None` if no commit close by has it.
+    /// words of the record answer, as [`Summary::shown_prompt`] has it. `None` if no commit close by has it.
     pub fn continued(&self, commit_id: ObjectId, summary: &Summary) -> Option<(ObjectId, String)> {
         let mut since = summary.since.clone()?;
         let range = Range { tips: vec![commit_id], hidden: Vec::new() };
@@ -18,7 +18,7 @@ impl Reader<'_> {
             let is_before = |record: &&Record| record.key() == summary.key && record.through == since;
             let Some(before) = note.records().find(is_before) else { continue };
             if let Some(prompt) = self.last_prompt(before) {
-                return Some((step.commit_id, prompt));
+                return Some((step.commit_id, shown_prompt(&prompt)));
             }
             since = before.since.clone()?;
         }

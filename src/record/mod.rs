@@ -11,6 +11,7 @@ mod continued;
 mod conversation;
 mod covers;
 mod earlier;
+mod joined;
 pub mod kept;
 mod lack;
 mod newer;
@@ -94,6 +95,9 @@ pub struct Record {
     /// tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
+    /// The trees of the other commits whose records were joined to this one, sorted, as after a squash.
+    #[serde(default, rename = "joinedTrees", skip_serializing_if = "Vec::is_empty")]
+    pub joined_trees: Vec<String>,
     /// The checksums of the documents of an earlier tool that `git shiftlog migrate` made the record of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
@@ -123,6 +127,7 @@ impl Record {
             bytes: 0,
             sha256: String::new(),
             tree: None,
+            joined_trees: Vec::new(),
             earlier: Vec::new(),
             other: Map::new(),
         }
@@ -159,9 +164,10 @@ impl Record {
     }
 
     /// Says whether this record begins where `other` begins and reaches at least as far. Records of the same increment
-    /// may differ only in their summaries.
+    /// may differ only in their summaries, and in what they say of the records that they were joined from.
     pub(crate) fn goes_on_with(&self, other: &Record) -> bool {
-        let is_same = self.without_summary() == other.without_summary();
+        let told = |record: &Record| Record { joined_trees: Vec::new(), ..record.without_summary() };
+        let is_same = told(self) == told(other);
         is_same || (self.since == other.since && self.through != other.through && self.covers(other))
     }
 
@@ -205,7 +211,8 @@ impl Record {
             let is_more = rank(other) > rank(self) || (rank(other) == rank(self) && line(other) > line(self));
             let (longer, shorter) = if is_more { (other, self) } else { (self, other) };
             let tree = longer.tree.clone().or_else(|| shorter.tree.clone());
-            return Some(Record { tree, earlier: self.earlier_with(other), ..longer.clone() });
+            let joined_trees = joined::trees([&self.joined_trees, &other.joined_trees], None, tree.as_deref());
+            return Some(Record { tree, joined_trees, earlier: self.earlier_with(other), ..longer.clone() });
         }
         let (first, second) = if other.since.as_deref() == Some(&self.through) {
             (self, other)
@@ -225,6 +232,11 @@ impl Record {
             turns: first.turns.saturating_add(second.turns),
             messages: first.messages.saturating_add(second.messages),
             tokens,
+            joined_trees: joined::trees(
+                [&first.joined_trees, &second.joined_trees],
+                first.tree.as_ref(),
+                second.tree.as_deref(),
+            ),
             earlier: self.earlier_with(other),
             ..second.clone()
         })
@@ -242,6 +254,12 @@ impl Record {
 /// Returns the notes ref that `shiftlog.notesRef` names.
 pub fn configured_notes_ref(repo: &Repository) -> Option<String> {
     repo.config_string("shiftlog.notesRef").filter(|name| !name.is_empty())
+}
+
+/// Returns a prompt of a record for people. One that is as long as a record holds may be cut, so an ellipsis follows.
+fn shown_prompt(prompt: &str) -> String {
+    let mark = if prompt.chars().count() < MAX_PROMPT_CHARS { "" } else { "…" };
+    format!("{prompt}{mark}")
 }
 
 /// Returns a prompt as a record holds it: white space folded, cut at 200 characters; `None` if it is blank.

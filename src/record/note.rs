@@ -174,7 +174,11 @@ impl Note {
     }
 
     fn add_tree(&mut self, record: &Record) {
-        self.trees.extend(record.tree.clone().filter(|tree| !self.trees.contains(tree)));
+        for tree in record.tree.iter().chain(&record.joined_trees) {
+            if !self.trees.contains(tree) {
+                self.trees.push(tree.clone());
+            }
+        }
     }
 
     /// Returns the trees of the commits that its records were made for, in hex.

@@ -78,6 +78,11 @@ impl Summary {
         self.tokens = tally.tokens().or(self.tokens);
     }
 
+    /// Returns the prompt for people: with an ellipsis if it may have been cut.
+    pub fn shown_prompt(&self) -> Option<String> {
+        self.prompt.as_deref().map(super::shown_prompt)
+    }
+
     /// Returns the notice that is shown for a record of a newer version; `None` for other records.
     pub fn newer_notice(&self) -> Option<String> {
         let version = self.newer_version?;

@@ -25,7 +25,7 @@ pub(super) fn find(repo: &Repository, notes_ref: &str) -> Vec<(String, String)> 
 pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadline: Instant) -> Result<Vec<String>> {
     let mut done = Vec::new();
     for name in ref_names {
-        let whole = repo.former_tips(name).into_iter().find(|id| repo.check_whole(*id).is_ok());
+        let whole = last_whole(repo, name);
         repo.reset_ref(name, whole)?;
         // The reflog names missing commits, which 'git fsck' reports.
         let _ = repo.forget_reflog(name);
@@ -42,6 +42,20 @@ pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadl
     sync::join_fetched(repo, notes_ref)?;
     forget_lost_segments(repo)?;
     Ok(done)
+}
+
+/// Returns what [`mend`] would do first, one line each. What remains to be repaired then shows only after that.
+pub(super) fn planned(repo: &Repository, ref_names: &[&str]) -> Vec<String> {
+    let line = |name: &&str| match last_whole(repo, name) {
+        Some(id) => format!("would let '{name}' go back to {id}"),
+        None => format!("would remove '{name}', of which nothing can be read"),
+    };
+    ref_names.iter().map(line).collect()
+}
+
+/// Returns the last undamaged commit in the reflog or the history of a ref.
+fn last_whole(repo: &Repository, name: &str) -> Option<crate::git::ObjectId> {
+    repo.former_tips(name).into_iter().find(|id| repo.check_whole(*id).is_ok())
 }
 
 /// Resets the progress of sessions whose last segments are missing, so that the next capture stores them again.

@@ -23,7 +23,8 @@ use crate::{agent, notes};
 /// How long one write may wait for other processes.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Repairs what it can and returns what it did, one line each. Removes nothing but wrong paths of segments.
+/// Repairs what it can and returns what it did, one line each; with `is_dry_run`, returns what it would do. Removes nothing but
+/// wrong paths of segments.
 ///
 /// Fetches missing segments from every remote, then looks in the agents' own stores. An agent's transcript is used only if
 /// its digest is that of the record.
@@ -31,19 +32,26 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// # Errors
 ///
 /// If a ref cannot be written. A remote that cannot be reached is one of the returned lines.
-pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<Vec<String>> {
+pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked, is_dry_run: bool) -> Result<Vec<String>> {
+    let line = |did: &str, would: &str, rest: String| match is_dry_run {
+        true => format!("would {would} {rest}"),
+        false => format!("{did} {rest}"),
+    };
     let damaged: Vec<&str> = checked
         .problems
         .iter()
         .filter(|problem| problem.flaw == Flaw::DamagedRef)
         .map(|problem| problem.subject.as_str())
         .collect();
+    if is_dry_run && !damaged.is_empty() {
+        return Ok(damage::planned(repo, &damaged));
+    }
     if !damaged.is_empty() {
         let mut done = damage::mend(repo, notes_ref, &damaged, deadline())?;
         // With damaged refs, nothing else was checked.
         let checked = check(repo, notes_ref, &mut silent())?;
         if !checked.problems.iter().any(|problem| problem.flaw == Flaw::DamagedRef) {
-            done.extend(repair(repo, notes_ref, &checked)?);
+            done.extend(repair(repo, notes_ref, &checked, false)?);
         }
         return Ok(done);
     }
@@ -54,15 +62,21 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
     let is_barred = |id: ObjectId, session: &SessionKey| purged.segments.contains_key(&id) || purged.bars(session);
     let of = |flaw: Flaw| checked.problems.iter().filter(move |problem| problem.flaw == flaw);
     if of(Flaw::BadEntry).next().is_some() {
-        let mended = crate::share::check::mend(repo, notes_ref, deadline())?;
-        done.extend(mended.into_iter().map(|name| format!("took out of {name} what has no business there")));
+        let mended = match is_dry_run {
+            true => of(Flaw::BadEntry).map(|problem| problem.subject.clone()).collect::<BTreeSet<_>>(),
+            false => crate::share::check::mend(repo, notes_ref, deadline())?.into_iter().collect(),
+        };
+        let rest = |name: &String| format!("out of {name} what has no business there");
+        done.extend(mended.iter().map(|name| line("took", "take", rest(name))));
     }
     for problem in of(Flaw::WrongPath) {
         if let (Some(id), Some(session)) = (repo.parse_id(&problem.subject), &problem.session)
             && !is_barred(id, session)
         {
-            archive.rename(&problem.detail, session, id, deadline())?;
-            done.push(format!("gave segment {id} its own name"));
+            if !is_dry_run {
+                archive.rename(&problem.detail, session, id, deadline())?;
+            }
+            done.push(line("gave", "give", format!("segment {id} its own name")));
         }
     }
     for problem in of(Flaw::UnarchivedSegment) {
@@ -72,8 +86,10 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
             if chain.iter().any(|id| is_barred(*id, session)) {
                 continue;
             }
-            archive.add(session, &chain, deadline())?;
-            done.push(format!("put segment {id} back into the archive"));
+            if !is_dry_run {
+                archive.add(session, &chain, deadline())?;
+            }
+            done.push(line("put", "put", format!("segment {id} back into the archive")));
         }
     }
     let is_lost = |flaw| flaw == Flaw::MissingSegment || flaw == Flaw::DamagedSegment;
@@ -84,16 +100,19 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
         .filter_map(|problem| problem.session.clone())
         .collect();
     if !sessions.is_empty() {
-        done.extend(ask_remotes(repo, notes_ref));
+        done.extend(match is_dry_run {
+            true => repo.remotes().into_iter().map(|remote| format!("would fetch again what {remote} has")).collect(),
+            false => ask_remotes(repo, notes_ref),
+        });
         // If the remotes did not have the missing segments, the whole session is stored again.
         for session in &sessions {
-            if lacks_words(repo, notes_ref, session)? && rebuild(repo, notes_ref, session, &purged)? {
-                done.push(format!("stored session {session} anew from the agent's own file"));
+            if lacks_words(repo, notes_ref, session)? && rebuild(repo, notes_ref, session, &purged, is_dry_run)? {
+                done.push(line("stored", "store", format!("session {session} anew from the agent's own file")));
             }
         }
     }
     let lost = lost_records(repo, notes_ref)?;
-    if !lost.is_empty() {
+    if !lost.is_empty() && !is_dry_run {
         notes::carry(repo, notes_ref, "shiftlog: records that were overwritten\n", deadline(), |editor| {
             for (commit_id, records) in &lost {
                 let mut note = Note::parse_lines(&editor.get(*commit_id)?.unwrap_or_default());
@@ -102,16 +121,18 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<V
             }
             Ok(())
         })?;
-        done.extend(lost.keys().map(|commit_id| format!("put back what was said on {commit_id}")));
     }
+    done.extend(lost.keys().map(|commit_id| line("put", "put", format!("back what was said on {commit_id}"))));
     for problem in of(Flaw::DamagedNote) {
         let Some(commit_id) = problem.commit_id else { continue };
         let mended = Reader::new(repo, Some(notes_ref)).note(commit_id)?.filter(|note| !note.is_damaged());
         if let Some(note) = mended {
-            notes::carry(repo, notes_ref, "shiftlog: a note put together again\n", deadline(), |editor| {
-                editor.replace(commit_id, &note.to_bytes())
-            })?;
-            done.push(format!("put the note of {commit_id} together again"));
+            if !is_dry_run {
+                notes::carry(repo, notes_ref, "shiftlog: a note put together again\n", deadline(), |editor| {
+                    editor.replace(commit_id, &note.to_bytes())
+                })?;
+            }
+            done.push(line("put", "put", format!("the note of {commit_id} together again")));
         }
     }
     Ok(done)
@@ -152,10 +173,16 @@ fn lacks_words(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Resu
 }
 
 /// Stores a session again from the agent's own transcript, if its digest still matches the records, and updates the records
-/// to the new segments. Returns whether it did.
+/// to the new segments. Returns whether it did; with `is_dry_run`, whether it would.
 ///
 /// Does nothing if words of the session were purged: the agent's file still has them.
-fn rebuild(repo: &Repository, notes_ref: &str, session: &SessionKey, purged: &Tombstones) -> Result<bool> {
+fn rebuild(
+    repo: &Repository,
+    notes_ref: &str,
+    session: &SessionKey,
+    purged: &Tombstones,
+    is_dry_run: bool,
+) -> Result<bool> {
     let records = records_of(repo, notes_ref, session)?;
     let ids = records.iter().flat_map(|(_, record)| [Some(&*record.through), record.since.as_deref()]).flatten();
     let named: Vec<ObjectId> = ids.filter_map(|hex| repo.parse_id(hex)).collect();
@@ -180,6 +207,9 @@ fn rebuild(repo: &Repository, notes_ref: &str, session: &SessionKey, purged: &To
         lengths.insert(record.through.clone(), record.bytes);
     }
     let Some(longest) = lengths.values().copied().max() else { return Ok(false) };
+    if is_dry_run {
+        return Ok(true);
+    }
     for hex in records.iter().filter_map(|(_, record)| record.since.as_deref()) {
         let Some(header) = repo.parse_id(hex).and_then(|id| archive.header(id).ok()) else { continue };
         // A length in another transcript says nothing about this one.

@@ -133,6 +133,7 @@ const OPTION_VALUES: &[(&str, &str)] = &[
     ("format", "formats"),
     ("pretty", "formats"),
     ("sort", "sort_keys"),
+    ("in", "parts"),
     ("mcp", "clients"),
 ];
 
@@ -289,7 +290,26 @@ fn installed_pages_are_found_by_git_help() {
     scratch.env.insert("MANPATH".into(), prefix.join("share/man").to_str().unwrap().into());
     scratch.env.insert("MANPAGER".into(), "cat".into());
     scratch.env.insert("PAGER".into(), "cat".into());
+    let of_man = |text: &str| text.lines().find(|line| line.starts_with("man needs ")).map(str::to_owned);
+    assert_eq!(
+        of_man(&scratch.shiftlog("install-docs", ["--prefix", prefix.to_str().unwrap()]).ok()),
+        None,
+        "man looks there now"
+    );
     if scratch.run_in(&scratch.top, "sh", ["-c", "command -v man"]).code == 0 {
+        // The line that is told makes a login shell find the page; where man looked before, it still looks.
+        let told = of_man(&written).unwrap();
+        let line = told.strip_prefix("man needs this line in ~/.profile: ").unwrap();
+        for (before, after) in [("", prefix.join("share/man/man1")), ("/usr/share/man", "/usr/share/man".into())] {
+            let script =
+                format!("MANPATH={before}; {line}; manpath -q 2>/dev/null || echo $MANPATH; man -w git-shiftlog");
+            let found = scratch.run_in(&scratch.top, "sh", ["-c", &script]).ok();
+            assert!(found.contains(after.to_str().unwrap()), "{found}");
+            assert!(
+                found.ends_with(&format!("{}\n", prefix.join("share/man/man1/git-shiftlog.1").display())),
+                "{found}"
+            );
+        }
         let page = scratch.git(["help", "shiftlog"]).ok();
         assert!(page.contains("keep the conversation with a coding agent"), "{page}");
     } else {
@@ -309,6 +329,7 @@ fn every_agent_is_in_the_manual_and_in_the_readme() {
         assert!(readme.contains(&format!("| {} |", title(agent.title()))), "{}", agent.title());
         for file in agent.hook_files(false) {
             let folder = file.path.rsplit_once('/').unwrap().0;
+            let page = page.replace("\\:", "");
             assert!(page.contains(file.path) || page.contains(folder), "{}", file.path);
         }
     }

@@ -43,6 +43,13 @@ fn a_segment_that_is_gone_is_found_and_fetched_again() {
     let ran = team.shiftlog(&a, "fsck", &["-q"]);
     let expected = format!("missing-segment {id} claude/words: object '{id}' is missing\n");
     assert_eq!((ran.code, ran.stdout), (1, expected));
+    let refs = team.git(&a, &["for-each-ref"]).ok();
+    let planned = team.shiftlog(&a, "fsck", &["--repair", "-n", "-q"]);
+    let would = "would fetch again what origin has\n";
+    let missing = format!("missing-segment {id} claude/words: object '{id}' is missing\n");
+    assert_eq!((planned.code, planned.stdout), (1, format!("{would}{missing}")));
+    assert_eq!(team.git(&a, &["for-each-ref"]).ok(), refs, "nothing was fetched or written");
+    assert_ne!(team.git(&a, &["cat-file", "-e", &id]).code, 0);
     let ran = team.shiftlog(&a, "fsck", &["--repair"]).ok();
     assert_eq!(ran, "fetched again what origin has\nchecked 1 note, 1 record, 1 segment: 0 problems\n");
     team.assert_said(&a, "HEAD", &["words"]);
@@ -71,6 +78,16 @@ fn a_session_that_no_remote_has_is_stored_anew_from_the_agents_own_file() {
         fs::remove_file(scratch.top.join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
     }
     assert_eq!(scratch.shiftlog("fsck", ["-q"]).code, 1);
+    let would = "would store session claude/s1 anew from the agent's own file";
+    let planned = scratch.shiftlog("fsck", ["--repair", "--dry-run"]);
+    assert!(planned.code == 1 && planned.stdout.starts_with(&format!("{would}\n")), "{planned:?}");
+    let first = |option: &str| {
+        let ran = scratch.shiftlog("fsck", ["--repair", "-nq", option]);
+        ran.stdout.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(first("--porcelain"), format!("planned {would}"));
+    assert_eq!(first("--json"), format!("{{\"version\":1,\"planned\":\"{would}\"}}"));
+    assert_eq!(scratch.shiftlog("fsck", ["-q"]).code, 1, "nothing was repaired");
     let ran = scratch.shiftlog("fsck", ["--repair"]);
     assert!(ran.stdout.starts_with("stored session claude/s1 anew from the agent's own file\n"), "{ran:?}");
     assert_eq!((scratch.raw("HEAD~1", &[]), scratch.raw("HEAD", &[])), before, "each commit has its own words again");

@@ -154,3 +154,82 @@ fn a_list_says_what_stands_for_a_prompt_and_where_records_came_from() {
     assert!(show(&scratch, &[]).contains("\njoined from the records of 2 commits\n"));
     assert!(!show(&scratch, &["topic"]).contains("carried"));
 }
+
+#[test]
+fn commits_of_one_session_that_became_one_are_told_as_joined() {
+    let mut scratch = Scratch::set_up();
+    scratch.env.insert("GIT_SEQUENCE_EDITOR".into(), "sed -i -e '2,$s/^pick/fixup/'".into());
+    let session = scratch.session("s1");
+    for name in ["one", "two", "three"] {
+        session.prompt(&format!("make {name}"));
+        session.edits(&format!("{name}.txt"), "x\n");
+        session.commits(name);
+    }
+    scratch.git(["branch", "apart"]).ok();
+    scratch.git(["rebase", "-q", "-i", "HEAD~3"]).ok();
+    let is_joined = |scratch: &Scratch| {
+        let listed = scratch.shiftlog("log", ["-1"]).ok();
+        assert!(listed.ends_with(" make one (joined from 3)\n"), "{listed}");
+        let shown = show(scratch, &[]);
+        assert!(shown.contains("\njoined from the records of 3 commits\n"), "{shown}");
+    };
+    assert_eq!(scratch.records("HEAD")[0]["joinedTrees"].as_array().unwrap().len(), 2, "it is one record");
+    is_joined(&scratch);
+    // To amend it makes no fourth of them, also if the session has more to say.
+    session.prompt("and four");
+    session.edits("four.txt", "x\n");
+    session.calls("amend", "Bash", &serde_json::json!({ "command": "git commit --amend --no-edit" }));
+    session.runs_commit(&["--amend", "--no-edit"]);
+    session.answers("amend", "[main 1234567] one");
+    session.hook_for("PostToolUse", "amend");
+    is_joined(&scratch);
+    scratch.git(["switch", "-q", "-c", "squashed", "apart~3"]).ok();
+    scratch.commit("b.txt", "b\n", "meanwhile");
+    scratch.git(["merge", "-q", "--squash", "apart"]).ok();
+    scratch.git(["commit", "-q", "-m", "all"]).ok();
+    is_joined(&scratch);
+    assert!(!scratch.shiftlog("log", ["apart"]).ok().contains('('), "those are as they were");
+    scratch.assert_sound();
+}
+
+#[test]
+fn an_amended_commit_is_not_told_as_joined() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make one");
+    session.edits("one.txt", "x\n");
+    session.commits("one");
+    session.prompt("and two");
+    session.edits("two.txt", "x\n");
+    session.calls("amend", "Bash", &serde_json::json!({ "command": "git commit --amend --no-edit" }));
+    session.runs_commit(&["--amend", "--no-edit"]);
+    session.answers("amend", "[main 1234567] one");
+    session.hook_for("PostToolUse", "amend");
+    assert_eq!(scratch.record("HEAD")["turns"], 2);
+    assert!(scratch.shiftlog("log", ["-1"]).ok().ends_with(" make one\n"));
+}
+
+#[test]
+fn a_prompt_that_was_cut_when_it_was_recorded_ends_with_an_ellipsis() {
+    let scratch = Scratch::new();
+    let long = "x".repeat(300);
+    for prompt in ["short", &long] {
+        scratch.commit("a.txt", prompt, "next");
+        let mut talk = Talk::new();
+        talk.prompt(prompt);
+        talk.add(&scratch, &[&format!("--session=of-{}", prompt.len())]);
+    }
+    let cut = format!("{}…", "x".repeat(200));
+    let listed = scratch.shiftlog("log", [""; 0]).ok();
+    let words: Vec<&str> = listed.lines().map(|line| line.rsplit(' ').next().unwrap()).collect();
+    assert_eq!(words, [cut.as_str(), "short"]);
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", "--no-local", ".", clone.to_str().unwrap()]).ok();
+    scratch.git_in(&clone, ["fetch", "-q", "origin", "refs/notes/shiftlog:refs/notes/shiftlog"]).ok();
+    let shown = scratch.shiftlog_in(&clone, "show", [""; 0]);
+    assert!(shown.stdout.ends_with(&format!("\n[transcript not fetched]\n\n> {cut}\n\n")), "{shown:?}");
+    let document = scratch.shiftlog_in(&clone, "show", ["--format=markdown"]).ok();
+    assert!(document.ends_with(&format!("\n> {cut}\n")), "{document}");
+    let shown = scratch.shiftlog_in(&clone, "show", ["HEAD~1"]);
+    assert!(shown.stdout.ends_with("\n> short\n\n"), "{shown:?}");
+}

@@ -229,6 +229,10 @@ fn secrets_that_were_stored_while_redaction_was_off_go() {
     says(&scratch, &scratch.top, "s", &[&format!("use {token} here")]);
     assert_eq!(scratch.shiftlog("scan", ["-q"]).code, 1);
     assert_eq!(scratch.shiftlog("scan", ["--fix", "-q"]).code, 128, "there is nobody to ask");
+    let planned = scratch.shiftlog("scan", ["--fix", "--yes", "-qn"]);
+    assert_eq!(planned.code, 1, "it is still there");
+    assert!(planned.stdout.starts_with("would remove "), "{planned:?}");
+    assert!(scratch.raw("HEAD", &[]).contains(&token));
     scratch.shiftlog("scan", ["--fix", "--yes", "-q"]).ok();
     assert_eq!(places(&scratch, &scratch.top, &token), Vec::<String>::new());
     scratch.shiftlog("scan", ["-q"]).ok();
@@ -241,6 +245,7 @@ fn without_a_terminal_it_refuses_unless_it_is_told_so() {
     says(&scratch, &scratch.top, "s", &["words"]);
     let ran = scratch.shiftlog("purge", ["HEAD"]);
     assert_eq!(ran.code, 128);
+    assert!(ran.stdout.starts_with("would remove 1 segment "), "nothing is removed yet: {ran:?}");
     assert_eq!(ran.stderr, "fatal: refusing to purge without a terminal; use --yes\n");
     assert_eq!(scratch.raw("HEAD", &[]), text(&["words"]));
 }

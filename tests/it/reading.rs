@@ -261,8 +261,8 @@ fn turns_are_chosen_by_their_numbers() {
     let ran = scratch.shiftlog("show", ["--turn=3"]);
     assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (1, "", "error: the conversation of HEAD has no such turn\n"));
     for (args, message) in [
-        (["--turn=two", "HEAD"], "error: 'two' is not a value for '--turn'"),
-        (["--turn=1", "--json"], "error: '--turn' and '--json' cannot be used together"),
+        (["--turn=two", "HEAD"], "error: 'two' is not a value for '--turn': <n>, <n>..<m>, <n>.. or ..<m>"),
+        (["--turn=1", "--json"], "error: options '--turn' and '--json' cannot be used together"),
     ] {
         let ran = scratch.shiftlog("show", args);
         assert_eq!((ran.code, ran.stderr.lines().next().unwrap()), (129, message));
@@ -454,6 +454,14 @@ fn a_note_without_words_says_that_its_author_kept_them() {
         "checked 1 note, 1 record, 0 segments: 0 problems\nthe words of 1 record are not here\n"
     );
     assert_eq!((checked.code, checked.stderr.as_str()), (0, ""));
+    let turn = team.shiftlog(&b, "show", &["--turn=1"]);
+    let message = "error: cannot show turns of HEAD: transcript not shared by its author\n";
+    assert_eq!((turn.code, turn.stdout.as_str(), turn.stderr.as_str()), (1, "", message));
+    for command in ["grep", "search"] {
+        let found = team.shiftlog(&b, command, &["words"]);
+        let warning = "warning: words of 1 session are not here\n";
+        assert_eq!((found.code, found.stderr.as_str()), (1, warning), "nobody has them: {command}");
+    }
     let raw = team.shiftlog(&b, "show", &["--raw"]);
     assert_eq!(
         (raw.code, raw.stdout.as_str(), raw.stderr.as_str()),
@@ -468,6 +476,9 @@ fn a_note_without_words_says_that_its_author_kept_them() {
     let hint = "hint: 'git shiftlog sync pull --all' fetches transcripts that others share\n";
     assert_eq!(shown.stderr, hint);
     assert_eq!(team.shiftlog(&b, "fsck", &[]).stderr, hint);
+    let turn = team.shiftlog(&b, "show", &["--turn=1"]).stderr;
+    assert_eq!(turn, format!("error: cannot show turns of HEAD: transcript not fetched\n{hint}"));
+    assert!(team.shiftlog(&b, "grep", &["words"]).stderr.ends_with(hint), "the author shares them");
     team.shiftlog(&b, "sync", &["pull", "--all", "-q"]).ok();
     team.assert_said(&b, "HEAD", &["words of a"]);
     // What was here once and is not any more is damage.

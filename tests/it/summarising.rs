@@ -161,7 +161,15 @@ fn a_saved_summary_is_shown_and_nobody_is_asked_again() {
     let [human, markdown, listed, json] =
         [&["show", "HEAD"][..], &["show", "--format=markdown"], &["log"], &["show", "--json"]]
             .map(|args| scratch.shiftlog(args[0], &args[1..]).ok());
+    let planned = summarise(&scratch, &["--save", "-n"]).ok();
+    let short = &scratch.id("HEAD")[..7];
+    assert!(planned.starts_with("would send "), "{planned}");
+    assert!(planned.ends_with(&format!(" about {short} to claude and save its answer\n")), "{planned}");
+    let object: Value = serde_json::from_str(&summarise(&scratch, &["--dry-run", "--json"]).ok()).unwrap();
+    assert_eq!((&object["agent"], &object["save"]), (&"claude".into(), &false.into()));
+    assert!(!has_asked(&scratch) && scratch.record("HEAD") == before, "nobody is asked, nothing is saved");
     assert_eq!(summarise(&scratch, &["--save"]).ok(), "It backs off.\n");
+    assert_eq!(asked(&scratch).len(), object["bytes"].as_u64().unwrap() as usize, "what was said is what is sent");
     assert!(has_asked(&scratch));
     let mut record = scratch.record("HEAD");
     let keys: Vec<String> = record.as_object().unwrap().keys().cloned().collect();

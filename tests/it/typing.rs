@@ -18,6 +18,8 @@ fn commits_are_chosen_as_git_log_chooses_them() {
         &["--first-parent", "main~1..main"],
         &["--no-merges"],
         &["--merges"],
+        &["--merges", "--no-merges"],
+        &["--no-merges", "--merges"],
         &["--no-merges", "-2", "--", "file.txt"],
         &["--first-parent", "--no-merges", "--", "other.txt"],
         &["--tags"],
@@ -32,6 +34,18 @@ fn commits_are_chosen_as_git_log_chooses_them() {
         let ran = bare.shiftlog("log", [option, "--no-merges"]);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{option}");
     }
+}
+
+#[test]
+fn names_of_refs_are_printed_as_git_log_prints_them() {
+    let scratch = repository();
+    for decorate in ["--decorate", "--decorate=full", "--decorate=short", "--decorate=auto", "--no-decorate"] {
+        assert_as_git(&scratch, &["--oneline", decorate]);
+        assert_as_git(&scratch, &["--format=medium", decorate]);
+        assert_as_git(&scratch, &["--graph", "--oneline", decorate, "--branches", "--tags", "--color=always"]);
+    }
+    assert_as_git(&scratch, &["--oneline", "--no-decorate", "--decorate"]);
+    assert_as_git(&scratch, &["--oneline", "--decorate", "--no-decorate"]);
 }
 
 #[test]

@@ -63,6 +63,10 @@ fn worktrees_other_hashes_and_shallow_clones_are_repositories_too() {
     let without_words = lines(&shallow);
     assert_eq!(without_words.stdout.lines().collect::<Vec<_>>(), ["commit"; 5], "{without_words:?}");
     assert!(without_words.stderr.contains("hint: 'git shiftlog sync pull --all'"), "{without_words:?}");
+    let why = scratch.shiftlog_in(&shallow, "why", ["reconnect.py:1"]);
+    assert!(why.stdout.contains("\n(transcript not fetched)\n"), "{why:?}");
+    let hint = "hint: 'git shiftlog sync pull --all' fetches transcripts that others share\n";
+    assert_eq!(why.stderr, hint, "what is said there is not said twice");
     scratch.git_in(&shallow, ["fetch", "-q", "origin", "refs/shiftlog/sessions:refs/shiftlog/sessions"]).ok();
     let with_words = lines(&shallow).stdout;
     assert!(with_words.lines().all(|line| line != "commit" && line != "none"), "{with_words}");
