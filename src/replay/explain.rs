@@ -152,6 +152,15 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let range = lines.orig_line.saturating_sub(1)..(lines.orig_line - 1).saturating_add(lines.count);
         let file = self.file(commit_id, &lines.file, false)?;
         let mut found: Vec<Found> = range.clone().map(|at| self.find(commit_id, false, &file, at)).collect();
+        // Of a boundary Git only says that the lines are as old as it, or older. In a shallow clone nothing more can be known.
+        let is_boundary = lines.commit.is_boundary();
+        let before = if is_boundary { self.repo.commit(commit_id)?.parent_ids } else { Vec::new() };
+        if before.iter().any(|id| self.repo.has_object(*id)) {
+            for found in found.iter_mut().filter(|found| !found.evidence.names_a_call()) {
+                (found.evidence, found.place) = (Evidence::None, None);
+            }
+            return Ok(found);
+        }
         // A file that was edited before the commit before, but not committed by it, is in what that one recorded.
         let is_weak = |found: &Found| found.evidence > Evidence::Replay;
         if source.has_more_before && found.iter().any(is_weak) && self.has_time_for_earlier() {
