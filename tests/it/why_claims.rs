@@ -1,9 +1,84 @@
-//! `why` and `blame` as `git blame`: options, ranges, words, and where nothing is recorded.
+//! `why` and `blame` against what a transcript claims, and as `git blame` where nothing is recorded.
 
 use std::fs;
 
+use serde_json::{Value, json};
+
 use crate::support::Scratch;
-use crate::why::{reconnect, told};
+use crate::why::{reconnect, told, why};
+
+/// Returns a line of a transcript in which the agent calls a tool.
+fn call(id: &str, tool: &str, input: &Value, directory: &str) -> String {
+    let part = json!({ "type": "tool_use", "id": id, "name": tool, "input": input });
+    let message = json!({ "role": "assistant", "content": [part] });
+    format!("{}\n", json!({ "type": "assistant", "uuid": id, "cwd": directory, "message": message }))
+}
+
+fn prompt(text: &str) -> String {
+    format!("{}\n", json!({ "type": "user", "message": { "role": "user", "content": text } }))
+}
+
+/// Records a transcript on the last commit.
+fn record(scratch: &Scratch, session: &str, text: &str) {
+    let transcript = scratch.root().join(format!("{session}.jsonl"));
+    fs::write(&transcript, text).unwrap();
+    let (session, said) = (format!("--session={session}"), format!("--transcript={}", transcript.display()));
+    scratch.shiftlog("add", ["-q", &session, &said]).ok();
+}
+
+#[test]
+fn an_edit_of_a_file_elsewhere_is_no_edit_of_this_one() {
+    let write = |id: &str, path: &str, directory: &str| {
+        call(id, "Write", &json!({ "file_path": path, "content": "the_same_line()\n" }), directory)
+    };
+    for (path, directory, evidence) in [
+        ("/work/project/src/a.txt", "/work/project", "replay/1"),
+        ("/work/project/src/a.txt", "/work/project/docs", "replay/1"),
+        ("/tmp/other/src/a.txt", "/work/project", "moved/1"),
+        ("/src/a.txt", "/work/project", "moved/1"),
+    ] {
+        let scratch = Scratch::set_up();
+        scratch.commit("src/a.txt", "the_same_line()\n", "typed by somebody, or by the agent");
+        record(&scratch, "s1", &(prompt("write it") + &write("w", path, directory)));
+        assert_eq!(told(&scratch, &["src/a.txt"]), [evidence], "{path} in {directory}");
+    }
+    // A session that goes on in this working tree.
+    let scratch = Scratch::set_up();
+    let session = scratch.session("going-on");
+    session.prompt("write it elsewhere");
+    let elsewhere = scratch.root().join("elsewhere/src/a.txt");
+    session.calls("w", "Write", &json!({ "file_path": elsewhere, "content": "the_same_line()\n" }));
+    session.answers("w", "done");
+    scratch.commit("src/a.txt", "one()\n", "start");
+    scratch.write("src/a.txt", "one()\nthe_same_line()\n");
+    let found = why(&scratch, &["src/a.txt:2"]);
+    assert_eq!((&found[0]["evidence"], &found[0]["live"]), (&json!("moved"), &json!(true)), "{found:?}");
+}
+
+#[test]
+fn very_many_edits_and_very_long_ones_are_answered() {
+    let scratch = Scratch::set_up();
+    let top = scratch.top.to_str().unwrap().to_owned();
+    let file = format!("{top}/many.txt");
+    let long = |name: &str| (0..40_000).map(|number| format!("{name}_{number}();\n")).collect::<String>();
+    let mut text = (0..20_000).map(|number| prompt(&format!("turn {number}"))).collect::<String>();
+    for number in 0..10_000 {
+        let input =
+            json!({ "file_path": file, "old_string": "never_there()", "new_string": "the_line();\nthe_next();\n" });
+        text += &call(&format!("many-{number}"), "Edit", &input, &top);
+    }
+    // Two texts that have no line in common take the longest to compare.
+    let input = json!({ "file_path": file, "old_string": long("before"), "new_string": long("after") });
+    text += &call("long", "Edit", &input, &top);
+    text +=
+        &call("last", "Edit", &json!({ "file_path": file, "old_string": "", "new_string": "only_here();\n" }), &top);
+    let trivial = "}\n".repeat(20_000);
+    scratch.commit("many.txt", &format!("{}{trivial}only_here();\n", "the_line();\nthe_next();\n".repeat(500)), "many");
+    record(&scratch, "s1", &text);
+    let lines = told(&scratch, &["many.txt"]);
+    assert_eq!((lines[0].as_str(), lines[21_000].as_str()), ("path/", "text/20000"), "{:?}", &lines[..3]);
+    assert!(lines[1000..21_000].iter().all(|line| line == "path/"));
+}
 
 #[test]
 fn what_is_not_recorded_looks_as_git_prints_it() {
