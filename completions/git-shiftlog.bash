@@ -566,7 +566,7 @@ _git__shiftlog__why() {
 
     case "${cmd}" in
         git__shiftlog__why)
-            opts="-L -M -C -w -n -p -z -h --no-ignore-whitespace --ignore-rev --ignore-revs-file --no-ignore-revs --contents --first-parent --since --full --no-thinking --max-count --json --format --porcelain --line-porcelain --incremental --date --ref --color"
+            opts="-L -M -C -w -n -p -z -h --no-ignore-whitespace --ignore-rev --ignore-revs-file --no-ignore-revs --contents --first-parent --since --root --full --no-thinking --max-count --json --format --porcelain --line-porcelain --incremental --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -665,7 +665,7 @@ _git__shiftlog__blame() {
 
     case "${cmd}" in
         git__shiftlog__blame)
-            opts="-L -M -C -w -l -s -e -p -z -h --no-ignore-whitespace --ignore-rev --ignore-revs-file --no-ignore-revs --contents --first-parent --since --show-email --json --format --porcelain --line-porcelain --incremental --date --ref --color"
+            opts="-L -M -C -w -l -s -e -b -f -n -p -z -h --no-ignore-whitespace --ignore-rev --ignore-revs-file --no-ignore-revs --contents --first-parent --since --root --show-email --show-name --show-number --json --format --porcelain --line-porcelain --incremental --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

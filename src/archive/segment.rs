@@ -145,7 +145,7 @@ pub(super) fn split_bounded(file: &[u8]) -> Result<(Header, &[u8])> {
 pub fn decode(file: &[u8]) -> Result<(Header, Vec<u8>)> {
     let (header, frame) = split_bounded(file)?;
     let corrupt = || Error::new(Kind::Corrupt, "a segment is damaged");
-    let mut body = Vec::new();
+    let mut body = Vec::with_capacity(usize::try_from(header.bytes).map_err(|_| corrupt())?);
     let decoder = zstd::stream::read::Decoder::with_buffer(frame).map_err(|error| corrupt().because(error))?;
     let mut bounded = decoder.single_frame().take(header.bytes + 1);
     bounded.read_to_end(&mut body).map_err(|error| corrupt().because(error))?;

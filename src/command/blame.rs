@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 use clap::Parser;
 
-use super::blamed::{self, Asked, Blaming, Explained, How};
+use super::asked::{self, Asked};
+use super::blamed::{self, Blaming, Explained, How};
 use super::{machine, why};
 use crate::cli::{self, Outcome, Printing};
 use crate::error::Result;
@@ -14,11 +16,11 @@ use crate::git::{Repository, date};
 use crate::outside;
 use crate::pretty::{BlameColumns, BlameTable, WhyView, why_format, why_line, why_object};
 use crate::record::{Lack, Reader};
-use crate::replay::{Block, Evidence, blocks};
+use crate::replay::{Block, BlockLine, Evidence, blocks};
 
 /// Show which turn of which session wrote each line of a file
 #[derive(Clone, Debug, Parser)]
-#[command(name = "git-shiftlog-blame", override_usage = "git shiftlog blame [<options>] [<revision>] [--] <file>")]
+#[command(name = "git-shiftlog-blame", override_usage = "git shiftlog blame [<options>] [<revision>...] [--] <file>")]
 pub struct Options {
     #[command(flatten)]
     blaming: Blaming,
@@ -31,6 +33,15 @@ pub struct Options {
     /// Show addresses instead of names
     #[arg(short = 'e', long)]
     show_email: bool,
+    /// Leave the ids of boundary commits blank
+    #[arg(short = 'b')]
+    blank_boundaries: bool,
+    /// Show the path in the commit
+    #[arg(short = 'f', long)]
+    show_name: bool,
+    /// Show the number of the line in the commit
+    #[arg(short = 'n', long)]
+    show_number: bool,
     /// Print one JSON object a line
     #[arg(long, conflicts_with_all = ["format", "porcelain", "line_porcelain", "incremental"])]
     json: bool,
@@ -55,7 +66,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if !options.printing.has_own_ref() {
             super::elsewhere::look_at_new(&repo);
         }
-        let asked = blamed::asked(&repo, &options.words).map_err(|error| match options.words.is_empty() {
+        let asked = asked::asked(&repo, &options.words).map_err(|error| match options.words.is_empty() {
             true => error.hint("git shiftlog blame <file>"),
             false => error,
         })?;
@@ -94,8 +105,16 @@ impl Options {
 
     fn print_table(&self, repo: &Repository, asked: &Asked, explained: &Explained) -> Result<()> {
         let mut screen = self.printing.screen(repo, self.dates(repo)?);
-        let columns =
-            BlameColumns { has_long_ids: self.long, is_without_author: self.short, has_emails: self.show_email };
+        let is_configured = |key: &str| repo.config_bool(key).unwrap_or(false);
+        let columns = BlameColumns {
+            has_long_ids: self.long,
+            is_without_author: self.short,
+            has_emails: self.show_email || is_configured("blame.showEmail"),
+            has_blank_boundaries: self.blank_boundaries || is_configured("blame.blankBoundary"),
+            has_names: self.show_name,
+            has_numbers: self.show_number,
+            end: self.printing.end(),
+        };
         let mut names = repo.names();
         let path = asked.path.as_bstr();
         let table = BlameTable::new(explained, path, columns, &screen.style, |id| names.shorten(id));
@@ -131,5 +150,11 @@ impl Options {
 
 /// Returns a block for each line of one.
 fn of_lines(block: &Block) -> Vec<Block> {
-    block.lines.iter().map(|line| Block { lines: vec![line.clone()], ..block.clone() }).collect()
+    let of_line = |line: &BlockLine| Block {
+        commit: Rc::clone(&block.commit),
+        file: Rc::clone(&block.file),
+        lines: vec![line.clone()],
+        found: block.found.clone(),
+    };
+    block.lines.iter().map(of_line).collect()
 }

@@ -1,15 +1,14 @@
-//! What `why` and `blame` have in common: the options for `git blame`, and how lines of a file are named.
+//! What `why` and `blame` have in common: the options for `git blame`, and the lines that it finds, explained.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, BString, ByteSlice as _};
-
+use super::asked::Asked;
 use crate::cli;
-use crate::error::{Error, Kind, Result};
-use crate::git::{BlameRequest, BlamedLines, ObjectId, Repository};
+use crate::error::{Error, Result};
+use crate::git::{BlameRequest, BlamedLines, Repository};
 use crate::record::{Lack, Reader};
 use crate::replay::{Explainer, Found};
 
@@ -28,11 +27,11 @@ pub struct Blaming {
     /// Find lines copied from other files; given more often, from more files
     #[arg(short = 'C', value_name = "n", require_equals = true, num_args = 0..=1, default_missing_value = "")]
     copied: Vec<String>,
-    /// Look through changes of white space, which is the default
+    /// Count no change of white space as a change of the line, which is the default
     #[arg(short = 'w', overrides_with = "no_ignore_whitespace")]
-    ignore_whitespace: bool,
+    _ignore_whitespace: bool,
     /// Count a change of white space as a change of the line
-    #[arg(long, overrides_with = "ignore_whitespace")]
+    #[arg(long, overrides_with = "_ignore_whitespace")]
     no_ignore_whitespace: bool,
     /// Look through the changes of this revision
     #[arg(long, value_name = "revision")]
@@ -52,17 +51,9 @@ pub struct Blaming {
     /// Look no further back than this
     #[arg(long, value_name = "date")]
     since: Option<String>,
-}
-
-/// Lines of a file that somebody asks about.
-#[derive(Debug)]
-pub struct Asked {
-    /// The path from the top.
-    pub path: BString,
-    /// The revision; the working tree if `None`.
-    pub revision: Option<ObjectId>,
-    /// The value of `-L` that the address has.
-    range: Option<String>,
+    /// Do not treat the first commits of history as a boundary
+    #[arg(long)]
+    root: bool,
 }
 
 /// Lines with what explains each.
@@ -86,13 +77,6 @@ pub fn with_stuck_numbers(args: Vec<OsString>) -> Vec<OsString> {
     turned.collect()
 }
 
-impl Asked {
-    /// Says whether the address names lines.
-    pub fn has_lines(&self) -> bool {
-        self.range.is_some()
-    }
-}
-
 impl Blaming {
     /// Says whether the options name lines.
     pub fn has_lines(&self) -> bool {
@@ -114,6 +98,7 @@ impl Blaming {
         options.extend(self.copied.iter().map(|number| format!("-C{number}").into()));
         options.extend(self.lines.iter().chain(&asked.range).map(|range| format!("-L{range}").into()));
         options.extend(self.first_parent.then(|| "--first-parent".into()));
+        options.extend(self.root.then(|| "--root".into()));
         options.extend(self.since.iter().map(|since| format!("--since={since}").into()));
         // An empty name takes back what the configuration says.
         options.extend(self.no_ignore_revs.then(|| "--ignore-revs-file=".into()));
@@ -137,7 +122,8 @@ impl Blaming {
             return Err(Error::other("this operation must be run in a work tree").hint("name a revision"));
         }
         let path = OsString::from_vec(asked.path.to_vec());
-        Ok(BlameRequest { options, revision: asked.revision, path, contents, is_incremental: false })
+        let (revision, hidden) = (asked.revision, asked.hidden.clone());
+        Ok(BlameRequest { options, revision, hidden, path, contents, is_incremental: false })
     }
 
     /// Returns what the file is where no commit has it.
@@ -228,131 +214,9 @@ fn absolute(path: &OsStr) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::io("find", Path::new(path), error))
 }
 
-/// Finds out which words name the file, its lines and the revision.
-///
-/// An address is `<file>:<line>`, `<file>:<line>-<line>`, `<file>:<line>:<column>`, `<file>#L<line>-L<line>`, or a file
-/// alone, each also behind an `@`. A file that is really named so wins.
-///
-/// # Errors
-///
-/// [`Kind::Usage`] if there is no file or are too many words; another kind if a revision names no commit.
-pub fn asked(repo: &Repository, words: &[OsString]) -> Result<Asked> {
-    let (before, after) = cli::split_at_dashes(words);
-    let before: Vec<&OsString> = before.iter().filter(|word| *word != "--").collect();
-    let text = |word: &OsString| word.to_string_lossy().into_owned();
-    match (before.as_slice(), after) {
-        ([], [file]) => address(repo, file, None),
-        ([file], []) => address(repo, file, None),
-        ([revision], [file]) => address(repo, file, Some(repo.resolve(&text(revision)).map_err(bad)?)),
-        ([one, other], []) => {
-            // Either order is fine, as long as it is clear which word is the revision.
-            let as_revision = |word: &OsString| repo.resolve(&text(word)).ok();
-            let fits = |file: &OsString, revision: &OsString| {
-                let id = as_revision(revision)?;
-                address(repo, file, Some(id)).ok().filter(|asked| has_file(repo, asked.path.as_bstr(), Some(id)))
-            };
-            match fits(one, other).or_else(|| fits(other, one)) {
-                Some(asked) => Ok(asked),
-                None if as_revision(one).is_some() => address(repo, other, as_revision(one)),
-                None => address(repo, one, Some(repo.resolve(&text(other)).map_err(bad)?)),
-            }
-        }
-        ([], []) => Err(Error::new(Kind::Usage, "no file is named")),
-        _ => Err(Error::new(Kind::Usage, "too many words: one file, and one revision")),
-    }
-}
-
-/// A revision that names no commit is no "nothing found".
-fn bad(error: Error) -> Error {
-    Error::other(error.to_string())
-}
-
-fn has_file(repo: &Repository, path: &BStr, revision: Option<ObjectId>) -> bool {
-    match revision {
-        Some(id) => repo.blob_at(id, path).is_ok_and(|blob| blob.is_some()),
-        None => repo.worktree().is_some_and(|top| top.join(OsStr::from_bytes(path)).symlink_metadata().is_ok()),
-    }
-}
-
-/// Reads an address.
-fn address(repo: &Repository, word: &OsStr, revision: Option<ObjectId>) -> Result<Asked> {
-    let is_file = |word: &[u8]| from_top(repo, word).is_ok_and(|path| has_file(repo, path.as_bstr(), revision));
-    let word = word.as_bytes();
-    let plain = word.strip_prefix(b"@").filter(|_| !is_file(word)).unwrap_or(word);
-    for candidate in [word, plain] {
-        if is_file(candidate) {
-            return Ok(Asked { path: from_top(repo, candidate)?, revision, range: None });
-        }
-    }
-    let readings = split_address(plain);
-    let (file, range) = readings.iter().find(|(file, _)| is_file(file)).unwrap_or(&readings[0]);
-    Ok(Asked { path: from_top(repo, file)?, revision, range: range.clone() })
-}
-
-/// Splits an address into the file and the value of `-L`; the likeliest reading comes first, and there is always one.
-fn split_address(word: &[u8]) -> Vec<(&[u8], Option<String>)> {
-    let number = |text: &[u8]| text.to_str().ok()?.parse::<usize>().ok();
-    let range = |text: &[u8], separator: &str| {
-        let (first, last) = match text.split_once_str(separator) {
-            Some((first, last)) => (number(first)?, number(last)?),
-            None => (number(text)?, number(text)?),
-        };
-        Some(format!("{},{}", first.min(last), first.max(last)))
-    };
-    let mut readings = Vec::new();
-    if let Some((file, lines)) = word.rsplit_once_str("#") {
-        let range = range(&lines.replace("L", ""), "-");
-        readings.extend(range.map(|range| (file, Some(range))));
-    }
-    if let Some((file, last)) = word.rsplit_once_str(":") {
-        // A compiler prints the column behind the line.
-        let column = file.rsplit_once_str(":").filter(|_| number(last).is_some());
-        let line = column.and_then(|(file, line)| Some((file, number(line)?)));
-        readings.extend(line.map(|(file, line)| (file, Some(format!("{line},{line}")))));
-        let range = range(last, "-").or_else(|| range(last, ","));
-        readings.extend(range.map(|range| (file, Some(range))));
-    }
-    readings.push((word, None));
-    readings
-}
-
-/// Returns a path from the top of the working tree.
-fn from_top(repo: &Repository, word: &[u8]) -> Result<BString> {
-    let Some(top) = repo.worktree() else { return Ok(word.into()) };
-    let here =
-        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
-    let whole = super::target::plain(&here.join(OsStr::from_bytes(word)));
-    let inside = [top.to_owned(), top.canonicalize().unwrap_or_default()];
-    let inside = inside.iter().find_map(|top| whole.strip_prefix(top).ok());
-    let inside = inside.ok_or_else(|| {
-        let (word, top) = (word.as_bstr(), top.display());
-        Error::other(format!("'{word}' is outside repository at '{top}'"))
-    })?;
-    Ok(inside.as_os_str().as_bytes().into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_are_named_as_people_and_compilers_name_them() {
-        let split = |word: &str| {
-            let (file, range) = split_address(word.as_bytes()).swap_remove(0);
-            (String::from_utf8_lossy(file).into_owned(), range.unwrap_or_default())
-        };
-        let expected = |file: &str, range: &str| (file.to_owned(), range.to_owned());
-        assert_eq!(split("src/a.rs:12"), expected("src/a.rs", "12,12"));
-        assert_eq!(split("src/a.rs:12-15"), expected("src/a.rs", "12,15"));
-        assert_eq!(split("src/a.rs:15-12"), expected("src/a.rs", "12,15"));
-        assert_eq!(split("src/a.rs:12:7"), expected("src/a.rs", "12,12"));
-        assert_eq!(split("src/a.rs:12,15"), expected("src/a.rs", "12,15"));
-        assert_eq!(split("src/a.rs#L3-L9"), expected("src/a.rs", "3,9"));
-        assert_eq!(split("src/a.rs#L3"), expected("src/a.rs", "3,3"));
-        for plain in ["src/a.rs", "a:b", "a:12x", "a:-3", "a#b", "c:/x", ":12x"] {
-            assert_eq!(split(plain), expected(plain, ""), "{plain}");
-        }
-    }
 
     #[test]
     fn the_number_of_a_move_stays_with_its_option() {

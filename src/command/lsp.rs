@@ -20,7 +20,7 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |_: Options| {
-        lsp::serve()?;
-        Ok(Outcome::Done)
+        let is_ended_well = lsp::serve()?;
+        Ok(if is_ended_well { Outcome::Done } else { Outcome::No })
     })
 }

@@ -1,6 +1,7 @@
 //! The formats of `git blame` for programs, with our header lines.
 
-use super::blamed::{Asked, Blaming, How};
+use super::asked::Asked;
+use super::blamed::{Blaming, How};
 use crate::cli::{Outcome, Printing};
 use crate::error::Result;
 use crate::git::date;
@@ -12,13 +13,13 @@ use crate::replay::Evidence;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Machine {
     /// Print Git's format for programs, with lines of ours
-    #[arg(short = 'p', long, overrides_with_all = ["line_porcelain", "incremental"])]
+    #[arg(short = 'p', long, overrides_with_all = ["line_porcelain", "incremental"], conflicts_with = "nul")]
     porcelain: bool,
     /// Print it with all headers for each line
-    #[arg(long, overrides_with_all = ["porcelain", "incremental"])]
+    #[arg(long, overrides_with_all = ["porcelain", "incremental"], conflicts_with = "nul")]
     line_porcelain: bool,
     /// Print groups of lines as Git finds them
-    #[arg(long, overrides_with_all = ["porcelain", "line_porcelain"])]
+    #[arg(long, overrides_with_all = ["porcelain", "line_porcelain"], conflicts_with = "nul")]
     incremental: bool,
 }
 

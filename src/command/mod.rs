@@ -1,6 +1,7 @@
 //! The commands: one file each, with its options and a `run` that reads like a recipe.
 
 pub mod add;
+mod asked;
 pub mod blame;
 mod blamed;
 pub mod branches;

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use bstr::ByteSlice as _;
 use clap::Parser;
 
-use super::blamed::{self, Asked, Blaming, Explained, How};
+use super::asked::{self, Asked};
+use super::blamed::{self, Blaming, Explained, How};
 use super::machine::{self, Machine};
 use crate::cli::{self, Outcome, Printing};
 use crate::error::{Error, Kind, Result};
@@ -60,11 +61,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if !options.printing.has_own_ref() {
             super::elsewhere::look_at_new(&repo);
         }
-        let asked = blamed::asked(&repo, &options.words).map_err(|error| match options.words.is_empty() {
+        let asked = asked::asked(&repo, &options.words).map_err(|error| match options.words.is_empty() {
             true => error.hint("git shiftlog why <file>:<line>"),
             false => error,
         })?;
-        if !asked.has_lines() && !options.blaming.has_lines() {
+        if asked.range.is_none() && !options.blaming.has_lines() {
             return Err(Error::new(Kind::Usage, "no line is named").hint("git shiftlog why <file>:<line>"));
         }
         let reader = options.printing.reader(&repo);
@@ -93,7 +94,7 @@ impl Options {
         let dates = self.printing.dates(repo, date::Format::SHORT)?;
         let mut screen = self.printing.screen(repo, dates);
         let commits = commits(repo, blocks)?;
-        let mut names = repo.names();
+        let (mut names, end) = (repo.names(), self.printing.end());
         let path = asked.path.to_str_lossy();
         for (at, block) in blocks.iter().enumerate() {
             let commit = commits.get(&block.commit.commit_id);
@@ -106,7 +107,6 @@ impl Options {
                 is_whole: self.full,
                 is_without_thinking: self.no_thinking,
             };
-            let end = self.printing.end();
             screen.write(|out, style| {
                 if self.json {
                     return write!(out, "{}{end}", outside::json(&why_object(block, &view)));
@@ -115,7 +115,7 @@ impl Options {
                     return write!(out, "{}{end}", why_line(format, block, &view, style));
                 }
                 if at > 0 {
-                    writeln!(out)?;
+                    write!(out, "{end}")?;
                 }
                 write_why(out, block, &view, style)
             })?;

@@ -20,6 +20,8 @@ pub struct BlameRequest {
     pub options: Vec<OsString>,
     /// The revision; the working tree if `None`.
     pub revision: Option<ObjectId>,
+    /// Commits that are not followed, nor their ancestors.
+    pub hidden: Vec<ObjectId>,
     /// The path from the top of the repository.
     pub path: OsString,
     /// What stands for the file's content if `--contents=-` is among the options.
@@ -102,6 +104,7 @@ impl Repository {
         args.push(if request.is_incremental { "--incremental" } else { "--porcelain" }.into());
         args.extend(request.options);
         args.extend(request.revision.map(|id| id.to_string().into()));
+        args.extend(request.hidden.iter().map(|id| format!("^{id}").into()));
         args.extend(["--".into(), request.path]);
         let mut command = git(args).repository(self);
         if let Some(contents) = request.contents {

@@ -4,12 +4,15 @@
 //! hovers but the texts of open files, which may differ from what is saved. `hover` answers, this file is the protocol.
 
 mod hover;
+mod wire;
 
 use std::collections::HashMap;
+use std::io;
 
-use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, Response};
-use lsp_types::notification::{DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _};
-use lsp_types::request::{ExecuteCommand, HoverRequest, Request as _};
+use lsp_types::notification::{
+    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit, Notification as _,
+};
+use lsp_types::request::{ExecuteCommand, HoverRequest, Initialize, Request as _, Shutdown};
 use lsp_types::{
     DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, ExecuteCommandOptions,
     ExecuteCommandParams, HoverParams, HoverProviderCapability, InitializeParams, MarkupKind, Position,
@@ -18,59 +21,38 @@ use lsp_types::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
+use self::wire::{Code, Incoming};
+use crate::error::Result;
 
 /// The command that tells how to show the conversation behind a line.
 const COMMAND: &str = "shiftlog.conversation";
 
-/// Serves standard input and output until the editor ends it.
+/// Serves standard input and output until the editor ends it. Returns whether the editor said `shutdown` before it went
+/// away, as the protocol wants it to.
 ///
 /// # Errors
 ///
 /// If what comes in is not the protocol.
-pub fn serve() -> Result<()> {
-    let (connection, threads) = Connection::stdio();
-    converse(&connection)?;
-    drop(connection);
-    // The threads end with the streams; what they could not read or write has been told by the outcome.
-    let _ = threads.join();
-    Ok(())
-}
-
-fn converse(connection: &Connection) -> Result<()> {
-    let (id, params) = match connection.initialize_start() {
-        Ok(begun) => begun,
-        // The editor went away before it said anything.
-        Err(error) if error.channel_is_disconnected() => return Ok(()),
-        Err(error) => return Err(broken(&error)),
-    };
-    let client: InitializeParams = serde_json::from_value(params).unwrap_or_default();
-    let about = json!({
-        "capabilities": capabilities(),
-        "serverInfo": { "name": "git-shiftlog", "version": env!("CARGO_PKG_VERSION") },
-    });
-    connection.initialize_finish(id, about).map_err(|error| broken(&error))?;
-    let mut editor = Editor { takes_markdown: takes_markdown(&client), texts: HashMap::new() };
-    for message in &connection.receiver {
-        match message {
-            Message::Request(request) => {
-                if connection.handle_shutdown(&request).map_err(|error| broken(&error))? {
-                    return Ok(());
-                }
-                if connection.sender.send(editor.answer(request).into()).is_err() {
-                    return Ok(());
-                }
+pub fn serve() -> Result<bool> {
+    let (mut input, mut out) = (io::stdin().lock(), io::stdout().lock());
+    let mut editor = Editor::default();
+    while let Some(message) = wire::read(&mut input)? {
+        let written = match message {
+            Incoming::Request { id, method, params } => wire::write(&mut out, &id, editor.answer(&method, params)),
+            Incoming::Bad(code, reason) => wire::write(&mut out, &Value::Null, Err((code, reason))),
+            Incoming::Notification { method, .. } if method == Exit::METHOD => break,
+            Incoming::Notification { method, params } => {
+                editor.take(&method, params);
+                Ok(())
             }
-            Message::Notification(notification) => editor.take(notification),
-            // Nothing is asked of the editor.
-            Message::Response(_) => {}
+            Incoming::Response => Ok(()),
+        };
+        // Nobody reads what is said from here on.
+        if written.is_err() {
+            break;
         }
     }
-    Ok(())
-}
-
-fn broken(error: &ProtocolError) -> Error {
-    Error::other("cannot speak with the editor").because(error.to_string())
+    Ok(editor.stage == Stage::Over)
 }
 
 fn capabilities() -> ServerCapabilities {
@@ -92,54 +74,82 @@ fn takes_markdown(client: &InitializeParams) -> bool {
     formats.contains(&MarkupKind::Markdown)
 }
 
+/// Where the conversation with an editor is.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum Stage {
+    /// Before `initialize`.
+    #[default]
+    New,
+    /// Between `initialize` and `shutdown`.
+    Open,
+    /// After `shutdown`.
+    Over,
+}
+
 /// The editor, as far as it has told.
+#[derive(Default)]
 struct Editor {
+    stage: Stage,
     takes_markdown: bool,
     /// The texts of the files that are open, by their addresses.
     texts: HashMap<Uri, String>,
 }
 
 impl Editor {
-    fn take(&mut self, notification: Notification) {
-        match notification.method.as_str() {
+    fn take(&mut self, method: &str, params: Value) {
+        // What is told too early or too late is dropped, as the protocol says.
+        if self.stage != Stage::Open {
+            return;
+        }
+        match method {
             DidOpenTextDocument::METHOD => {
-                let Ok(opened) = read::<DidOpenTextDocumentParams>(notification.params) else { return };
+                let Ok(opened) = read::<DidOpenTextDocumentParams>(params) else { return };
                 self.texts.insert(opened.text_document.uri, opened.text_document.text);
             }
             DidChangeTextDocument::METHOD => {
-                let Ok(changed) = read::<DidChangeTextDocumentParams>(notification.params) else { return };
+                let Ok(changed) = read::<DidChangeTextDocumentParams>(params) else { return };
                 if let Some(last) = changed.content_changes.into_iter().next_back() {
                     self.texts.insert(changed.text_document.uri, last.text);
                 }
             }
             DidCloseTextDocument::METHOD => {
-                let Ok(closed) = read::<DidCloseTextDocumentParams>(notification.params) else { return };
+                let Ok(closed) = read::<DidCloseTextDocumentParams>(params) else { return };
                 self.texts.remove(&closed.text_document.uri);
             }
             _ => {}
         }
     }
 
-    fn answer(&self, request: Request) -> Response {
-        let outcome = match request.method.as_str() {
-            HoverRequest::METHOD => read::<HoverParams>(request.params).map(|params| {
-                let place = params.text_document_position_params;
-                let hover = self.behind(&place.text_document, place.position);
-                hover.map(|behind| behind.hover(self.takes_markdown)).map(|hover| json!(hover)).unwrap_or_default()
-            }),
-            ExecuteCommand::METHOD => read::<ExecuteCommandParams>(request.params).and_then(|params| {
-                let place = place_of(&params).ok_or_else(|| format!("'{COMMAND}' takes an address and a position"))?;
-                let behind = self.behind(&place.0, place.1).and_then(|behind| behind.command());
-                Ok(behind.unwrap_or_default())
-            }),
-            method => {
-                let message = format!("there is no method '{method}'");
-                return Response::new_err(request.id, ErrorCode::MethodNotFound as i32, message);
+    /// Answers a request.
+    fn answer(&mut self, method: &str, params: Value) -> std::result::Result<Value, (Code, String)> {
+        match (self.stage, method) {
+            (Stage::New, Initialize::METHOD) => {
+                self.stage = Stage::Open;
+                self.takes_markdown = takes_markdown(&serde_json::from_value(params).unwrap_or_default());
+                let about = json!({ "name": "git-shiftlog", "version": env!("CARGO_PKG_VERSION") });
+                Ok(json!({ "capabilities": capabilities(), "serverInfo": about }))
             }
-        };
-        match outcome {
-            Ok(result) => Response::new_ok(request.id, result),
-            Err(message) => Response::new_err(request.id, ErrorCode::InvalidParams as i32, message),
+            (Stage::New, _) => Err((Code::NotInitialized, "the first request is 'initialize'".to_owned())),
+            (Stage::Over, _) => Err((Code::InvalidRequest, "the server is shut down".to_owned())),
+            (Stage::Open, Initialize::METHOD) => {
+                Err((Code::InvalidRequest, "the server is initialized already".to_owned()))
+            }
+            (Stage::Open, Shutdown::METHOD) => {
+                self.stage = Stage::Over;
+                Ok(Value::Null)
+            }
+            (Stage::Open, HoverRequest::METHOD) => {
+                let params = read::<HoverParams>(params)?.text_document_position_params;
+                let behind = self.behind(&params.text_document, params.position);
+                Ok(behind.map(|behind| json!(behind.hover(self.takes_markdown))).unwrap_or_default())
+            }
+            (Stage::Open, ExecuteCommand::METHOD) => {
+                let params = read::<ExecuteCommandParams>(params)?;
+                let wrong = || (Code::InvalidParams, format!("'{COMMAND}' takes an address and a position"));
+                let (document, position) = place_of(&params).ok_or_else(wrong)?;
+                Ok(self.behind(&document, position).and_then(|behind| behind.command()).unwrap_or_default())
+            }
+            (Stage::Open, method) => Err((Code::MethodNotFound, format!("there is no method '{method}'"))),
         }
     }
 
@@ -162,6 +172,6 @@ fn place_of(params: &ExecuteCommandParams) -> Option<(TextDocumentIdentifier, Po
     Some((serde_json::from_value(document.clone()).ok()?, serde_json::from_value(position.clone()).ok()?))
 }
 
-fn read<T: DeserializeOwned>(params: Value) -> std::result::Result<T, String> {
-    serde_json::from_value(params).map_err(|error| error.to_string())
+fn read<T: DeserializeOwned>(params: Value) -> std::result::Result<T, (Code, String)> {
+    serde_json::from_value(params).map_err(|error| (Code::InvalidParams, error.to_string()))
 }

@@ -1,7 +1,7 @@
 //! `why`: what an agent should know of a line before it changes it, in few words.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
@@ -38,12 +38,11 @@ pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     let repo = context.repository()?;
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
-    let path = text("path").unwrap_or_default();
+    let named = text("path").unwrap_or_default();
+    let refused = || format!("invalid arguments: {} is no path from the top of the repository", quoted(named));
+    let path = &*from_top(&repo, named).ok_or_else(refused)?;
     let first = number("line").unwrap_or(1);
     let last = number("end_line").unwrap_or(first).max(first).min(first.saturating_add(MAX_LINES));
-    if path.is_empty() || path.starts_with('/') || path.split('/').any(|part| part == "..") {
-        return Err(format!("invalid arguments: {} is no path from the top of the repository", quoted(path)));
-    }
     let revision = text("revision").map(|name| commit_id(&repo, name)).transpose()?;
     let lines = format!("-L{first},{last}");
     let request = BlameRequest {
@@ -88,6 +87,27 @@ pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     }
     let structured = json!({ "found": found, "note": notes.join("; ") });
     Ok(Answer { text: structured.clone(), structured })
+}
+
+/// Returns a path from the top, as Git spells it. Agents know absolute paths; what is outside is no path of the repository.
+fn from_top(repo: &Repository, named: &str) -> Option<String> {
+    let inside = match named.starts_with('/') {
+        true => {
+            let top = repo.worktree()?;
+            let tops = [top.to_owned(), top.canonicalize().ok()?];
+            tops.iter().find_map(|top| Path::new(named).strip_prefix(top).ok())?
+        }
+        false => Path::new(named),
+    };
+    let mut parts = Vec::new();
+    for part in inside.components() {
+        match part {
+            Component::Normal(part) => parts.push(part.to_str()?),
+            Component::CurDir => {}
+            _ => return None,
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 /// Returns what there is to say of a block, in the order in which it matters; in short unless it is the first.

@@ -80,21 +80,21 @@ pub fn write_machine(
                 _ => writeln!(out)?,
             }
             if has_all || (is_first && lines.is_first) {
-                lines.commit.head.iter().try_for_each(|line| write_bytes(out, line.as_bstr(), is_screen))?;
+                lines.commit.head.iter().try_for_each(|line| write_bytes(out, line.as_bstr(), '\n', is_screen))?;
             }
             if has_all || is_run_start {
                 headers(each).iter().try_for_each(|line| writeln!(out, "{line}"))?;
             }
             if has_all || (is_first && lines.names_file) || format == MachineFormat::Incremental {
                 if let Some(line) = &lines.file.previous_line {
-                    write_bytes(out, line.as_bstr(), is_screen)?;
+                    write_bytes(out, line.as_bstr(), '\n', is_screen)?;
                 }
                 out.write_all(b"filename ")?;
-                write_bytes(out, lines.file.quoted_path.as_bstr(), is_screen)?;
+                write_bytes(out, lines.file.quoted_path.as_bstr(), '\n', is_screen)?;
             }
             if let Some(text) = lines.texts.get(at - 1) {
                 out.write_all(b"\t")?;
-                write_bytes(out, text.as_bstr(), is_screen)?;
+                write_bytes(out, text.as_bstr(), '\n', is_screen)?;
             }
         }
     }
@@ -102,16 +102,16 @@ pub fn write_machine(
 }
 
 /// Writes a line of Git's as it is, and for a terminal without what that would act on.
-fn write_bytes(out: &mut dyn Write, line: &BStr, is_screen: bool) -> io::Result<()> {
+fn write_bytes(out: &mut dyn Write, line: &BStr, end: char, is_screen: bool) -> io::Result<()> {
     match is_screen {
         true => out.write_all(outside::text(&line.to_str_lossy()).as_bytes())?,
         false => out.write_all(line)?,
     }
-    out.write_all(b"\n")
+    write!(out, "{end}")
 }
 
 /// Which columns of Git are shown.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct BlameColumns {
     /// Whether ids are shown in full.
     pub has_long_ids: bool,
@@ -119,6 +119,14 @@ pub struct BlameColumns {
     pub is_without_author: bool,
     /// Whether addresses are shown instead of names.
     pub has_emails: bool,
+    /// Whether the ids of boundary commits are left blank.
+    pub has_blank_boundaries: bool,
+    /// Whether paths are shown although all are the one that was asked about.
+    pub has_names: bool,
+    /// Whether the numbers that lines have in their commits are shown.
+    pub has_numbers: bool,
+    /// What ends a line.
+    pub end: char,
 }
 
 /// The lines of a file, to be shown with columns as wide as the widest.
@@ -133,6 +141,7 @@ pub struct BlameTable<'a> {
     date: usize,
     path: usize,
     number: usize,
+    orig_number: usize,
 }
 
 impl<'a> BlameTable<'a> {
@@ -153,7 +162,11 @@ impl<'a> BlameTable<'a> {
         let named = |(id, commit): (&ObjectId, &&BlamedCommit)| {
             let (full, is_boundary) = (id.to_string(), commit.is_boundary());
             let length = if columns.has_long_ids { full.len() } else { digits.min(full.len()) };
-            let shown = if is_boundary { format!("^{}", &full[..length - 1]) } else { full[..length].to_owned() };
+            let shown = match is_boundary {
+                true if columns.has_blank_boundaries => " ".repeat(length),
+                true => format!("^{}", &full[..length - 1]),
+                false => full[..length].to_owned(),
+            };
             (*id, shown)
         };
         let names = commits.iter().map(named).collect();
@@ -162,7 +175,10 @@ impl<'a> BlameTable<'a> {
         let is_renamed = explained.iter().any(|(lines, _)| lines.file.path != path);
         let paths = explained.iter().map(|(lines, _)| width(&outside::line(&lines.file.path.to_str_lossy())));
         let found = explained.iter().flat_map(|(_, found)| found);
-        let last = explained.iter().map(|(lines, _)| lines.final_line + lines.count - 1).max().unwrap_or(0);
+        let digits_of = |first: fn(&BlamedLines) -> usize| {
+            let last = explained.iter().map(|(lines, _)| first(lines) + lines.count - 1).max().unwrap_or(0);
+            last.to_string().len()
+        };
         BlameTable {
             columns,
             explained,
@@ -171,8 +187,9 @@ impl<'a> BlameTable<'a> {
             author: authors.values().map(|(author, _)| width(author)).max().unwrap_or(0),
             date: authors.values().map(|(_, date)| width(date)).max().unwrap_or(0),
             authors,
-            path: if is_renamed { paths.max().unwrap_or(0) } else { 0 },
-            number: last.to_string().len(),
+            path: if is_renamed || columns.has_names { paths.max().unwrap_or(0) } else { 0 },
+            number: digits_of(|lines| lines.final_line),
+            orig_number: digits_of(|lines| lines.orig_line),
         }
     }
 
@@ -193,11 +210,15 @@ impl<'a> BlameTable<'a> {
                 if self.path > 0 {
                     write!(out, " {}", padded(&outside::line(&lines.file.path.to_str_lossy()), self.path))?;
                 }
+                if self.columns.has_numbers {
+                    write!(out, " {:>1$}", lines.orig_line + at, self.orig_number)?;
+                }
                 if let Some((author, date)) = self.authors.get(&id).filter(|_| !self.columns.is_without_author) {
                     write!(out, " ({} {:>10}", padded(author, self.author), padded(date, self.date))?;
                 }
                 write!(out, " {:>1$}) ", lines.final_line + at, self.number)?;
-                write_bytes(out, lines.texts.get(at).map_or(b"".as_bstr(), |text| text.as_bstr()), is_screen)?;
+                let text = lines.texts.get(at).map_or(b"".as_bstr(), |text| text.as_bstr());
+                write_bytes(out, text, self.columns.end, is_screen)?;
             }
         }
         Ok(())

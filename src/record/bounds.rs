@@ -33,7 +33,10 @@ pub(crate) fn readable(transcript: &[u8], stored_bytes: u64) -> usize {
     if beginning.len() <= UNCOUNTED_BYTES {
         return beginning.len();
     }
-    values_end(beginning, SHOWN_VALUES + stored_bytes / 2)
+    let max_values = SHOWN_VALUES + stored_bytes / 2;
+    // Those within strings count here, too; that takes a tenth of the time.
+    let marks = beginning.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    if marks as u64 <= max_values { beginning.len() } else { values_end(beginning, max_values) }
 }
 
 /// Returns the start of the line in which the number of JSON values exceeds `max_values`; the length of the text if

@@ -20,26 +20,29 @@ pub enum Origin<E> {
 
 /// A line, with its line end.
 #[derive(Clone, Debug)]
-struct Line<E> {
-    text: Vec<u8>,
+struct Line<'t, E> {
+    text: Cow<'t, [u8]>,
     origin: Origin<E>,
 }
 
 /// A file whose lines remember what wrote them.
 #[derive(Clone, Debug)]
-pub struct Document<E> {
-    lines: Vec<Line<E>>,
+pub struct Document<'t, E> {
+    lines: Vec<Line<'t, E>>,
     deadline: Instant,
 }
 
-impl<E: Copy> Document<E> {
+impl<'t, E: Copy> Document<'t, E> {
     /// Makes a document of the file that the edits began with. Comparing texts gets coarser after `deadline`.
     ///
     /// Line ends are `\n` from here on: agents write edits of a file with other line ends so.
-    pub fn new(base: &[u8], deadline: Instant) -> Self {
-        let base = with_plain_ends(base);
-        let lines = base.lines_with_terminator().map(|text| Line { text: text.to_vec(), origin: Origin::Base });
-        Document { lines: lines.collect(), deadline }
+    pub fn new(base: &'t [u8], deadline: Instant) -> Self {
+        let line = |text: Cow<'t, [u8]>| Line { text, origin: Origin::Base };
+        let lines = match with_plain_ends(base) {
+            Cow::Borrowed(base) => base.lines_with_terminator().map(|text| line(text.into())).collect(),
+            Cow::Owned(base) => base.lines_with_terminator().map(|text| line(text.to_vec().into())).collect(),
+        };
+        Document { lines, deadline }
     }
 
     /// Does an edit that replaces `old` by `new`, at its first place or `everywhere`; says whether there was such a place.
@@ -77,7 +80,7 @@ impl<E: Copy> Document<E> {
         if let Some(last) = self.lines[..at].last_mut()
             && !last.text.ends_with(b"\n")
         {
-            last.text.push(b'\n');
+            last.text.to_mut().push(b'\n');
         }
         self.write(at..at, text, Origin::Edit(edit));
     }
@@ -131,17 +134,18 @@ impl<E: Copy> Document<E> {
     }
 
     fn text_of(&self, lines: &Range<usize>) -> Vec<u8> {
-        self.lines[lines.clone()].iter().flat_map(|line| line.text.iter().copied()).collect()
+        let texts: Vec<&[u8]> = self.lines[lines.clone()].iter().map(|line| &*line.text).collect();
+        texts.concat()
     }
 
     /// Replaces whole lines that are the same as those of `old` but for white space.
     fn replace_lines(&mut self, old: &[u8], new: &[u8], edit: E) -> bool {
-        let wanted: Vec<Vec<u8>> = old.lines().map(squeezed).collect();
+        let wanted: Vec<Cow<'_, [u8]>> = old.lines().map(squeezed).collect();
         // A blank line, or a brace, is everywhere.
-        if wanted.iter().map(Vec::len).sum::<usize>() < 4 {
+        if wanted.iter().map(|line| line.len()).sum::<usize>() < 4 {
             return false;
         }
-        let there: Vec<Vec<u8>> = self.lines.iter().map(|line| squeezed(&line.text)).collect();
+        let there: Vec<Cow<'_, [u8]>> = self.lines.iter().map(|line| squeezed(&line.text)).collect();
         let Some(first) = there.windows(wanted.len()).position(|window| *window == *wanted) else { return false };
         let lines = first..first + wanted.len();
         let has_end = self.lines[lines.clone()].last().is_some_and(|line| line.text.ends_with(b"\n"));
@@ -157,10 +161,11 @@ impl<E: Copy> Document<E> {
     }
 
     /// Does the same; `key` makes of a line what is compared.
-    fn write_by(&mut self, lines: Range<usize>, text: &[u8], origin: Origin<E>, key: fn(&[u8]) -> Vec<u8>) {
+    fn write_by(&mut self, lines: Range<usize>, text: &[u8], origin: Origin<E>, key: Key) {
         let text = with_plain_ends(text);
         let new: Vec<&[u8]> = text.lines_with_terminator().collect();
-        let mut written: Vec<Line<E>> = new.iter().map(|text| Line { text: text.to_vec(), origin }).collect();
+        let line = |text: &&[u8]| Line { text: Cow::Owned(text.to_vec()), origin };
+        let mut written: Vec<Line<'t, E>> = new.iter().map(line).collect();
         for (old, new) in self.common_lines(lines.clone(), &new, key) {
             written[new].origin = self.lines[old].origin;
         }
@@ -168,31 +173,45 @@ impl<E: Copy> Document<E> {
     }
 
     /// Returns the lines that some lines of the document and others have in common, as pairs of their positions.
-    fn common_lines(&self, lines: Range<usize>, new: &[&[u8]], key: fn(&[u8]) -> Vec<u8>) -> Vec<(usize, usize)> {
-        let before: Vec<Vec<u8>> = self.lines[lines.clone()].iter().map(|line| key(&line.text)).collect();
-        let after: Vec<Vec<u8>> = new.iter().map(|text| key(text)).collect();
+    fn common_lines(&self, lines: Range<usize>, new: &[&[u8]], key: Key) -> Vec<(usize, usize)> {
+        let old = &self.lines[lines.clone()];
+        let is_same = |(old, new): (&Line<'t, E>, &&[u8])| *old.text == **new || key(&old.text) == key(new);
+        // Most of a file stays as it is, and is not worth a comparison of everything with everything.
+        let start = old.iter().zip(new).take_while(|pair| is_same(*pair)).count();
+        let ends = old[start..].iter().rev().zip(new[start..].iter().rev());
+        let end = ends.take_while(|pair| is_same(*pair)).count();
+        let (old_end, new_end) = (old.len() - end, new.len() - end);
+        let before: Vec<Cow<'_, [u8]>> = old[start..old_end].iter().map(|line| key(&line.text)).collect();
+        let after: Vec<Cow<'_, [u8]>> = new[start..new_end].iter().map(|text| key(text)).collect();
         let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &before, &after, Some(self.deadline));
         let equal = ops.into_iter().filter_map(|op| match op {
-            DiffOp::Equal { old_index, new_index, len } => Some((old_index, new_index, len)),
+            DiffOp::Equal { old_index, new_index, len } => Some((start + old_index, start + new_index, len)),
             _ => None,
         });
-        let pairs = equal.flat_map(|(old, new, len)| (0..len).map(move |at| (lines.start + old + at, new + at)));
-        pairs.collect()
+        let runs = [(0, 0, start)].into_iter().chain(equal).chain([(old_end, new_end, end)]);
+        runs.flat_map(|(old, new, len)| (0..len).map(move |at| (lines.start + old + at, new + at))).collect()
     }
 }
+
+/// What is compared of a line.
+type Key = fn(&[u8]) -> Cow<'_, [u8]>;
 
 /// Returns a text whose lines end with `\n`.
 fn with_plain_ends(text: &[u8]) -> Cow<'_, [u8]> {
     if text.contains_str("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() }
 }
 
-fn without_end(line: &[u8]) -> Vec<u8> {
-    line.strip_suffix(b"\n").unwrap_or(line).to_vec()
+fn without_end(line: &[u8]) -> Cow<'_, [u8]> {
+    line.strip_suffix(b"\n").unwrap_or(line).into()
 }
 
 /// Returns a line without white space.
-pub(super) fn squeezed(line: &[u8]) -> Vec<u8> {
-    line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()
+pub(super) fn squeezed(line: &[u8]) -> Cow<'_, [u8]> {
+    let line = line.trim_ascii();
+    match line.iter().any(u8::is_ascii_whitespace) {
+        true => line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect::<Vec<u8>>().into(),
+        false => line.into(),
+    }
 }
 
 #[cfg(test)]
@@ -201,12 +220,12 @@ mod tests {
 
     use super::{Document, Origin};
 
-    fn document(base: &str) -> Document<u32> {
+    fn document(base: &str) -> Document<'_, u32> {
         Document::new(base.as_bytes(), Instant::now() + Duration::from_secs(60))
     }
 
     /// Writes what wrote each line: `.` for the base, `?` for what is unrecorded, else the number of the edit.
-    fn told(document: &Document<u32>, text: &str) -> String {
+    fn told(document: &Document<'_, u32>, text: &str) -> String {
         let letter = |origin: &Origin<u32>| match origin {
             Origin::Base => ".".to_owned(),
             Origin::Unrecorded => "?".to_owned(),

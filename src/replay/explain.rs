@@ -1,8 +1,8 @@
 //! Explaining lines: which call wrote each, and how sure that is.
 
-use std::collections::HashMap;
+use std::cell::OnceCell;
 use std::collections::hash_map::Entry;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::paths::Places;
 use super::source::Source;
 use super::steps::{Place, Step, replayed, steps};
 use super::talk::{Call, Talk};
-use super::texts::{MIN_CHARS, Texts, keys};
+use super::texts::{Texts, is_trivial, keys};
 use crate::error::Result;
 use crate::git::{BlamedFile, BlamedLines, ObjectId, Repository};
 use crate::record::Reader;
@@ -29,6 +29,10 @@ const MAX_TEXT_BYTES: u64 = 64 << 20;
 const MAX_STEPS: usize = 1000;
 /// How long doing the edits of one file again may take.
 const REPLAY_TIME: Duration = Duration::from_millis(200);
+/// How long comparing the texts of edits may take before it gets coarser; only texts made for that take so long.
+const TEXT_TIME: Duration = Duration::from_secs(2);
+/// How many lines that say nothing may stand between a line and the next that says something.
+const MAX_TRIVIAL: usize = 100;
 /// How long reading what earlier commits recorded may take, over all commits.
 const EARLIER_TIME: Duration = Duration::from_millis(500);
 /// How long reading the transcripts of running sessions may take.
@@ -69,18 +73,21 @@ impl Found {
 
     /// Says whether both name the same call of the same session, or the same session, with the same evidence.
     pub fn is_same(&self, other: &Found) -> bool {
-        let parts = |found: &Found| (found.evidence, found.place, found.other_path.clone());
-        Rc::ptr_eq(&self.source, &other.source) && parts(self) == parts(other)
+        Rc::ptr_eq(&self.source, &other.source)
+            && (self.evidence, self.place) == (other.evidence, other.place)
+            && self.other_path == other.other_path
     }
 }
 
 /// What doing the edits of one file of a commit again has shown.
 struct File {
     source: Rc<Source>,
-    /// Its path in the commit.
-    path: String,
-    /// The lines of the file without white space.
-    keys: Vec<Vec<u8>>,
+    /// How edits name it.
+    names: HashSet<String>,
+    /// The file.
+    text: Vec<u8>,
+    /// The lines of the file without white space. Only lines that doing the edits again does not explain need them.
+    keys: OnceCell<Vec<Vec<u8>>>,
     /// What wrote each line; empty if the edits were not done again.
     origins: Vec<Origin<Place>>,
     texts: Texts<Place>,
@@ -152,6 +159,15 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let range = lines.orig_line.saturating_sub(1)..(lines.orig_line - 1).saturating_add(lines.count);
         let file = self.file(commit_id, &lines.file, false)?;
         let mut found: Vec<Found> = range.clone().map(|at| self.find(commit_id, false, &file, at)).collect();
+        // Of a boundary Git only says that the lines are as old as it, or older. In a shallow clone nothing more can be known.
+        let is_boundary = lines.commit.is_boundary();
+        let before = if is_boundary { self.repo.commit(commit_id)?.parent_ids } else { Vec::new() };
+        if before.iter().any(|id| self.repo.has_object(*id)) {
+            for found in found.iter_mut().filter(|found| !found.evidence.names_a_call()) {
+                (found.evidence, found.place) = (Evidence::None, None);
+            }
+            return Ok(found);
+        }
         // A file that was edited before the commit before, but not committed by it, is in what that one recorded.
         let is_weak = |found: &Found| found.evidence > Evidence::Replay;
         if source.has_more_before && found.iter().any(is_weak) && self.has_time_for_earlier() {
@@ -213,6 +229,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let has_file = |path: &str| versions.has_file(self.repo, path);
         let places = Places::new(self.top.as_deref(), has_file);
         let mut steps = steps(&source.talks, &places, [&*path, &*before]);
+        let names = steps.iter().map(|step| step.change.edit.path.clone()).collect();
         if commit_id.is_null() || is_whole {
             // What was edited before the file was last committed is in the file already.
             let since = self.repo.last_change(versions.parent_id, previous_path);
@@ -220,24 +237,26 @@ impl<'a, 'r> Explainer<'a, 'r> {
         }
         let last_talk = steps.iter().rev().find(|step| !step.is_abandoned).map(|step| step.place.0);
         let mut problem = None;
+        let deadline = Instant::now() + REPLAY_TIME;
         let origins = match steps.len() {
             0 => Vec::new(),
             _ if versions.is_too_large() || steps.len() > MAX_STEPS => {
                 problem = Some("the edits of a large file were not done again, only compared".to_owned());
                 Vec::new()
             }
-            _ => replayed(&versions.base, &versions.end, &steps, Instant::now() + REPLAY_TIME).unwrap_or_else(|| {
+            _ => replayed(&versions.base, &versions.end, &steps, deadline).unwrap_or_else(|| {
                 problem = Some("doing the edits again took too long; they were only compared".to_owned());
                 Vec::new()
             }),
         };
-        let index = |is_abandoned: bool| texts_of(steps.iter().filter(|step| step.is_abandoned == is_abandoned));
+        let deadline = Instant::now() + TEXT_TIME;
+        let index =
+            |is_abandoned: bool| texts_of(steps.iter().filter(|step| step.is_abandoned == is_abandoned), deadline);
         let (texts, abandoned) = (index(false), index(true));
-        let keys = keys(&versions.end);
         drop(steps);
         drop(places);
         problem.iter().for_each(|problem| self.tell(problem));
-        Ok(File { source, path: path.into_owned(), keys, origins, texts, abandoned, last_talk })
+        Ok(File { source, names, text: versions.end, keys: OnceCell::new(), origins, texts, abandoned, last_talk })
     }
 
     /// Explains one line, by its position from 0 in the file.
@@ -251,19 +270,19 @@ impl<'a, 'r> Explainer<'a, 'r> {
         if let Some((evidence, place)) = file.find(at) {
             return found(evidence, Some(place));
         }
-        let is_trivial = file.keys.get(at).is_none_or(|key| key.to_str_lossy().chars().count() < MIN_CHARS);
-        let others = if is_trivial { None } else { Some(self.others(commit_id, is_whole, &file.source)) };
-        if let Some(others) = others {
-            if let Some(place) = others.files.find(&file.keys, at) {
+        if file.keys().get(at).is_some_and(|key| !is_trivial(key)) {
+            let others = self.others(commit_id, is_whole, &file.source);
+            if let Some((place, position)) = others.files.find(file.keys(), at) {
                 let moved = found(Evidence::Moved, Some(place));
-                let other_path = moved.call().and_then(|call| path_with(call, &file.keys[at]));
+                let change = moved.call().and_then(|call| call.changes.get(position >> 24));
+                let other_path = change.map(|change| change.edit.path.clone());
                 // An earlier edit of this file, whose line no commit had until now.
-                if other_path.as_deref().is_some_and(|other| Path::new(other).ends_with(&file.path)) {
+                if other_path.as_ref().is_some_and(|other| file.names.contains(other)) {
                     return Found { evidence: Evidence::Text, ..moved };
                 }
                 return Found { other_path, ..moved };
             }
-            if let Some(place) = others.commands.find(&file.keys, at) {
+            if let Some((place, _)) = others.commands.find(file.keys(), at) {
                 return found(Evidence::Shell, Some(place));
             }
         }
@@ -293,7 +312,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
                 talks.flat_map(|(at, talk)| talk.calls.iter().enumerate().map(move |(n, call)| ((at, n), call)));
             places.filter(|(_, call)| !call.is_abandoned)
         };
-        let (mut files, mut commands) = (Texts::new(), Texts::new());
+        let deadline = Instant::now() + TEXT_TIME;
+        let (mut files, mut commands) = (Texts::new(deadline), Texts::new(deadline));
         for (place, call) in calls() {
             for (number, change) in call.changes.iter().enumerate() {
                 let (old, new) = (change.edit.old.as_deref(), change.edit.new.as_deref());
@@ -308,16 +328,21 @@ impl<'a, 'r> Explainer<'a, 'r> {
 }
 
 impl File {
+    fn keys(&self) -> &[Vec<u8>] {
+        self.keys.get_or_init(|| keys(&self.text))
+    }
+
     /// Finds the call that wrote a line of the file.
     fn find(&self, at: usize) -> Option<(Evidence, Place)> {
         self.find_own(at).or_else(|| {
             // A line that says nothing belongs to what is around it.
-            let is_trivial = |at: usize| self.keys[at].to_str_lossy().chars().count() < MIN_CHARS;
-            if self.keys.get(at).is_none() || !is_trivial(at) {
+            let keys = self.keys();
+            let is_said = |at: &usize| !is_trivial(&keys[*at]);
+            if at >= keys.len() || is_said(&at) {
                 return None;
             }
-            let before = (0..at).rev().find(|at| !is_trivial(*at)).and_then(|at| self.find_own(at));
-            let after = (at + 1..self.keys.len()).find(|at| !is_trivial(*at)).and_then(|at| self.find_own(at));
+            let before = (at.saturating_sub(MAX_TRIVIAL)..at).rev().find(is_said).and_then(|at| self.find_own(at));
+            let after = (at + 1..keys.len()).take(MAX_TRIVIAL).find(is_said).and_then(|at| self.find_own(at));
             let ((one, place), (other, same)) = before.zip(after)?;
             (place == same).then_some((one.max(other).max(Evidence::Text), place))
         })
@@ -327,14 +352,15 @@ impl File {
         if let Some(Origin::Edit(place)) = self.origins.get(at) {
             return Some((Evidence::Replay, *place));
         }
-        self.keys.get(at)?;
-        let place = self.texts.find(&self.keys, at).or_else(|| self.abandoned.find(&self.keys, at))?;
+        let keys = self.keys();
+        keys.get(at)?;
+        let (place, _) = self.texts.find(keys, at).or_else(|| self.abandoned.find(keys, at))?;
         Some((Evidence::Text, place))
     }
 }
 
-fn texts_of<'t>(steps: impl Iterator<Item = &'t Step<'t>>) -> Texts<Place> {
-    let mut texts = Texts::new();
+fn texts_of<'t>(steps: impl Iterator<Item = &'t Step<'t>>, deadline: Instant) -> Texts<Place> {
+    let mut texts = Texts::new(deadline);
     for (number, step) in steps.enumerate() {
         let edit = &step.change.edit;
         let (old, new) = (edit.old.as_deref().unwrap_or_default(), edit.new.as_deref().unwrap_or_default());
@@ -342,13 +368,6 @@ fn texts_of<'t>(steps: impl Iterator<Item = &'t Step<'t>>) -> Texts<Place> {
         texts.add(old, new, step.place, number << 24);
     }
     texts
-}
-
-/// Returns the path of the edit of a call that has a line.
-fn path_with(call: &Call, key: &[u8]) -> Option<String> {
-    let has_it = |text: &str| keys(text.as_bytes()).iter().any(|line| line == key);
-    let change = call.changes.iter().find(|change| change.edit.new.as_deref().is_some_and(has_it))?;
-    Some(change.edit.path.clone())
 }
 
 /// A file before and after a commit.

@@ -13,23 +13,42 @@ pub struct Places<'a> {
     known: RefCell<HashMap<String, Option<String>>>,
 }
 
+/// Where a session works, as far as that is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Home<'t> {
+    /// The directory that it ran in.
+    pub directory: Option<&'t str>,
+    /// Whether it works below the top of this working tree.
+    pub is_local: bool,
+}
+
+impl Home<'_> {
+    /// Says whether a directory may be the top of what the session works on: the directory that it ran in, or one above or
+    /// below that.
+    fn may_be_top(&self, top: &str) -> bool {
+        let Some(directory) = self.directory.map(|directory| directory.trim_end_matches('/')) else { return true };
+        // The root directory is above all others.
+        if top.is_empty() { directory.is_empty() } else { is_within(directory, top) || is_within(top, directory) }
+    }
+}
+
 impl<'a> Places<'a> {
     /// Makes one for a commit.
     pub fn new(top: Option<&'a str>, has_file: impl Fn(&str) -> bool + 'a) -> Self {
         Places { top, has_file: Box::new(has_file), known: RefCell::new(HashMap::new()) }
     }
 
-    /// Says whether a path is below the top of this working tree.
-    pub fn is_below_top(&self, named: &str) -> bool {
-        self.top.is_some_and(|top| named.strip_prefix(top).is_some_and(|rest| rest.starts_with('/')))
+    /// Says whether a path is the top of this working tree or below it.
+    pub fn is_here(&self, named: &str) -> bool {
+        self.top.is_some_and(|top| is_within(named, top))
     }
 
     /// Says whether `named` in a transcript is `path`, which is relative to the top.
     ///
     /// Below the top of this working tree a path is what follows the top. Elsewhere it is the longest end that the commit
-    /// has a file at, unless the session `is_local`: it also works below the top, so that elsewhere is elsewhere. A relative
-    /// path may be relative to a directory below the top.
-    pub fn is_at(&self, named: &str, path: &str, is_local: bool) -> bool {
+    /// has a file at, if what is before it may be the top of what the session works on. A session that works in this working
+    /// tree works nowhere else. A relative path may be relative to a directory below the top.
+    pub fn is_at(&self, named: &str, path: &str, home: Home<'_>) -> bool {
         let named = plain(named);
         let leads_out = named.split('/').any(|part| part == "..");
         if path.is_empty() || !named.ends_with(last(path)) || leads_out {
@@ -40,8 +59,9 @@ impl<'a> Places<'a> {
             return named == path || (!(self.has_file)(&named) && is_below());
         }
         let below_top = self.top.and_then(|top| named.strip_prefix(top)?.strip_prefix('/'));
-        let may_be_elsewhere = below_top.is_some() || !is_local;
-        below_top == Some(path) || (may_be_elsewhere && self.place_of(&named).as_deref() == Some(path))
+        let top = named.strip_suffix(path).and_then(|front| front.strip_suffix('/'));
+        let may_be_top = below_top.is_some() || (!home.is_local && top.is_some_and(|top| home.may_be_top(top)));
+        below_top == Some(path) || (may_be_top && self.place_of(&named).as_deref() == Some(path))
     }
 
     /// Returns the longest end of an absolute path that the commit has a file at.
@@ -58,6 +78,11 @@ impl<'a> Places<'a> {
         self.known.borrow_mut().insert(named.to_owned(), found.clone());
         found
     }
+}
+
+/// Says whether a path is a directory or below it.
+fn is_within(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn last(path: &str) -> &str {
@@ -91,16 +116,34 @@ mod tests {
     fn a_path_of_elsewhere_is_its_longest_end_that_is_there() {
         let files = ["src/a.rs", "vendor/src/a.rs", "b.rs"];
         let places = Places::new(Some("/repo"), |path| files.contains(&path));
-        assert!(places.is_at("/repo/src/a.rs", "src/a.rs", false));
-        assert!(places.is_at("/repo/new.rs", "new.rs", false), "what is below the top needs not be there");
-        assert!(places.is_at("/home/else/work/src/a.rs", "src/a.rs", false));
-        assert!(!places.is_at("/home/else/work/vendor/src/a.rs", "src/a.rs", false));
-        assert!(places.is_at("/repo/.worktrees/x/src/a.rs", "src/a.rs", false), "a worktree within another");
-        assert!(places.is_at("./src/../b.rs", "b.rs", false) && places.is_at("a.rs", "src/a.rs", false));
-        assert!(!places.is_at("b.rs", "src/b.rs", false), "there is a file of that name");
-        assert!(!places.is_at("../../x/b.rs", "b.rs", false) && !places.is_at("/etc/xb.rs", "b.rs", false));
-        assert!(!places.is_at("/home/else/work/src/a.rs", "src/a.rs", true), "elsewhere on this machine");
-        assert!(places.is_at("/repo/.worktrees/x/src/a.rs", "src/a.rs", true));
-        assert!(!places.is_at("", "b.rs", false) && !places.is_at("/", "b.rs", false));
+        let anywhere = Home::default();
+        let here = Home { is_local: true, ..anywhere };
+        assert!(places.is_at("/repo/src/a.rs", "src/a.rs", anywhere));
+        assert!(places.is_at("/repo/new.rs", "new.rs", anywhere), "what is below the top needs not be there");
+        assert!(places.is_at("/home/else/work/src/a.rs", "src/a.rs", anywhere));
+        assert!(!places.is_at("/home/else/work/vendor/src/a.rs", "src/a.rs", anywhere));
+        assert!(places.is_at("/repo/.worktrees/x/src/a.rs", "src/a.rs", anywhere), "a worktree within another");
+        assert!(places.is_at("./src/../b.rs", "b.rs", anywhere) && places.is_at("a.rs", "src/a.rs", anywhere));
+        assert!(!places.is_at("b.rs", "src/b.rs", anywhere), "there is a file of that name");
+        assert!(!places.is_at("../../x/b.rs", "b.rs", anywhere) && !places.is_at("/etc/xb.rs", "b.rs", anywhere));
+        assert!(!places.is_at("/home/else/work/src/a.rs", "src/a.rs", here), "elsewhere on this machine");
+        assert!(places.is_at("/repo/.worktrees/x/src/a.rs", "src/a.rs", here));
+        assert!(!places.is_at("", "b.rs", anywhere) && !places.is_at("/", "b.rs", anywhere));
+    }
+
+    #[test]
+    fn a_session_works_around_the_directory_that_it_ran_in() {
+        let places = Places::new(Some("/repo"), |path| path == "src/a.rs");
+        let is_at = |named: &str, directory: &str| {
+            let home = Home { directory: Some(directory), is_local: false };
+            places.is_at(named, "src/a.rs", home)
+        };
+        assert!(is_at("/work/src/a.rs", "/work"));
+        assert!(is_at("/work/src/a.rs", "/work/src/deep/"), "it ran below the top");
+        assert!(is_at("/work/.worktrees/x/src/a.rs", "/work"), "it ran above the top");
+        assert!(!is_at("/tmp/other/src/a.rs", "/work") && !is_at("/workshop/src/a.rs", "/work"));
+        assert!(!is_at("/src/a.rs", "/work"), "all directories are below the root");
+        assert!(is_at("/src/a.rs", "/"));
+        assert!(is_at("/repo/src/a.rs", "/work"), "this is the working tree");
     }
 }

@@ -12,6 +12,9 @@ use crate::record::{Lack, Reader, Words};
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
+/// How much of a transcript is looked through for the directory that the session ran in.
+const HEAD_BYTES: usize = 1 << 20;
+
 /// The sessions of a commit.
 #[derive(Debug, Default)]
 pub struct Source {
@@ -54,6 +57,7 @@ impl Source {
             }
             source.keys.push(summary.key.clone());
             let mut talk = Talk::of(summary.key, summary.model, conversation.messages);
+            talk.directory = directory(&conversation.bytes);
             if let Some(lack) = conversation.lack {
                 // The record counts what is not here.
                 talk.turns = usize::try_from(summary.turns).unwrap_or(usize::MAX);
@@ -75,6 +79,7 @@ impl Source {
                     let messages = agent::find(&key.agent).map_or_else(Vec::new, |agent| agent.parse(&words));
                     let mut talk = Talk::of(key.clone(), model, messages);
                     talk.is_live = true;
+                    talk.directory = directory(&words);
                     source.talks.push(talk);
                     source.keys.push(key);
                 }
@@ -83,4 +88,9 @@ impl Source {
         }
         source
     }
+}
+
+/// Returns the directory that a session ran in. Agents that write it down do so early, and often.
+fn directory(words: &[u8]) -> Option<String> {
+    agent::directory(&words[..words.len().min(HEAD_BYTES)])
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::document::{Document, Origin};
-use super::paths::Places;
+use super::paths::{Home, Places};
 use super::talk::{Change, How, Talk};
 
 /// The position of a call: that of its session among those of the commit, and its own among the calls of the session.
@@ -27,8 +27,12 @@ pub fn steps<'t>(talks: &'t [Talk], places: &Places<'_>, paths: [&str; 2]) -> Ve
     let mut found = Vec::new();
     for (at, talk) in talks.iter().enumerate() {
         let mut changes = talk.calls.iter().flat_map(|call| &call.changes);
-        let is_local = changes.any(|change| places.is_below_top(&change.edit.path));
-        let is_wanted = |named: &str| paths.iter().any(|path| places.is_at(named, path, is_local));
+        let directory = talk.directory.as_deref();
+        let is_local = talk.is_live
+            || directory.is_some_and(|directory| places.is_here(directory))
+            || changes.any(|change| places.is_here(&change.edit.path));
+        let home = Home { directory, is_local };
+        let is_wanted = |named: &str| paths.iter().any(|path| places.is_at(named, path, home));
         for (number, call) in talk.calls.iter().enumerate() {
             let wanted = call.changes.iter().filter(|change| is_wanted(&change.edit.path));
             let (place, time, is_abandoned) = ((at, number), call.time, call.is_abandoned);
@@ -46,7 +50,7 @@ impl Step<'_> {
     }
 
     /// Does the edit; says whether that was possible.
-    fn apply(&self, document: &mut Document<Place>) -> bool {
+    fn apply(&self, document: &mut Document<'_, Place>) -> bool {
         let edit = &self.change.edit;
         let old = edit.old.as_deref().unwrap_or_default().as_bytes();
         let new = edit.new.as_deref().unwrap_or_default().as_bytes();

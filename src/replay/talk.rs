@@ -19,6 +19,8 @@ pub struct Talk {
     pub turns: usize,
     /// Whether its turns are counted from the beginning of the session, although the record of the commit begins later.
     pub is_beyond_record: bool,
+    /// The directory that the session ran in, if its transcript has it.
+    pub directory: Option<String>,
     /// Whether the words were read from the transcript of a running session, since no commit has them.
     pub is_live: bool,
     /// Its calls that change files or run commands, in order.
@@ -121,6 +123,7 @@ impl Talk {
             model,
             turns: ranges.iter().filter(|turn| turn.number > 0).count(),
             is_beyond_record: false,
+            directory: None,
             is_live: false,
             calls: Vec::new(),
             prompts: Vec::new(),

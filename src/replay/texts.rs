@@ -1,6 +1,7 @@
 //! Which edits have a line: the second choice, where doing the edits again does not tell.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use bstr::ByteSlice as _;
 use similar::{Algorithm, DiffOp};
@@ -8,47 +9,49 @@ use similar::{Algorithm, DiffOp};
 use super::document::squeezed;
 
 /// Lines with fewer visible characters say nothing: they are everywhere.
-pub const MIN_CHARS: usize = 4;
+const MIN_CHARS: usize = 4;
+
+/// A line that stands in more places than this tells nothing.
+const MAX_PLACES: usize = 64;
 
 /// The lines that edits add, without white space, each with its edits and where it stands in them.
 pub struct Texts<E> {
     lines: HashMap<Vec<u8>, Vec<(E, usize)>>,
+    deadline: Instant,
 }
 
 impl<E: Copy + Eq> Texts<E> {
-    /// Makes an index without lines.
-    pub fn new() -> Self {
-        Texts { lines: HashMap::new() }
+    /// Makes an index without lines. Comparing texts gets coarser after `deadline`.
+    pub fn new(deadline: Instant) -> Self {
+        Texts { lines: HashMap::new(), deadline }
     }
 
     /// Adds the lines that an edit has in `new` and not in `old`. Several texts of one edit need different `start`s.
     pub fn add(&mut self, old: &str, new: &str, edit: E, start: usize) {
-        let keys = |text: &str| text.lines().map(|line| squeezed(line.as_bytes())).collect::<Vec<_>>();
+        let keys = |text: &str| text.lines().map(|line| squeezed(line.as_bytes()).into_owned()).collect::<Vec<_>>();
         let (before, after) = (keys(old), keys(new));
-        let ops = similar::capture_diff_slices(Algorithm::Myers, &before, &after);
+        let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &before, &after, Some(self.deadline));
         for op in ops {
             if let DiffOp::Insert { new_index, new_len, .. } | DiffOp::Replace { new_index, new_len, .. } = op {
                 for (at, key) in after.iter().enumerate().skip(new_index).take(new_len) {
-                    self.lines.entry(key.clone()).or_default().push((edit, start + at));
+                    let places = self.lines.entry(key.clone()).or_default();
+                    if places.len() <= MAX_PLACES {
+                        places.push((edit, start + at));
+                    }
                 }
             }
         }
     }
 
-    /// Returns the edit that has the line at a position: the only one, or the only one that also has a line next to it in
-    /// its place. `lines` are without white space.
-    pub fn find(&self, lines: &[Vec<u8>], at: usize) -> Option<E> {
-        if lines[at].to_str_lossy().chars().count() < MIN_CHARS {
+    /// Returns the edit that has the line at a position, and where the line stands in it: the only edit, or the only one that
+    /// also has a line next to it in its place. `lines` are without white space.
+    pub fn find(&self, lines: &[Vec<u8>], at: usize) -> Option<(E, usize)> {
+        if is_trivial(&lines[at]) {
             return None;
         }
-        let places = self.lines.get(&lines[at])?;
-        let only = |mut edits: Vec<E>| {
-            edits.dedup();
-            let first = edits.first().copied()?;
-            edits.iter().all(|edit| *edit == first).then_some(first)
-        };
-        if let Some(edit) = only(places.iter().map(|(edit, _)| *edit).collect()) {
-            return Some(edit);
+        let places = self.lines.get(&lines[at]).filter(|places| places.len() <= MAX_PLACES)?;
+        if let Some(found) = only(places.iter()) {
+            return Some(found);
         }
         let has = |line: Option<&Vec<u8>>, place: Option<(E, usize)>| {
             let places = line.and_then(|line| self.lines.get(line));
@@ -59,30 +62,53 @@ impl<E: Copy + Eq> Texts<E> {
             let before_place = place.checked_sub(1).map(|place| (*edit, place));
             has(before, before_place) || has(lines.get(at + 1), Some((*edit, place + 1)))
         };
-        only(places.iter().filter(is_run).map(|(edit, _)| *edit).collect())
+        only(places.iter().filter(is_run))
     }
+}
+
+/// Returns the first of some places if all are of one edit.
+fn only<'p, E: Copy + Eq + 'p>(mut places: impl Iterator<Item = &'p (E, usize)>) -> Option<(E, usize)> {
+    let first = places.next().copied()?;
+    places.all(|(edit, _)| *edit == first.0).then_some(first)
+}
+
+/// Says whether a line, which is without white space, says nothing.
+pub fn is_trivial(line: &[u8]) -> bool {
+    line.len() < 4 * MIN_CHARS && line.to_str_lossy().chars().count() < MIN_CHARS
 }
 
 /// Returns the lines of a text without white space.
 pub fn keys(text: &[u8]) -> Vec<Vec<u8>> {
-    text.lines().map(squeezed).collect()
+    text.lines().map(|line| squeezed(line).into_owned()).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
     fn a_line_is_found_in_the_only_edit_that_has_it_or_has_its_neighbour() {
-        let mut texts = Texts::new();
+        let mut texts = Texts::new(Instant::now() + Duration::from_secs(60));
         texts.add("keep()\n", "keep()\nfirst();\nshared();\n", 1, 0);
         texts.add("", "shared();\nsecond();\n", 2, 0);
-        let found = |text: &str, at: usize| texts.find(&keys(text.as_bytes()), at);
+        let found = |text: &str, at: usize| texts.find(&keys(text.as_bytes()), at).map(|(edit, _)| edit);
         assert_eq!(found("  first( );\n", 0), Some(1));
         assert_eq!(found("keep()\n", 0), None, "the edit left the line as it was");
         assert_eq!(found("shared();\n", 0), None, "two have it");
         assert_eq!(found("first();\nshared();\n", 1), Some(1));
         assert_eq!(found("shared();\nsecond();\n", 0), Some(2));
         assert_eq!(found("}\n", 0), None);
+    }
+
+    #[test]
+    fn a_line_of_very_many_edits_tells_nothing_and_costs_little() {
+        let mut texts = Texts::new(Instant::now() + Duration::from_secs(60));
+        (0..1000).for_each(|edit| texts.add("", "the_line();\nthe_next();\n", edit, edit << 24));
+        assert_eq!(texts.find(&keys(b"the_line();\nthe_next();\n"), 0), None);
+        assert!(texts.lines.values().all(|places| places.len() == MAX_PLACES + 1));
+        texts.add("", "another();\n", 7, 0);
+        assert_eq!(texts.find(&keys(b"another();\n"), 0), Some((7, 0)));
     }
 }

@@ -151,6 +151,87 @@ fn what_cannot_be_answered_is_no_error_in_an_editor_and_what_is_no_question_is_r
     editor.server.wait().unwrap();
 }
 
+/// Sends bytes to the server and returns its answers, the exit code, and what it says on stderr.
+fn speak(scratch: &Scratch, said: &[u8]) -> (Vec<Value>, i32, String) {
+    let ran = scratch.run_with_input("git-shiftlog", ["lsp"], said);
+    let mut answers = Vec::new();
+    let mut rest = ran.stdout.as_str();
+    while let Some((header, body)) = rest.split_once("\r\n\r\n") {
+        let length: usize = header.strip_prefix("Content-Length: ").unwrap().parse().unwrap();
+        answers.push(serde_json::from_str(&body[..length]).unwrap());
+        rest = &body[length..];
+    }
+    assert_eq!(rest, "", "nothing else is on stdout");
+    (answers, ran.code, ran.stderr)
+}
+
+fn framed(messages: &[Value]) -> Vec<u8> {
+    let texts = messages.iter().map(Value::to_string);
+    texts.map(|text| format!("Content-Length: {}\r\n\r\n{text}", text.len())).collect::<String>().into_bytes()
+}
+
+#[test]
+fn the_server_keeps_the_order_of_the_protocol_and_says_how_it_ended() {
+    let scratch = Scratch::set_up();
+    let asked = |id: Value, method: &str| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {} });
+    let told = |method: &str| json!({ "jsonrpc": "2.0", "method": method });
+    let hello = asked(json!(1), "initialize");
+    let codes = |answers: &[Value]| answers.iter().map(|answer| answer["error"]["code"].clone()).collect::<Vec<_>>();
+    // What is asked before the beginning is refused, and what is told is dropped.
+    let said = [
+        asked(json!("early"), "textDocument/hover"),
+        told("textDocument/didOpen"),
+        hello.clone(),
+        hello.clone(),
+        json!({ "jsonrpc": "2.0", "id": 7, "result": null }),
+        asked(json!(9_000_000_000_u64), "shutdown"),
+        asked(json!(3), "textDocument/hover"),
+        told("exit"),
+        asked(json!(4), "never/read"),
+    ];
+    let (answers, code, stderr) = speak(&scratch, &framed(&said));
+    assert_eq!(codes(&answers), [json!(-32002), json!(null), json!(-32600), json!(null), json!(-32600)]);
+    let ids: Vec<&Value> = answers.iter().map(|answer| &answer["id"]).collect();
+    assert_eq!(ids, [&json!("early"), &json!(1), &json!(1), &json!(9_000_000_000_u64), &json!(3)]);
+    assert_eq!((code, &*stderr), (0, ""));
+    // 'exit' without 'shutdown', and an editor that goes away.
+    for said in [
+        framed(&[hello.clone(), told("exit")]),
+        framed(&[told("exit")]),
+        framed(std::slice::from_ref(&hello)),
+        Vec::new(),
+    ] {
+        let (_, code, stderr) = speak(&scratch, &said);
+        assert_eq!((code, &*stderr), (1, ""), "{}", String::from_utf8_lossy(&said));
+    }
+}
+
+#[test]
+fn what_is_not_the_protocol_ends_the_server_with_one_line() {
+    let scratch = Scratch::set_up();
+    let hello = framed(&[json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {} })]);
+    let bad = [
+        &b"hello\n"[..],
+        b"\0\xff\xff",
+        b"Content-Length: 18446744073709551615\r\n\r\n{}",
+        b"Content-Length: 9\r\n\r\n{}",
+    ];
+    for said in bad {
+        for before in [&hello[..], b""] {
+            let (answers, code, stderr) = speak(&scratch, &[before, said].concat());
+            assert_eq!((answers.len(), code), (usize::from(!before.is_empty()), 128), "{stderr}");
+            assert!(
+                stderr.starts_with("fatal: cannot speak with the editor: ") && stderr.lines().count() == 1,
+                "{stderr}"
+            );
+        }
+    }
+    // The frame is whole, so that the next message can be read.
+    let (answers, ..) = speak(&scratch, &[b"Content-Length: 4\r\n\r\n}}}}", &hello[..]].concat());
+    assert_eq!((&answers[0]["error"]["code"], &answers[0]["id"]), (&json!(-32700), &json!(null)));
+    assert_eq!(answers[1]["result"]["serverInfo"]["name"], "git-shiftlog");
+}
+
 #[test]
 fn words_of_a_conversation_do_nothing_in_an_editor() {
     let scratch = Scratch::set_up();

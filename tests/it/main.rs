@@ -66,6 +66,7 @@ mod transcripts;
 mod typing;
 mod waiting;
 mod why;
+mod why_claims;
 mod why_edges;
 mod why_lines;
 mod why_truth;

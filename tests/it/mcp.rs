@@ -722,6 +722,10 @@ fn an_agent_learns_in_few_words_why_a_line_is_as_it_is() {
     let many = client.found("shiftlog_why", json!({ "path": "reconnect.py", "line": 1, "end_line": 5 }));
     assert!(many.to_string().len() <= 4096 && many["found"].as_array().unwrap().len() == 2, "{many}");
     assert!(many["note"].as_str().unwrap().contains("nothing is recorded for the other lines"), "{many}");
+    let top = scratch.top.to_str().unwrap();
+    for path in ["./reconnect.py", ".//./reconnect.py", &format!("{top}/reconnect.py")] {
+        assert_eq!(client.found("shiftlog_why", json!({ "path": path, "line": 5 })), answer, "{path}");
+    }
     let old = client.found("shiftlog_why", json!({ "path": "reconnect.py", "line": 5, "revision": "HEAD~2" }));
     assert_eq!((&old["found"][0]["stillThere"], &old["found"][0]["fileChangesSince"]), (&json!(false), &json!(0)));
     let none = client.found("shiftlog_why", json!({ "path": "README", "line": 1 }));
@@ -729,7 +733,9 @@ fn an_agent_learns_in_few_words_why_a_line_is_as_it_is() {
         (&none["found"], none["note"].as_str().unwrap().split(';').next()),
         (&json!([]), Some("nothing is recorded for these lines"))
     );
-    for (path, line) in [("../../etc/passwd", 1), ("/etc/passwd", 1), ("nothing.py", 1), ("reconnect.py", 99)] {
+    std::os::unix::fs::symlink("/etc", scratch.top.join("etc")).unwrap();
+    let outside = [("../../etc/passwd", 1), ("/etc/passwd", 1), ("etc/passwd", 1), ("./etc", 1), (".", 1), (top, 1)];
+    for (path, line) in outside.into_iter().chain([("nothing.py", 1), ("reconnect.py", 99)]) {
         client.refused("shiftlog_why", json!({ "path": path, "line": line }));
     }
 }

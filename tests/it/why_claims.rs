@@ -1,0 +1,171 @@
+//! `why` and `blame` against what a transcript claims, and as `git blame` where nothing is recorded.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::Scratch;
+use crate::why::{reconnect, told, why};
+
+/// Returns a line of a transcript in which the agent calls a tool.
+fn call(id: &str, tool: &str, input: &Value, directory: &str) -> String {
+    let part = json!({ "type": "tool_use", "id": id, "name": tool, "input": input });
+    let message = json!({ "role": "assistant", "content": [part] });
+    format!("{}\n", json!({ "type": "assistant", "uuid": id, "cwd": directory, "message": message }))
+}
+
+fn prompt(text: &str) -> String {
+    format!("{}\n", json!({ "type": "user", "message": { "role": "user", "content": text } }))
+}
+
+/// Records a transcript on the last commit.
+fn record(scratch: &Scratch, session: &str, text: &str) {
+    let transcript = scratch.root().join(format!("{session}.jsonl"));
+    fs::write(&transcript, text).unwrap();
+    let (session, said) = (format!("--session={session}"), format!("--transcript={}", transcript.display()));
+    scratch.shiftlog("add", ["-q", &session, &said]).ok();
+}
+
+#[test]
+fn an_edit_of_a_file_elsewhere_is_no_edit_of_this_one() {
+    let write = |id: &str, path: &str, directory: &str| {
+        call(id, "Write", &json!({ "file_path": path, "content": "the_same_line()\n" }), directory)
+    };
+    for (path, directory, evidence) in [
+        ("/work/project/src/a.txt", "/work/project", "replay/1"),
+        ("/work/project/src/a.txt", "/work/project/docs", "replay/1"),
+        ("/tmp/other/src/a.txt", "/work/project", "moved/1"),
+        ("/src/a.txt", "/work/project", "moved/1"),
+    ] {
+        let scratch = Scratch::set_up();
+        scratch.commit("src/a.txt", "the_same_line()\n", "typed by somebody, or by the agent");
+        record(&scratch, "s1", &(prompt("write it") + &write("w", path, directory)));
+        assert_eq!(told(&scratch, &["src/a.txt"]), [evidence], "{path} in {directory}");
+    }
+    // A session that goes on in this working tree.
+    let scratch = Scratch::set_up();
+    let session = scratch.session("going-on");
+    session.prompt("write it elsewhere");
+    let elsewhere = scratch.root().join("elsewhere/src/a.txt");
+    session.calls("w", "Write", &json!({ "file_path": elsewhere, "content": "the_same_line()\n" }));
+    session.answers("w", "done");
+    scratch.commit("src/a.txt", "one()\n", "start");
+    scratch.write("src/a.txt", "one()\nthe_same_line()\n");
+    let found = why(&scratch, &["src/a.txt:2"]);
+    assert_eq!((&found[0]["evidence"], &found[0]["live"]), (&json!("moved"), &json!(true)), "{found:?}");
+}
+
+#[test]
+fn very_many_edits_and_very_long_ones_are_answered() {
+    let scratch = Scratch::set_up();
+    let top = scratch.top.to_str().unwrap().to_owned();
+    let file = format!("{top}/many.txt");
+    let long = |name: &str| (0..40_000).map(|number| format!("{name}_{number}();\n")).collect::<String>();
+    let mut text = (0..20_000).map(|number| prompt(&format!("turn {number}"))).collect::<String>();
+    for number in 0..10_000 {
+        let input =
+            json!({ "file_path": file, "old_string": "never_there()", "new_string": "the_line();\nthe_next();\n" });
+        text += &call(&format!("many-{number}"), "Edit", &input, &top);
+    }
+    // Two texts that have no line in common take the longest to compare.
+    let input = json!({ "file_path": file, "old_string": long("before"), "new_string": long("after") });
+    text += &call("long", "Edit", &input, &top);
+    text +=
+        &call("last", "Edit", &json!({ "file_path": file, "old_string": "", "new_string": "only_here();\n" }), &top);
+    let trivial = "}\n".repeat(20_000);
+    scratch.commit("many.txt", &format!("{}{trivial}only_here();\n", "the_line();\nthe_next();\n".repeat(500)), "many");
+    record(&scratch, "s1", &text);
+    let lines = told(&scratch, &["many.txt"]);
+    assert_eq!((lines[0].as_str(), lines[21_000].as_str()), ("path/", "text/20000"), "{:?}", &lines[..3]);
+    assert!(lines[1000..21_000].iter().all(|line| line == "path/"));
+}
+
+#[test]
+fn what_is_not_recorded_looks_as_git_prints_it() {
+    let scratch = Scratch::set_up();
+    for number in 1..=11 {
+        let lines = (1..=number).map(|line| format!("line {line}\n")).collect::<String>();
+        scratch.commit("old.txt", &lines, &format!("line {number}"));
+    }
+    scratch.git(["mv", "old.txt", "new.txt"]).ok();
+    scratch.git(["commit", "-q", "-m", "rename"]).ok();
+    scratch.commit(
+        "new.txt",
+        &format!("{}changed\n", fs::read_to_string(scratch.top.join("new.txt")).unwrap()),
+        "more",
+    );
+    for options in [
+        &[][..],
+        &["-n"],
+        &["-f"],
+        &["-n", "-f", "-l"],
+        &["-s", "-n"],
+        &["-e"],
+        &["--root"],
+        &["-b", "HEAD~4..HEAD"],
+        &["HEAD~4..HEAD"],
+        &["^HEAD~4", "HEAD~1"],
+        &["^HEAD~4"],
+        &["-L2,5", "HEAD~1"],
+    ] {
+        let args = [&["-w"][..], options, &["--", "new.txt"]].concat();
+        let ours = scratch.shiftlog("blame", &args);
+        let git = scratch.git([&["blame"][..], &args].concat());
+        assert_eq!((ours.code, git.code), (1, 0), "{args:?}: {ours:?} {git:?}");
+        assert_eq!(ours.stdout, git.stdout, "{args:?}");
+    }
+    scratch.git(["config", "blame.blankBoundary", "true"]).ok();
+    scratch.git(["config", "blame.showEmail", "true"]).ok();
+    let ours = scratch.shiftlog("blame", ["HEAD~4..HEAD", "--", "new.txt"]).stdout;
+    assert_eq!(ours, scratch.git(["blame", "HEAD~4..HEAD", "--", "new.txt"]).ok());
+    let rows = scratch.shiftlog("blame", ["-z", "new.txt"]).stdout;
+    assert_eq!(rows.replace('\0', "\n"), scratch.shiftlog("blame", ["new.txt"]).stdout);
+    assert_eq!((rows.matches('\0').count(), rows.matches('\n').count()), (12, 0));
+}
+
+#[test]
+fn a_boundary_explains_only_what_its_edits_wrote() {
+    let scratch = reconnect();
+    let session = scratch.session("later");
+    session.prompt("say when it is done");
+    session.edits("other.txt", "x\n");
+    scratch
+        .write("reconnect.py", &format!("{}# done\n", fs::read_to_string(scratch.top.join("reconnect.py")).unwrap()));
+    session.commits("later");
+    scratch.commit("reconnect.py", "def run():\n    pass\n    while not connect():\n# done\n", "typed");
+    // Line 1 is older than the boundary, whose session did not write it; line 3 is of a commit that is left out, too.
+    assert_eq!(told(&scratch, &["HEAD~1..HEAD", "--", "reconnect.py"]), ["none/", "none/", "none/", "none/"]);
+    assert_eq!(told(&scratch, &["HEAD~2..HEAD", "--", "reconnect.py"])[3], "commit/");
+}
+
+#[test]
+fn words_that_do_not_tell_what_is_meant_are_refused() {
+    let scratch = reconnect();
+    scratch.write("main", "a file\n");
+    scratch.git(["branch", "reconnect.py"]).ok();
+    scratch.git(["add", "main"]).ok();
+    scratch.git(["commit", "-q", "-m", "a file called main"]).ok();
+    scratch.git(["branch", "-f", "reconnect.py"]).ok();
+    let refused = |args: &[&str]| {
+        let ran = scratch.shiftlog(args[0], &args[1..]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (129, ""), "{args:?}: {ran:?}");
+        ran.stderr.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(refused(&["blame", "main", "reconnect.py"]), "error: 'main' is both a revision and a file");
+    assert_eq!(scratch.shiftlog("blame", ["main", "--", "reconnect.py"]).code, 0);
+    assert_eq!(scratch.shiftlog("blame", ["main", "main"]).code, 1, "there is only one reading");
+    for address in [":2:1", ":2", "#L2", "@:2"] {
+        assert_eq!(refused(&["why", address]), format!("error: no file is named in '{address}'"));
+    }
+    assert_eq!(
+        refused(&["blame", "main...HEAD~1", "--", "reconnect.py"]),
+        "error: more than one revision to begin with"
+    );
+    assert_eq!(
+        refused(&["blame", "-z", "--porcelain", "reconnect.py"]),
+        "error: '-z' and '--porcelain' cannot be used together"
+    );
+    assert_eq!(refused(&["blame", "--reverse", "HEAD~1..HEAD", "reconnect.py"]), "error: unknown option '--reverse'");
+    let entries = scratch.shiftlog("why", ["-z", "reconnect.py:2-5"]).ok();
+    assert_eq!(entries.matches("\n\0reconnect.py:").count(), 2, "between three entries: {entries}");
+}
