@@ -53,6 +53,7 @@ mod rewriting;
 mod rooms;
 mod search_oracle;
 mod searching;
+mod searching_edges;
 mod server;
 mod setup;
 mod sharing;
