@@ -143,7 +143,7 @@ impl Terms {
     /// Says whether so many words may be enough, whatever their weights.
     pub(super) fn may_be_enough(&self, has: &[bool]) -> bool {
         let count = has.iter().filter(|has| **has).count();
-        if self.min_share >= 1.0 { count == has.len() } else { 2 * count >= has.len() }
+        if self.min_share >= 1.0 { count == has.len() } else { 3 * count >= has.len() }
     }
 
     /// Returns the words of a text that are among these and not in a placeholder of a secret. A text can have millions of

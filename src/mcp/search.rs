@@ -24,7 +24,7 @@ pub(super) const LIMIT: usize = 3;
 /// The longest excerpt, in characters: about eighty tokens.
 const EXCERPT_CHARS: usize = 320;
 /// How much of the words of a query a turn must have, by their weights. A question has words that no answer has.
-const MIN_SHARE: f64 = 0.6;
+const MIN_SHARE: f64 = 0.4;
 
 /// How long words are looked for. An agent waits for the answer, and clients give up on a call after some time.
 const SEARCH_TIME: Duration = Duration::from_secs(5);
