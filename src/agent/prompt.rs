@@ -1,6 +1,7 @@
 //! What a person typed, without what the agent's program puts around it.
 
-/// Returns a prompt without the passages in these tags, and without space around the rest.
+/// Returns a prompt without the passages in these tags, and without space around the rest. What stood before and behind a
+/// passage did not follow each other, so they stay on lines of their own.
 pub fn without(text: &str, tags: &[&str]) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -12,10 +13,18 @@ pub fn without(text: &str, tags: &[&str]) -> String {
             let inside = from.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
             inside.split_once(&format!("</{tag}>")).map(|(_, after)| after)
         });
-        rest = passage.unwrap_or_else(|| {
-            kept.push('<');
-            &from[1..]
-        });
+        rest = match passage {
+            Some(after) => {
+                if !kept.is_empty() && !kept.ends_with('\n') && !after.starts_with('\n') {
+                    kept.push('\n');
+                }
+                after
+            }
+            None => {
+                kept.push('<');
+                &from[1..]
+            }
+        };
     }
     kept.push_str(rest);
     kept.trim().to_owned()

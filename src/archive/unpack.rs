@@ -1,20 +1,29 @@
-//! Reading many segments one after the other into the same memory.
+//! Reading many segments of one session after the other into the same memory.
+
+use std::time::Instant;
 
 use super::contents::too_much;
 use super::{Archive, MAX_FILE_BYTES, Piece, segment};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
+use crate::transcript::SessionKey;
 
 /// Unpacks segments into one buffer.
 pub struct Unpacker<'r> {
     archive: Archive<'r>,
     decompressor: zstd::bulk::Decompressor<'static>,
-    /// The bytes of the segment that was read last.
+    /// The session whose segments are read.
+    session: Option<SessionKey>,
+    /// The bytes of the segment that was read last, which is one of the session.
     body: Vec<u8>,
     loaded: Option<ObjectId>,
+    /// When nothing more is unpacked.
+    deadline: Option<Instant>,
     /// What was read since [`Unpacker::begin`], in bytes.
     stored: u64,
     unpacked: u64,
+    /// The segments that were read since then, with the sizes of their files.
+    sources: Vec<(ObjectId, u64)>,
 }
 
 impl<'r> Unpacker<'r> {
@@ -26,7 +35,17 @@ impl<'r> Unpacker<'r> {
     pub fn new(archive: Archive<'r>) -> Result<Self> {
         let failed = |error: std::io::Error| Error::other("cannot unpack segments").because(error);
         let decompressor = zstd::bulk::Decompressor::new().map_err(failed)?;
-        Ok(Unpacker { archive, decompressor, body: Vec::new(), loaded: None, stored: 0, unpacked: 0 })
+        Ok(Unpacker {
+            archive,
+            decompressor,
+            session: None,
+            body: Vec::new(),
+            loaded: None,
+            deadline: None,
+            stored: 0,
+            unpacked: 0,
+            sources: Vec::new(),
+        })
     }
 
     /// Returns the archive.
@@ -34,9 +53,27 @@ impl<'r> Unpacker<'r> {
         self.archive
     }
 
-    /// Begins with another session: the limit on unpacked bytes counts anew.
-    pub fn begin(&mut self) {
+    /// Unpacks nothing more after `deadline`: reading then fails.
+    #[must_use]
+    pub fn until(mut self, deadline: Option<Instant>) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Begins with an increment of a session: the limit on unpacked bytes counts anew, and segments of other sessions cannot
+    /// be read. Anybody can push a record that names words of another session.
+    pub fn begin(&mut self, session: &SessionKey) {
         (self.stored, self.unpacked) = (0, 0);
+        self.sources.clear();
+        if self.session.as_ref() != Some(session) {
+            self.session = Some(session.clone());
+            self.loaded = None;
+        }
+    }
+
+    /// Returns the segments that were read since [`Unpacker::begin`], with the sizes of their files.
+    pub fn take_sources(&mut self) -> Vec<(ObjectId, u64)> {
+        std::mem::take(&mut self.sources)
     }
 
     /// Returns the stored size of the segments that were read since [`Unpacker::begin`].
@@ -48,8 +85,8 @@ impl<'r> Unpacker<'r> {
     ///
     /// # Errors
     ///
-    /// [`Kind::Missing`] if the repository lacks the segment, [`Kind::Corrupt`] if it is damaged, or if the session unpacks
-    /// to far more than is stored.
+    /// [`Kind::Missing`] if the repository lacks the segment, [`Kind::Corrupt`] if it is damaged or belongs to another
+    /// session, or if the session unpacks to far more than is stored; [`Kind::Busy`] after the deadline.
     pub fn bytes(&mut self, piece: &Piece) -> Result<&[u8]> {
         if self.archive.is_barred(piece.segment_id) {
             return Ok(&[]);
@@ -64,9 +101,18 @@ impl<'r> Unpacker<'r> {
     }
 
     fn load(&mut self, piece: &Piece) -> Result<()> {
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(Error::new(Kind::Busy, "the time for reading is over"));
+        }
         let file = self.archive.repo.read_blob(piece.segment_id, MAX_FILE_BYTES)?;
         let (header, frame) = segment::split_bounded(&file)?;
+        if let Some(session) = &self.session
+            && (session.agent != header.agent || session.id != header.session)
+        {
+            return Err(Error::new(Kind::Corrupt, format!("a record of {session} names words of another session")));
+        }
         self.stored += file.len() as u64;
+        self.sources.push((piece.segment_id, file.len() as u64));
         self.unpacked = self.unpacked.saturating_add(header.bytes);
         // Each segment can be within its limit, and all together unpack to far too much.
         if self.unpacked > segment::unpacked_limit(self.stored) {

@@ -203,6 +203,9 @@ pub fn split_words(repo: &Repository, words: &[OsString]) -> Result<Words> {
         let text = word.to_string_lossy().into_owned();
         let is_revision = is_revision(repo, &text);
         let is_path = !has_dashes && std::path::Path::new(word).symlink_metadata().is_ok();
+        if let (false, false, Some(error)) = (is_revision, is_path, repo.ambiguous(&text)) {
+            return Err(error);
+        }
         match (is_revision, is_path) {
             (true, true) => {
                 return Err(Error::other(format!("ambiguous argument '{text}': both revision and filename"))

@@ -12,7 +12,7 @@ use super::chosen::{Chosen, Problems};
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::find::{
-    self, Found, Match, Parts, Pattern, PatternOptions, Place, Plan, Session, Wanted, Worker, matches_of,
+    self, Found, Limits, Match, Parts, Pattern, PatternOptions, Place, Plan, Session, Wanted, Worker, matches_of,
 };
 use crate::git::{Names, Repository, date};
 use crate::pretty::{self, FoundLayout, FoundPlace};
@@ -75,8 +75,8 @@ pub struct Options {
     #[arg(short = 'q', long)]
     quiet: bool,
     /// Print at most this many lines of a session
-    #[arg(short = 'm', long, value_name = "number")]
-    max_count: Option<usize>,
+    #[arg(short = 'm', long, value_name = "number", allow_negative_numbers = true)]
+    max_count: Option<i64>,
     /// Print so many lines after each match
     #[arg(short = 'A', long, value_name = "number")]
     after_context: Option<usize>,
@@ -118,6 +118,10 @@ pub(super) fn parts(text: &str) -> Result<Parts, String> {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let (pattern, words) = options.pattern()?;
+        // As for 'git grep'.
+        if options.max_count == Some(0) {
+            return Ok(Outcome::No);
+        }
         let repo = cli::repository()?;
         crate::command::add::store_pending(&repo);
         if !options.printing.has_own_ref() {
@@ -140,13 +144,15 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         };
         let mut problems = Problems::default();
         let threads = options.threads.filter(|threads| *threads > 0).unwrap_or_else(find::default_threads);
+        let limits = Limits { threads, ..Limits::default() };
         let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
-        find::run(&reader, &plan, threads, work, |number, found: Found| {
+        let left_out = find::run(&reader, &plan, limits, work, |number, found: Found| {
             problems.add(found.problem);
             list.session(number, found.matches)
         })?;
         let List { screen, has_found, .. } = list;
         screen.out.finish()?;
+        problems.add(left_out);
         problems.tell(&repo);
         if let Some(name) = options.chosen.agent.as_deref().filter(|name| !has_found && agent::find(name).is_none()) {
             // A colleague may have described one that is not known here, so what is recorded counts first.
@@ -164,8 +170,12 @@ impl Options {
             (true, Some((first, words))) => (vec![first.to_string_lossy().into_owned()], words),
             (true, None) => return Err(Error::new(Kind::Usage, "no pattern given")),
         };
-        let options =
-            PatternOptions { is_fixed: self.fixed_strings, is_folded: self.ignore_case, is_word: self.word_regexp };
+        let options = PatternOptions {
+            is_fixed: self.fixed_strings,
+            is_folded: self.ignore_case,
+            is_word: self.word_regexp,
+            is_across_lines: false,
+        };
         Ok((Pattern::new(&patterns, options)?, words))
     }
 
@@ -188,6 +198,12 @@ impl Options {
             has_numbers: self.json,
             ..Wanted::new(pattern)
         }
+    }
+
+    /// Returns how many lines of a session are printed at most.
+    fn max_lines(&self) -> usize {
+        // A negative number is no limit.
+        self.max_count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
     }
 
     fn layout(&self) -> FoundLayout {
@@ -218,11 +234,13 @@ struct List<'a> {
 impl List<'_> {
     /// Prints what was found in an increment.
     fn session(&mut self, number: usize, mut matches: Vec<Match>) -> Result<ControlFlow<()>> {
-        matches.retain(|found| *self.seen.entry(found.place.clone()).or_insert(number) == number);
         let options = self.options;
-        let is_match = |found: &Match| found.lines.iter().filter(|line| line.spans.is_some()).count();
-        let count = matches.iter().map(is_match).sum::<usize>();
-        let count = options.max_count.map_or(count, |max| count.min(max));
+        if !options.without_match {
+            // What a newer commit has printed is still in this session.
+            matches.retain(|found| *self.seen.entry(found.place.clone()).or_insert(number) == number);
+        }
+        let after = options.after_context.or(options.context).unwrap_or(0);
+        let count = first_matches(&mut matches, options.max_lines(), after);
         let is_listed = if options.without_match { count == 0 } else { count > 0 };
         if !is_listed {
             return Ok(ControlFlow::Continue(()));
@@ -275,15 +293,13 @@ impl List<'_> {
         let end = options.printing.end().encode_utf8(&mut end).as_bytes();
         let last = self.last.replace(number);
         let has_context = [options.context, options.after_context, options.before_context].iter().any(Option::is_some);
-        let mut left = options.max_count.unwrap_or(usize::MAX);
         self.screen.write(|out, style| {
             if options.json {
                 for (found, line) in matches.iter().flat_map(|found| found.lines.iter().map(move |line| (found, line)))
                 {
-                    if line.spans.is_none() || left == 0 {
+                    if line.spans.is_none() {
                         continue;
                     }
-                    left -= 1;
                     write!(out, "{}", outside::json(&pretty::found_object(commit, of, found, line)))?;
                     out.write_all(end)?;
                 }
@@ -310,12 +326,6 @@ impl List<'_> {
             for found in matches {
                 let mut before = None;
                 for line in &found.lines {
-                    if line.spans.is_some() {
-                        if left == 0 {
-                            return Ok(());
-                        }
-                        left -= 1;
-                    }
                     let is_apart = before.is_none_or(|before| line.number > before + 1);
                     if has_context && is_apart && !is_first {
                         out.write_all(b"--")?;
@@ -328,4 +338,20 @@ impl List<'_> {
             Ok(())
         })
     }
+}
+
+/// Keeps the first `max_count` lines that match, each with the lines before it and `after` lines behind it, and returns how
+/// many there are.
+fn first_matches(matches: &mut Vec<Match>, max_count: usize, after: usize) -> usize {
+    let mut count = 0;
+    for found in matches.iter_mut() {
+        let hits = found.lines.iter().filter(|line| line.spans.is_some()).map(|line| line.number);
+        let kept: Vec<usize> = hits.take(max_count - count).collect();
+        let last = kept.last().copied().unwrap_or(0);
+        let end = if last == 0 { 0 } else { last.saturating_add(after) };
+        found.lines.retain(|line| line.number <= if line.spans.is_some() { last } else { end });
+        count += kept.len();
+    }
+    matches.retain(|found| !found.lines.is_empty());
+    count
 }

@@ -11,8 +11,8 @@ use clap::Parser;
 use super::chosen::{Chosen, Problems};
 use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
-use crate::error::{Error, Result};
-use crate::find::{self, Pattern, PatternOptions, Plan, Session, Wanted, Worker, matches_of};
+use crate::error::{Error, Kind, Result};
+use crate::find::{self, Limits, Pattern, PatternOptions, Plan, Session, Wanted, Worker, matches_of};
 use crate::git::{Drawing, Names, Node, ObjectId, PrintOptions, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format, Rows};
@@ -94,6 +94,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let reader = options.printing.reader(&repo);
         let mut query = options.chosen.query(&repo, &options.words)?;
+        if options.graph {
+            // '-n' takes the commits that stand on top of the graph, as 'git log --graph' does.
+            query.walk_options.push("--topo-order");
+        }
         let has_it = options.searched(&reader, &query)?;
         if has_it.is_none() {
             (query.skip, query.max_count) = (options.skip, options.max_count);
@@ -168,17 +172,24 @@ impl Options {
     /// Returns the commits of a query whose conversation has what `-S` or `-G` wants; `None` without these options.
     fn searched(&self, reader: &Reader<'_>, query: &Query) -> Result<Option<HashSet<ObjectId>>> {
         let Some(pattern) = self.string.as_ref().or(self.pattern.as_ref()) else { return Ok(None) };
-        let pattern_options = PatternOptions { is_fixed: self.string.is_some(), ..PatternOptions::default() };
+        if pattern.is_empty() {
+            let switch = if self.string.is_some() { 'S' } else { 'G' };
+            return Err(Error::new(Kind::Usage, format!("switch `{switch}' requires a value")));
+        }
+        let is_fixed = self.string.is_some();
+        let is_across_lines = is_fixed && pattern.contains('\n');
+        let pattern_options = PatternOptions { is_fixed, is_across_lines, ..PatternOptions::default() };
         let wanted = Wanted::new(Pattern::new(std::slice::from_ref(pattern), pattern_options)?);
         let plan = Plan::new(reader, query, true)?;
         let mut has_it = HashSet::new();
         let mut problems = Problems::default();
         let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
-        find::run(reader, &plan, find::default_threads(), work, |number, found| {
+        let left_out = find::run(reader, &plan, Limits::default(), work, |number, found| {
             problems.add(found.problem);
             has_it.extend(plan.sessions[number].commit_id.filter(|_| !found.matches.is_empty()));
             Ok(ControlFlow::Continue(()))
         })?;
+        problems.add(left_out);
         problems.tell(reader.repo());
         Ok(Some(has_it))
     }

@@ -8,7 +8,7 @@ use clap::Parser;
 
 use super::chosen::{Chosen, Problems};
 use crate::cli::{self, Outcome, Printing};
-use crate::find::{self, Case, Effort, Plan, Terms};
+use crate::find::{self, Case, Effort, Limits, Plan, Terms};
 use crate::git::{Range, Repository, date};
 use crate::pretty;
 use crate::{agent, outside};
@@ -57,12 +57,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let terms = Terms::new(&words, &options.not, Case::Smart, 1.0)?;
         let plan = Plan::new(&reader, &options.chosen.query(&repo, &rest)?, false)?;
         plan.problems.iter().for_each(|problem| cli::warning(problem));
+        let threads = options.threads.filter(|threads| *threads > 0).unwrap_or_else(find::default_threads);
         let effort = Effort {
             max_count: options.max_count.unwrap_or(ANSWERS),
-            threads: options.threads.filter(|threads| *threads > 0).unwrap_or_else(find::default_threads),
+            limits: Limits { threads, ..Limits::default() },
             now: date::Time::now().seconds,
         };
-        let (hits, found_problems) = find::search(&reader, &plan, &terms, effort, || Ok(()))?;
+        let found = find::search(&reader, &plan, &terms, effort, || Ok(()))?;
+        let hits = found.hits;
         let dates = options.printing.dates(&repo, date::Format::SHORT)?;
         let mut screen = options.printing.screen(&repo, dates);
         let (short_ids, mut names) = (plan.short_ids(), repo.names());
@@ -87,7 +89,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         screen.out.finish()?;
         let mut problems = Problems::default();
-        found_problems.into_iter().for_each(|problem| problems.add(Some(problem)));
+        found.problems.into_iter().for_each(|problem| problems.add(Some(problem)));
         problems.tell(&repo);
         if let Some(name) =
             options.chosen.agent.as_deref().filter(|name| hits.is_empty() && agent::find(name).is_none())

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::extent::{Extent, Told, each_line_with, place_in, redacted};
-use super::ranked::{spoken, weight};
+use super::ranked::weight;
 use super::text::texts;
 use super::{PartKind, Session, Terms, Worker};
 use crate::agent::Wording;
@@ -18,9 +18,9 @@ pub struct Excerpt {
     pub kind: PartKind,
     /// The tool, of a call.
     pub tool: String,
-    /// The text.
+    /// The text; of a long one, what is around the line.
     pub text: String,
-    /// The line, without its end, in bytes.
+    /// The line, without its end, in bytes; of a very long one, the part that is in the text.
     pub line: Range<usize>,
     /// The number of the line, from 1.
     pub number: usize,
@@ -30,6 +30,22 @@ pub struct Excerpt {
     pub message: usize,
     /// When it was said, in seconds since the epoch.
     pub time: Option<i64>,
+}
+
+/// How much of a text is kept before the first word in the line, and behind it, in bytes.
+const AROUND_BYTES: [usize; 2] = [4 << 10, 12 << 10];
+
+impl Excerpt {
+    /// Keeps of a whole text what is around a place in the line. A text can have many megabytes.
+    fn cut(&mut self, whole: &str, at: usize) {
+        let boundary = |from: usize, end: usize| (from..=end).find(|at| whole.is_char_boundary(*at)).unwrap_or(end);
+        let start = boundary(at.saturating_sub(AROUND_BYTES[0]), at);
+        let end = boundary((at + AROUND_BYTES[1]).min(whole.len()), whole.len());
+        let moved = |range: &Range<usize>| range.start.clamp(start, end) - start..range.end.clamp(start, end) - start;
+        whole[start..end].clone_into(&mut self.text);
+        self.line = moved(&self.line);
+        self.spans = self.spans.iter().map(moved).filter(|span| !span.is_empty()).collect();
+    }
 }
 
 /// Returns the words of a turn that answer a search best; `None` if they are gone.
@@ -93,7 +109,7 @@ impl Worker<'_> {
 /// Takes the best line of a message, if it is better than the best so far: more of the words, then the weightier part.
 fn consider(message: &Message, number: usize, terms: &Terms, best: &mut Option<(f64, Excerpt)>) {
     for text in texts(message) {
-        let words = spoken(&text.text);
+        let words = terms.spoken(&text.text);
         let (places, _) = terms.places(text.kind, &text.text, &words);
         let mut all: Vec<(Range<usize>, usize)> = Vec::new();
         for (term, places) in places.into_iter().enumerate() {
@@ -111,7 +127,7 @@ fn consider(message: &Message, number: usize, terms: &Terms, best: &mut Option<(
             let score = kinds.len() as f64 + weight(text.kind) / 8.0;
             if best.as_ref().is_none_or(|(known, _)| score > *known) {
                 let spans = all[from..until].iter().map(|(place, _)| place.start..place.end.min(end)).collect();
-                let excerpt = Excerpt {
+                let mut excerpt = Excerpt {
                     kind: text.kind,
                     tool: text.tool.to_owned(),
                     line: start..end,
@@ -119,8 +135,9 @@ fn consider(message: &Message, number: usize, terms: &Terms, best: &mut Option<(
                     spans,
                     message: number,
                     time: message.time,
-                    text: text.text.to_string(),
+                    text: String::new(),
                 };
+                excerpt.cut(&text.text, first.start);
                 *best = Some((score, excerpt));
             }
             from = until;

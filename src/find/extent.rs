@@ -37,7 +37,7 @@ impl Worker<'_> {
         let agent = agent::find(&session.key.agent)?;
         let (pieces, error) = self.unpacker.archive().pieces(session.since, session.through?);
         *problem = error;
-        self.unpacker.begin();
+        self.unpacker.begin(&session.key);
         let mut wording = None;
         for piece in &pieces {
             // What cannot be read is told when it is searched.
@@ -48,6 +48,7 @@ impl Worker<'_> {
             }
         }
         let wording = wording.unwrap_or(Wording::InPieces);
+        self.read_bytes = pieces.iter().map(Piece::length).fold(0, u64::saturating_add);
         (!pieces.is_empty()).then_some(Extent { agent, pieces, wording })
     }
 
@@ -150,12 +151,17 @@ pub(super) fn prompt_marks(agent: &dyn Agent) -> Option<Needles> {
     Needles::new(&[agent.prompt_mark()?.as_bytes().to_vec()], false)
 }
 
-/// Visits the lines of a text, without their ends.
+/// A shorter line has no message in any format; somebody can store millions of them in a few bytes.
+const MIN_LINE_BYTES: usize = 8;
+
+/// Visits the lines of a text that can have a message, without their ends.
 fn each_line(text: &[u8], visit: &mut impl FnMut(std::ops::Range<usize>)) {
     let mut start = 0;
     while start < text.len() {
         let end = text[start..].find_byte(b'\n').map_or(text.len(), |at| start + at);
-        visit(start..end);
+        if end - start >= MIN_LINE_BYTES {
+            visit(start..end);
+        }
         start = end + 1;
     }
 }

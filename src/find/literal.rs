@@ -110,7 +110,7 @@ fn spellings(run: &str) -> Vec<Vec<u8>> {
     if run.is_ascii() {
         return vec![run.as_bytes().to_vec()];
     }
-    let escaped = |is_upper: bool| {
+    let escaped = |backslash: &str, is_upper: bool| {
         let mut text = String::new();
         for c in run.chars() {
             if c.is_ascii() {
@@ -118,12 +118,16 @@ fn spellings(run: &str) -> Vec<Vec<u8>> {
                 continue;
             }
             for unit in c.encode_utf16(&mut [0; 2]) {
-                text += &if is_upper { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") };
+                text += backslash;
+                text += &if is_upper { format!("u{unit:04X}") } else { format!("u{unit:04x}") };
             }
         }
         text.into_bytes()
     };
-    vec![run.as_bytes().to_vec(), escaped(false), escaped(true)]
+    // Some agents write the input of a call as a string of JSON: its escapes are escaped again.
+    let all = [(r"\", false), (r"\", true), (r"\\", false), (r"\\", true)];
+    let escaped = all.map(|(backslash, is_upper)| escaped(backslash, is_upper));
+    [vec![run.as_bytes().to_vec()], escaped.into()].concat()
 }
 
 #[cfg(test)]
@@ -159,10 +163,19 @@ mod tests {
         assert_eq!(looked_for("ab"), None);
         assert_eq!(
             looked_for("größe"),
-            Some(vec!["größe".into(), "gr\\u00f6\\u00dfe".into(), "gr\\u00F6\\u00DFe".into()])
+            Some(vec![
+                "größe".into(),
+                r"gr\u00f6\u00dfe".into(),
+                r"gr\u00F6\u00DFe".into(),
+                r"gr\\u00f6\\u00dfe".into(),
+                r"gr\\u00F6\\u00DFe".into(),
+            ])
         );
-        assert_eq!(looked_for("é😀"), Some(vec!["😀".into(), "\\ud83d\\ude00".into(), "\\uD83D\\uDE00".into()]));
+        let [face, upper] = [r"\ud83d\ude00", r"\uD83D\uDE00"].map(str::to_owned);
+        let twice = |text: &str| text.replace('\\', r"\\");
+        let both = vec!["😀".to_owned(), face.clone(), upper.clone(), twice(&face), twice(&upper)];
+        assert_eq!(looked_for("é😀"), Some(both));
         assert_eq!(in_json_folded("größe"), None, "an umlaut has two forms, and what is left is too short");
-        assert_eq!(in_json_folded("数据").map(|all| all.len()), Some(3));
+        assert_eq!(in_json_folded("数据").map(|all| all.len()), Some(5));
     }
 }

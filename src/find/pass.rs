@@ -1,14 +1,15 @@
 //! Several threads that work on increments, and their results in the order of the plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use super::{Plan, Session};
-use crate::archive::Unpacker;
-use crate::error::{Error, Result};
-use crate::git::Repository;
+use crate::archive::{Unpacker, segment};
+use crate::error::{Error, Kind, Result};
+use crate::git::{ObjectId, Repository};
 use crate::record::{Documents, Reader, redaction};
 use crate::redact::Redactor;
 
@@ -27,6 +28,71 @@ pub struct Worker<'r> {
     pub(super) redactor: Redactor,
     /// The documents of earlier tools on the commit that was searched last.
     pub(super) documents: Option<Documents>,
+    /// The length of the increment that is read, in bytes.
+    pub(super) read_bytes: u64,
+}
+
+/// How much may be spent on a search.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many threads work.
+    pub threads: usize,
+    /// When the search ends, whether or not all was searched.
+    pub deadline: Option<Instant>,
+}
+
+impl Default for Limits {
+    /// As many threads as are of use, and no end.
+    fn default() -> Self {
+        Limits { threads: default_threads(), deadline: None }
+    }
+}
+
+/// What reading an increment cost.
+#[derive(Default)]
+struct Spent {
+    read_bytes: u64,
+    /// The segments that were read, with the sizes of their files.
+    sources: Vec<(ObjectId, u64)>,
+}
+
+/// What reading the increments of one commit cost, in the order of the plan. Each can be within its limit, and all together
+/// unpack to far too much.
+#[derive(Default)]
+struct Budget {
+    commit: Option<usize>,
+    stored_bytes: u64,
+    read_bytes: u64,
+    seen: HashSet<ObjectId>,
+    /// How many increments were left out, of any commit.
+    left_out: usize,
+}
+
+impl Budget {
+    /// Says whether no more of a commit may be read.
+    fn is_spent(&self, commit: Option<usize>) -> bool {
+        commit.is_some() && self.commit == commit && self.read_bytes > segment::unpacked_limit(self.stored_bytes)
+    }
+
+    /// Adds what an increment cost.
+    fn spend(&mut self, commit: Option<usize>, spent: Spent) {
+        if self.commit != commit {
+            *self = Budget { commit, left_out: self.left_out, ..Budget::default() };
+        }
+        self.read_bytes = self.read_bytes.saturating_add(spent.read_bytes);
+        for (segment_id, bytes) in spent.sources {
+            // Many records can name the same segment, which is stored only once.
+            if self.seen.insert(segment_id) {
+                self.stored_bytes += bytes;
+            }
+        }
+    }
+
+    /// Returns the problem that increments were left out.
+    fn problem(&self) -> Option<Error> {
+        let why = "the conversations of a note are too large for what is stored; sessions left out";
+        (self.left_out > 0).then(|| Error::new(Kind::Corrupt, format!("{why}: {}", self.left_out)))
+    }
 }
 
 /// Returns how many threads are of use on this machine.
@@ -40,7 +106,9 @@ struct State<T> {
     next: usize,
     /// The increment whose result is taken next.
     taken: usize,
-    done: BTreeMap<usize, Result<T>>,
+    /// The results that were not taken yet; `None` for an increment that was left out.
+    done: BTreeMap<usize, (Result<Option<T>>, Spent)>,
+    budget: Budget,
     is_over: bool,
 }
 
@@ -68,19 +136,23 @@ impl<T> Shared<T> {
         (number < count && !state.is_over).then_some(number)
     }
 
-    fn put(&self, number: usize, result: Result<T>) {
-        self.lock().done.insert(number, result);
+    fn put(&self, number: usize, result: Result<Option<T>>, spent: Spent) {
+        self.lock().done.insert(number, (result, spent));
         self.is_done.notify_one();
     }
 
-    /// Waits for the result of an increment; `None` if a thread has panicked.
-    fn take(&self, number: usize) -> Option<Result<T>> {
+    /// Waits for the result of an increment of a commit; `None` if a thread has panicked. Within is nothing if too much was
+    /// read of the commit before, whichever thread has noticed.
+    fn take(&self, number: usize, commit: Option<usize>) -> Option<Result<Option<T>>> {
         let mut state = self.lock();
         loop {
-            if let Some(result) = state.done.remove(&number) {
+            if let Some((result, spent)) = state.done.remove(&number) {
                 state.taken = number + 1;
+                let is_spent = state.budget.is_spent(commit);
+                state.budget.left_out += usize::from(is_spent);
+                state.budget.spend(commit, spent);
                 self.has_room.notify_all();
-                return Some(result);
+                return Some(if is_spent { result.map(|_| None) } else { result });
             }
             if state.is_over {
                 return None;
@@ -105,8 +177,9 @@ impl<T> Drop for Stop<'_, T> {
     }
 }
 
-/// Works on all increments of a plan in `threads` threads, and visits the results in the order of the plan, until `visit`
-/// breaks. `work` gets the number of the increment in the plan. The results do not depend on the number of threads.
+/// Works on all increments of a plan in several threads, and visits the results in the order of the plan, until `visit` breaks
+/// or the time is over. `work` gets the number of the increment in the plan. The results do not depend on the number of
+/// threads. Returns the problem of increments that were left out, because somebody made a small note of many words.
 ///
 /// # Errors
 ///
@@ -114,52 +187,87 @@ impl<T> Drop for Stop<'_, T> {
 pub fn run<T: Send>(
     reader: &Reader<'_>,
     plan: &Plan,
-    threads: usize,
+    limits: Limits,
     work: impl Fn(&mut Worker<'_>, usize, &Session) -> Result<T> + Sync,
     mut visit: impl FnMut(usize, T) -> Result<ControlFlow<()>>,
-) -> Result<()> {
+) -> Result<Option<Error>> {
+    fetch(reader, plan);
     let count = plan.sessions.len();
-    let state = State { next: 0, taken: 0, done: BTreeMap::new(), is_over: false };
+    let state = State { next: 0, taken: 0, done: BTreeMap::new(), budget: Budget::default(), is_over: false };
     let shared = Shared { state: Mutex::new(state), is_done: Condvar::new(), has_room: Condvar::new() };
     let (git_dir, refs) = (reader.repo().git_dir(), reader.refs());
     std::thread::scope(|scope| {
         let stop = Stop(&shared);
-        for _ in 0..threads.clamp(1, count.max(1)) {
+        for _ in 0..limits.threads.clamp(1, count.max(1)) {
             let (shared, work) = (&shared, &work);
             let started = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let on_panic = Stop(shared);
-                let ended = with_worker(git_dir, refs, |worker| {
+                let ended = with_worker(git_dir, refs, limits.deadline, |worker| {
                     while let Some(number) = shared.next(count) {
-                        shared.put(number, work(worker, number, &plan.sessions[number]));
+                        let session = &plan.sessions[number];
+                        if shared.lock().budget.is_spent(session.commit) {
+                            shared.put(number, Ok(None), Spent::default());
+                            continue;
+                        }
+                        worker.read_bytes = 0;
+                        let result = work(worker, number, session).map(Some);
+                        let spent = Spent { read_bytes: worker.read_bytes, sources: worker.unpacker.take_sources() };
+                        shared.put(number, result, spent);
                     }
                 });
                 if let Err(error) = ended
                     && let Some(number) = shared.next(count)
                 {
-                    shared.put(number, Err(error));
+                    shared.put(number, Err(error), Spent::default());
                 }
                 std::mem::forget(on_panic);
             });
             started.map_err(|error| Error::other("cannot start a thread").because(error))?;
         }
-        for number in 0..count {
+        for (number, session) in plan.sessions.iter().enumerate() {
+            if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                break;
+            }
             // Without a result a thread has panicked, and so does the scope.
-            let Some(result) = shared.take(number) else { break };
-            if visit(number, result?)?.is_break() {
+            let Some(result) = shared.take(number, session.commit) else { break };
+            let Some(result) = result? else { continue };
+            if visit(number, result)?.is_break() {
                 break;
             }
         }
         drop(stop);
-        Ok(())
+        Ok(shared.lock().budget.problem())
     })
 }
 
+/// Fetches the segments of a plan that a partial clone lacks. What cannot be fetched is told when it is searched.
+fn fetch(reader: &Reader<'_>, plan: &Plan) {
+    if !reader.repo().is_partial() {
+        return;
+    }
+    let archive = reader.archive();
+    let mut segment_ids: Vec<ObjectId> = Vec::new();
+    let mut seen = HashSet::new();
+    for session in &plan.sessions {
+        segment_ids.extend(session.since.into_iter().chain(session.through));
+        if seen.insert(&session.key) {
+            segment_ids.extend(archive.segments_of(&session.key).unwrap_or_default());
+        }
+    }
+    let _ = reader.repo().fetch_absent(segment_ids);
+}
+
 /// Opens the repository for one thread.
-fn with_worker(git_dir: &Path, refs: &[String], work: impl FnOnce(&mut Worker<'_>)) -> Result<()> {
+fn with_worker(
+    git_dir: &Path,
+    refs: &[String],
+    deadline: Option<Instant>,
+    work: impl FnOnce(&mut Worker<'_>),
+) -> Result<()> {
     let repo = Repository::open_git_dir(git_dir)?;
     let reader = Reader::with_refs(&repo, refs.to_vec());
     let redactor = redaction::redactor(&repo)?;
-    let unpacker = Unpacker::new(reader.archive())?;
-    work(&mut Worker { reader: &reader, unpacker, redactor, documents: None });
+    let unpacker = Unpacker::new(reader.archive())?.until(deadline);
+    work(&mut Worker { reader: &reader, unpacker, redactor, documents: None, read_bytes: 0 });
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bstr::ByteSlice as _;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 
@@ -18,6 +19,8 @@ pub struct PatternOptions {
     pub is_folded: bool,
     /// A match begins and ends where a word does.
     pub is_word: bool,
+    /// A line end in a pattern is one in the text, rather than a border between patterns.
+    pub is_across_lines: bool,
 }
 
 /// One or more patterns, of which one must match. A clone is for another thread.
@@ -28,10 +31,11 @@ pub struct Pattern {
     in_text: Option<Needles>,
     /// What is in every transcript that has such a text.
     in_json: Option<Needles>,
+    is_across_lines: bool,
 }
 
 impl Pattern {
-    /// Makes a pattern. Each line of a text given is one of its own, as for `git grep`.
+    /// Makes a pattern. Each line of a text given is one of its own, as for `git grep`, unless the options say otherwise.
     ///
     /// # Errors
     ///
@@ -39,11 +43,15 @@ impl Pattern {
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Self> {
         let bad = |pattern: &str| Error::new(Kind::Usage, format!("'{pattern}' is not a regular expression"));
         let mut branches = Vec::new();
-        for pattern in patterns.iter().flat_map(|pattern| pattern.split('\n')) {
-            let branch = if options.is_fixed { regex::escape(pattern) } else { pattern.to_owned() };
+        let each = |pattern: &'_ String| match options.is_across_lines {
+            true => vec![pattern.clone()],
+            false => pattern.split('\n').map(str::to_owned).collect(),
+        };
+        for pattern in &patterns.iter().flat_map(each).collect::<Vec<String>>() {
+            let branch = if options.is_fixed { regex::escape(pattern) } else { pattern.clone() };
             let syntax = ParserBuilder::new().unicode(false).utf8(false).build().parse(&branch);
             // By itself: a parenthesis too many must not close ours.
-            syntax.map_err(|_| bad(pattern))?;
+            syntax.map_err(|error| bad(pattern).because(last_line(&error)))?;
             branches.push(match options.is_word {
                 true => format!(r"\b{{start-half}}(?:{branch})\b{{end-half}}"),
                 false => format!("(?:{branch})"),
@@ -58,7 +66,7 @@ impl Pattern {
             literal::required(&syntax).filter(|all| !all.is_empty() && all.iter().all(|one| !one.is_empty()));
         let needles = |literals: Vec<Vec<u8>>| Needles::new(&literals, options.is_folded);
         let in_json = required.as_deref().and_then(literal::in_json).and_then(needles);
-        Ok(Pattern { regex, in_text: required.and_then(needles), in_json })
+        Ok(Pattern { regex, in_text: required.and_then(needles), in_json, is_across_lines: options.is_across_lines })
     }
 
     /// Returns what is in every transcript that has a match, if anything is.
@@ -66,8 +74,18 @@ impl Pattern {
         self.in_json.as_ref()
     }
 
-    /// Visits the lines of a text that match, each with its number, its place, and the places of its matches in it.
+    /// Visits the lines of a text that match, each with its number, its place, and the places of its matches in it. Of a pattern
+    /// that may match across lines, only the line in which the first match begins.
     pub fn each_line(&self, text: &str, mut visit: impl FnMut(usize, Range<usize>, Vec<Range<usize>>)) {
+        if self.is_across_lines {
+            if let Some(found) = self.regex.find(text.as_bytes()) {
+                let start = text.as_bytes()[..found.start()].rfind_byte(b'\n').map_or(0, |at| at + 1);
+                let end = text.as_bytes()[start..].find_byte(b'\n').map_or(text.len(), |at| start + at);
+                let number = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
+                visit(number, start..end, Vec::new());
+            }
+            return;
+        }
         let (mut number, mut counted) = (1, 0);
         let mut line = |place: Range<usize>| {
             let content = &text[place.clone()];
@@ -111,7 +129,7 @@ impl Pattern {
     }
 }
 
-fn last_line(error: &regex::Error) -> String {
+fn last_line(error: &dyn std::error::Error) -> String {
     error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 

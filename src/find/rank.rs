@@ -8,6 +8,9 @@ use super::{Census, Place, Plan, Terms, TurnFound};
 const K1: f64 = 1.2;
 /// How much the length of a turn counts.
 const B: f64 = 0.5;
+/// How many increments are thought of beside those that were searched, each word in one of them. Of a file with few sessions
+/// nobody could tell otherwise which words are rare.
+const UNSEEN: f64 = 8.0;
 /// After so many seconds a turn counts half.
 const HALF_LIFE_SECS: f64 = 365.0 * 86400.0;
 /// How many answers may come from one session.
@@ -53,9 +56,9 @@ impl<'t> Ranking<'t> {
 
     /// Returns the best turns, best first. `now` is in seconds since the epoch.
     pub fn best(&self, plan: &Plan, now: i64, max_count: usize) -> Vec<Answer> {
-        let searched = self.searched as f64;
+        let searched = self.searched as f64 + UNSEEN;
         let rarity = |frequency: &usize| {
-            let frequency = *frequency as f64;
+            let frequency = *frequency as f64 + 1.0;
             (1.0 + (searched - frequency + 0.5) / (frequency + 0.5)).ln()
         };
         let rarities: Vec<f64> = self.frequencies.iter().map(rarity).collect();

@@ -4,16 +4,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
-use super::terms::words_of;
 use super::text::texts;
 use super::{PartKind, Place, Session, Terms, Worker};
 use crate::agent::Wording;
 use crate::error::{Error, Result};
 use crate::record::readable;
 use crate::transcript::Message;
-
-/// How placeholders of secrets begin; they are no words of anybody.
-const PLACEHOLDER: &str = "[REDACTED:";
 
 /// A turn that has words of a search.
 #[derive(Clone, Debug)]
@@ -194,7 +190,7 @@ impl Tally {
 
     fn add(&mut self, message: &Message, terms: &Terms) {
         for text in texts(message) {
-            let words = spoken(&text.text);
+            let words = terms.spoken(&text.text);
             let (places, is_excluded) = terms.places(text.kind, &text.text, &words);
             self.is_excluded |= is_excluded;
             for (count, places) in self.counts.iter_mut().zip(places) {
@@ -219,14 +215,4 @@ pub(super) fn weight(kind: PartKind) -> f64 {
         PartKind::Thinking | PartKind::Call | PartKind::Notice => 1.0,
         PartKind::Result => 0.5,
     }
-}
-
-/// Returns the words of a text that are not in a placeholder of a secret.
-pub(super) fn spoken(text: &str) -> Vec<Range<usize>> {
-    let mut words = words_of(text);
-    for (start, _) in text.match_indices(PLACEHOLDER) {
-        let end = text[start..].find(']').map_or(text.len(), |at| start + at);
-        words.retain(|word| word.end <= start || word.start >= end);
-    }
-    words
 }

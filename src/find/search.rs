@@ -1,9 +1,10 @@
 //! Searching for words: all increments are looked through, the turns are ranked, and the best are read once more.
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
-use super::{Answer, Excerpt, Plan, Ranking, Session, Terms, Worker, excerpt_of, run, turns_of};
-use crate::error::{Error, Result};
+use super::{Answer, Excerpt, Limits, Plan, Ranking, Session, Terms, Worker, excerpt_of, run, turns_of};
+use crate::error::{Error, Kind, Result};
 use crate::record::Reader;
 
 /// A turn that answers a search.
@@ -20,14 +21,26 @@ pub struct Hit {
 pub struct Effort {
     /// The most answers.
     pub max_count: usize,
-    /// How many threads work.
-    pub threads: usize,
+    /// How much may be spent.
+    pub limits: Limits,
     /// The time that ages are counted from, in seconds since the epoch.
     pub now: i64,
 }
 
-/// Returns the turns of a plan that have the words of a search, best first, and why not all could be searched. `go_on` is
-/// asked between increments.
+/// What a search has found.
+#[derive(Debug)]
+pub struct Answers {
+    /// The turns, best first.
+    pub hits: Vec<Hit>,
+    /// Why not all could be searched.
+    pub problems: Vec<Error>,
+    /// How many increments were searched before the time was over, from the first one of the plan on.
+    pub searched: usize,
+}
+
+/// Returns the turns of a plan that have the words of a search. `go_on` is asked between increments.
+///
+/// To read the words of the answers may take as long again as the deadline allows.
 ///
 /// # Errors
 ///
@@ -38,14 +51,23 @@ pub fn search(
     terms: &Terms,
     effort: Effort,
     go_on: impl Fn() -> Result<()>,
-) -> Result<(Vec<Hit>, Vec<Error>)> {
-    let (mut ranking, mut problems) = (Ranking::new(terms), Vec::new());
+) -> Result<Answers> {
+    let started = Instant::now();
+    let (mut ranking, mut problems, mut searched) = (Ranking::new(terms), Vec::new(), 0);
     let count = |worker: &mut Worker<'_>, _: usize, session: &Session| turns_of(worker, session, terms);
-    run(reader, plan, effort.threads, count, |number, mut census| {
-        problems.extend(census.problem.take());
+    let left_out = run(reader, plan, effort.limits, count, |number, mut census| {
+        let problem = census.problem.take();
+        if problem.as_ref().is_some_and(|problem| problem.kind() == Kind::Busy) {
+            return Ok(ControlFlow::Break(()));
+        }
+        problems.extend(problem);
         ranking.add(number, census);
+        searched = number + 1;
         go_on().map(ControlFlow::Continue)
     })?;
+    problems.extend(left_out);
+    let is_late = effort.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let searched = if is_late { searched } else { plan.sessions.len() };
     let best = ranking.best(plan, effort.now, effort.max_count);
     let sessions = best.iter().map(|answer| plan.sessions[answer.session].clone()).collect();
     let chosen = Plan { sessions, ..Plan::default() };
@@ -53,9 +75,11 @@ pub fn search(
         excerpt_of(worker, session, best[number].turn, terms)
     };
     let mut hits = Vec::new();
-    run(reader, &chosen, effort.threads, read, |number, excerpt| {
+    let deadline = effort.limits.deadline.map(|deadline| Instant::now() + (deadline - started));
+    let limits = Limits { deadline, ..effort.limits };
+    run(reader, &chosen, limits, read, |number, excerpt| {
         hits.extend(excerpt.map(|excerpt| Hit { answer: best[number].clone(), excerpt }));
         go_on().map(ControlFlow::Continue)
     })?;
-    Ok((hits, problems))
+    Ok(Answers { hits, problems, searched })
 }

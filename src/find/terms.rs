@@ -1,5 +1,6 @@
 //! The words of a search, and where they are in a text.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
@@ -21,12 +22,18 @@ pub enum Case {
     Exact,
 }
 
+/// How placeholders of secrets begin; they are no words of anybody.
+const PLACEHOLDER: &str = "[REDACTED:";
+
 /// Words that are in every English text. They are left out of a search that has others.
 const EVERYWHERE: &[&str] = &[
     "about", "all", "and", "any", "are", "but", "can", "did", "does", "for", "from", "had", "has", "have", "how",
     "into", "its", "not", "our", "out", "should", "that", "the", "their", "them", "then", "there", "they", "this",
     "was", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
 ];
+
+/// More words than this are not searched for: each costs a pass.
+const MAX_WORDS: usize = 64;
 
 /// The words that are searched for.
 #[derive(Clone, Debug)]
@@ -37,6 +44,16 @@ pub struct Terms {
     pub(super) lines: Option<Needles>,
     /// How much of the words a turn must have, by their weights: 1 for all of them.
     pub(super) min_share: f64,
+    /// The bytes with which a text's word can begin that is one of these words.
+    first_bytes: Vec<bool>,
+}
+
+/// A word of a text that is among the words of a search.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    /// Its number among all words of the text.
+    number: usize,
+    place: Range<usize>,
 }
 
 /// A word, or words that follow each other.
@@ -59,17 +76,34 @@ impl Terms {
     ///
     /// # Errors
     ///
-    /// [`Kind::Usage`] if there is no word to search for.
+    /// [`Kind::Usage`] if there is no word to search for, or if a turn must have more than 64. Of a longer question, of which a
+    /// turn need not have all words, the first ones count.
     pub fn new(wanted: &[String], excluded: &[String], case: Case, min_share: f64) -> Result<Self> {
-        let read = |all: &[String]| all.iter().filter_map(|text| Term::read(text, case)).collect::<Vec<_>>();
+        let read = |all: &[String]| {
+            let mut seen = HashSet::new();
+            let new = all.iter().filter(|text| seen.insert(text.as_str()));
+            new.filter_map(|text| Term::read(text, case)).collect::<Vec<_>>()
+        };
         let (mut wanted, excluded) = (read(wanted), read(excluded));
         // Words that are everywhere say nothing of what is searched for, and would have all lines read.
         if wanted.iter().any(Term::is_telling) {
             wanted.retain(Term::is_telling);
         }
+        if excluded.len() > MAX_WORDS || (wanted.len() > MAX_WORDS && min_share >= 1.0) {
+            return Err(Error::new(Kind::Usage, format!("more than {MAX_WORDS} words to search for")));
+        }
+        wanted.truncate(MAX_WORDS);
         let literals: Option<Vec<_>> = wanted.iter().chain(&excluded).map(|term| term.literals.clone()).collect();
         let lines = literals.and_then(|literals| Needles::new(&literals.concat(), true));
-        let terms = Terms { wanted, excluded, lines, min_share };
+        let mut first_bytes = vec![false; 128];
+        // Letters beyond ASCII may have a small form in it.
+        first_bytes.resize(256, true);
+        for first in wanted.iter().chain(&excluded).flat_map(|term| &term.words).filter_map(|word| word.bytes().next())
+        {
+            first_bytes[usize::from(first.to_ascii_lowercase())] = true;
+            first_bytes[usize::from(first.to_ascii_uppercase())] = true;
+        }
+        let terms = Terms { wanted, excluded, lines, min_share, first_bytes };
         match terms.wanted.is_empty() {
             true => Err(Error::new(Kind::Usage, "there is no word to search for")),
             false => Ok(terms),
@@ -109,11 +143,34 @@ impl Terms {
     /// Says whether so many words may be enough, whatever their weights.
     pub(super) fn may_be_enough(&self, has: &[bool]) -> bool {
         let count = has.iter().filter(|has| **has).count();
-        if self.min_share >= 1.0 { count == has.len() } else { 2 * count >= has.len() }
+        if self.min_share >= 1.0 { count == has.len() } else { 3 * count >= has.len() }
     }
 
-    /// Returns the places of each wanted word in a text, and whether an excluded one is there.
-    pub(super) fn places(&self, kind: PartKind, text: &str, words: &[Range<usize>]) -> (Vec<Vec<Range<usize>>>, bool) {
+    /// Returns the words of a text that are among these and not in a placeholder of a secret. A text can have millions of
+    /// others.
+    pub(super) fn spoken(&self, text: &str) -> Vec<Word> {
+        let (mut found, mut number) = (Vec::new(), 0);
+        let mut hidden = placeholder(text, 0);
+        each_word(text, |place| {
+            number += 1;
+            while let Some(passed) = hidden.as_ref().filter(|hidden| hidden.end <= place.start) {
+                hidden = placeholder(text, passed.end);
+            }
+            let is_hidden = hidden.as_ref().is_some_and(|hidden| hidden.start < place.end);
+            if !is_hidden && self.has_word(&text[place.clone()]) {
+                found.push(Word { number, place });
+            }
+        });
+        found
+    }
+
+    fn has_word(&self, word: &str) -> bool {
+        let may_be = word.bytes().next().is_some_and(|first| self.first_bytes[usize::from(first)]);
+        may_be && self.wanted.iter().chain(&self.excluded).any(|term| term.has_word(word))
+    }
+
+    /// Returns the places of each wanted word in a text with these words, and whether an excluded one is there.
+    pub(super) fn places(&self, kind: PartKind, text: &str, words: &[Word]) -> (Vec<Vec<Range<usize>>>, bool) {
         let of = |term: &Term| match term.kind.is_none_or(|wanted| wanted == kind) {
             true => term.places(text, words),
             false => Vec::new(),
@@ -140,22 +197,33 @@ impl Term {
             Case::Exact => true,
         };
         let spell = |word: Range<usize>| if is_exact { text[word].to_owned() } else { text[word].to_lowercase() };
-        let words: Vec<String> = words_of(text).into_iter().map(spell).collect();
+        let mut words: Vec<String> = Vec::new();
+        // Of a longer phrase the first words count.
+        each_word(text, |word| words.extend((words.len() < MAX_WORDS).then(|| spell(word))));
         // Several words would have to follow each other in the transcript as they are typed.
         let literals = words.iter().filter_map(|word| literal::in_json_folded(word)).max_by_key(|all| all[0].len());
         let needles = literals.as_ref().and_then(|literals| Needles::new(literals, true));
         (!words.is_empty()).then_some(Term { words, is_prefix, is_exact, kind, literals, needles })
     }
 
-    fn places(&self, text: &str, words: &[Range<usize>]) -> Vec<Range<usize>> {
+    fn places(&self, text: &str, words: &[Word]) -> Vec<Range<usize>> {
+        let last = self.words.len() - 1;
         let starts = words.windows(self.words.len()).filter(|window| {
-            let last = window.len() - 1;
-            window.iter().zip(&self.words).enumerate().all(|(at, (place, word))| {
-                let found = &text[place.clone()];
-                if at == last && self.is_prefix { self.begins(found, word) } else { self.is(found, word) }
-            })
+            window[last].number - window[0].number == last
+                && window.iter().enumerate().all(|(at, word)| self.is_at(&text[word.place.clone()], at))
         });
-        starts.map(|window| window[0].start..window[window.len() - 1].end).collect()
+        starts.map(|window| window[0].place.start..window[last].place.end).collect()
+    }
+
+    /// Says whether a word is one of this phrase.
+    fn has_word(&self, found: &str) -> bool {
+        (0..self.words.len()).any(|at| self.is_at(found, at))
+    }
+
+    /// Says whether a word can stand in one place of this phrase.
+    fn is_at(&self, found: &str, at: usize) -> bool {
+        let is_open = self.is_prefix && at + 1 == self.words.len();
+        if is_open { self.begins(found, &self.words[at]) } else { self.is(found, &self.words[at]) }
     }
 
     fn is(&self, found: &str, word: &str) -> bool {
@@ -174,21 +242,28 @@ impl Term {
     }
 }
 
-/// Returns the words of a text: runs of letters and digits, and each character of a script without spaces between words.
-pub(super) fn words_of(text: &str) -> Vec<Range<usize>> {
-    let mut words: Vec<Range<usize>> = Vec::new();
-    let mut is_open = false;
+/// Returns the first placeholder of a secret behind a place, up to its end.
+fn placeholder(text: &str, from: usize) -> Option<Range<usize>> {
+    let start = from + text[from..].find(PLACEHOLDER)?;
+    Some(start..text[start..].find(']').map_or(text.len(), |at| start + at))
+}
+
+/// Visits the words of a text: runs of letters and digits, and each character of a script without spaces between words.
+fn each_word(text: &str, mut visit: impl FnMut(Range<usize>)) {
+    let mut open: Option<usize> = None;
     for (at, c) in text.char_indices() {
-        let end = at + c.len_utf8();
-        let is_single = is_ideograph(c);
-        match words.last_mut() {
-            Some(last) if is_open && !is_single && c.is_alphanumeric() => last.end = end,
-            _ if c.is_alphanumeric() => words.push(at..end),
-            _ => {}
+        let is_letter = c.is_alphanumeric();
+        let is_single = is_letter && !c.is_ascii() && is_ideograph(c);
+        if !is_letter || is_single {
+            open.take().into_iter().for_each(|start| visit(start..at));
         }
-        is_open = c.is_alphanumeric() && !is_single;
+        if is_single {
+            visit(at..at + c.len_utf8());
+        } else if is_letter {
+            open.get_or_insert(at);
+        }
     }
-    words
+    open.into_iter().for_each(|start| visit(start..text.len()));
 }
 
 /// Says whether a character is of a script in which words are not told apart by spaces.
@@ -203,7 +278,7 @@ mod tests {
 
     fn found(typed: &str, case: Case, text: &str) -> Vec<String> {
         let terms = Terms::new(&[typed.to_owned()], &[], case, 1.0).expect("a word");
-        let (places, _) = terms.places(PartKind::Prompt, text, &words_of(text));
+        let (places, _) = terms.places(PartKind::Prompt, text, &terms.spoken(text));
         places[0].iter().map(|place| text[place.clone()].to_owned()).collect()
     }
 

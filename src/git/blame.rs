@@ -155,6 +155,21 @@ impl Repository {
         git(args).repository(self).capture().ok()?.trim().to_str().ok()?.parse().ok()
     }
 
+    /// Returns how many commits have changed a file of a commit since, seen from another; `None` if Git cannot tell. Of a commit
+    /// with many files, the first ones count.
+    pub fn file_changes_since(&self, commit_id: ObjectId, until: ObjectId) -> Option<u64> {
+        const MAX_FILES: usize = 100;
+        let paths = self.changed_paths(&self.commit(commit_id).ok()?).ok()?;
+        if paths.is_empty() {
+            return Some(0);
+        }
+        let range = format!("{commit_id}..{until}");
+        let specs = paths.iter().take(MAX_FILES).map(|path| format!(":(top,literal){}", path.to_str_lossy()));
+        let args: Vec<String> =
+            ["rev-list", "--count", &range, "--"].map(str::to_owned).into_iter().chain(specs).collect();
+        git(args).repository(self).capture().ok()?.trim().to_str().ok()?.parse().ok()
+    }
+
     /// Returns how many commits have changed a path since a commit, seen from another; `None` if Git cannot tell.
     pub fn changes_since(&self, commit_id: ObjectId, until: Option<ObjectId>, path: &BStr) -> Option<u64> {
         let (range, path) = (format!("{commit_id}..{}", until?), format!(":(top,literal){}", path.to_str().ok()?));

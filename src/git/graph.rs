@@ -38,7 +38,7 @@ pub struct Drawing<'a> {
 impl Repository {
     /// Returns a graph of commits of a range, as `git log --graph` draws it.
     ///
-    /// Two commits are joined if a path leads from one to the other without passing a third.
+    /// A commit is joined with its parents, and with others to which a path leads that passes no third.
     ///
     /// # Errors
     ///
@@ -84,15 +84,18 @@ impl Repository {
             let mut ids = line.split(|byte| *byte == b' ').filter_map(|id| self.parse_id(id.to_str().ok()?));
             let Some(commit_id) = ids.next() else { continue };
             let is_first_only = options.contains(&"--first-parent");
-            let parents: Vec<&Rc<[usize]>> = ids
-                .take(if is_first_only { 1 } else { usize::MAX })
-                .filter_map(|id| reached.get(&id))
-                .filter(|found| !found.is_empty())
-                .collect();
+            let is_drawn = numbers.contains_key(&commit_id);
+            let (mut parents, mut own): (Vec<&Rc<[usize]>>, Vec<usize>) = (Vec::new(), Vec::new());
+            for parent_id in ids.take(if is_first_only { 1 } else { usize::MAX }) {
+                let Some(found) = reached.get(&parent_id).filter(|found| !found.is_empty()) else { continue };
+                parents.push(found);
+                // A merge has both its parents, even if one descends from the other.
+                own.extend(found.iter().filter(|_| is_drawn && numbers.contains_key(&parent_id)));
+            }
             let found = match parents.as_slice() {
                 [] => none.clone(),
                 [one] => Rc::clone(one),
-                several => without_ancestors(several, &drawn),
+                several => without_ancestors(several, &own, &drawn),
             };
             let found = match numbers.get(&commit_id) {
                 Some(number) => {
@@ -107,8 +110,9 @@ impl Repository {
     }
 }
 
-/// Merges the drawn commits that several parents reach, in their order, without those that are ancestors of others.
-fn without_ancestors(several: &[&Rc<[usize]>], drawn: &[(usize, Rc<[usize]>)]) -> Rc<[usize]> {
+/// Merges the drawn commits that several parents reach, in their order, without those that are ancestors of others, unless
+/// they are among `own`.
+fn without_ancestors(several: &[&Rc<[usize]>], own: &[usize], drawn: &[(usize, Rc<[usize]>)]) -> Rc<[usize]> {
     let mut all: Vec<usize> = Vec::new();
     for at in several.iter().flat_map(|found| found.iter()) {
         if !all.contains(at) {
@@ -125,7 +129,7 @@ fn without_ancestors(several: &[&Rc<[usize]>], drawn: &[(usize, Rc<[usize]>)]) -
             waiting.insert(*parent);
         }
     }
-    all.retain(|at| !ancestors.contains(at));
+    all.retain(|at| own.contains(at) || !ancestors.contains(at));
     all.into()
 }
 

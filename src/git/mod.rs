@@ -192,10 +192,9 @@ impl Repository {
     ///
     /// [`Kind::Missing`] with Git's words for a revision that names no commit.
     pub fn resolve(&self, revision: &str) -> Result<ObjectId> {
-        let parsed = self
-            .inner
-            .rev_parse_single(revision.as_bytes().as_bstr())
-            .ok()
+        let parsed = (!is_by_message(revision))
+            .then(|| self.inner.rev_parse_single(revision.as_bytes().as_bstr()).ok())
+            .flatten()
             .and_then(|id| id.object().ok())
             .and_then(|object| object.peel_to_commit().ok())
             .map(|commit| commit.id);
@@ -206,14 +205,32 @@ impl Repository {
     fn resolve_with_git(&self, revision: &str) -> Result<ObjectId> {
         let bad = || match revision {
             "HEAD" | "@" if self.head().is_ok_and(|head| head.commit_id.is_none()) => self.no_commits(),
-            _ => Error::new(Kind::Missing, format!("bad revision '{revision}'")),
+            _ => {
+                let bad = || Error::new(Kind::Missing, format!("bad revision '{revision}'"));
+                self.ambiguous(revision).unwrap_or_else(bad)
+            }
         };
-        let spec = format!("{revision}^{{commit}}");
+        // A suffix would belong to the text.
+        let spec = if revision.starts_with(":/") { revision.to_owned() } else { format!("{revision}^{{commit}}") };
         let output = git(["rev-parse", "--quiet", "--verify", "--end-of-options", &spec])
             .repository(self)
             .capture()
             .map_err(|_| bad())?;
         self.parse_id(output.trim_end().to_str_lossy().as_ref()).ok_or_else(bad)
+    }
+
+    /// Returns the error, in Git's words, that `revision` is the beginning of several object ids, if it is.
+    pub fn ambiguous(&self, revision: &str) -> Option<Error> {
+        let prefix = gix::hash::Prefix::from_hex(revision).ok()?;
+        let found = self.inner.objects.lookup_prefix(prefix, None).ok()?;
+        let error = Error::new(Kind::Missing, format!("short object ID {revision} is ambiguous"));
+        (found == Some(Err(())))
+            .then(|| error.hint(format!("'git rev-parse --disambiguate={revision}' lists the candidates")))
+    }
+
+    /// Says whether grafts or `git replace` may give commits other parents, which only Git's own walk knows.
+    pub fn has_other_parents(&self) -> bool {
+        self.common_dir().join("info/grafts").exists() || self.ref_names("refs/replace/").into_iter().next().is_some()
     }
 
     /// Says whether an object is in this repository. In a partial clone, a missing object may still be fetched.
@@ -330,6 +347,11 @@ impl Repository {
         let old = rustix::process::umask(Mode::empty());
         rustix::process::umask(old - keep);
     }
+}
+
+/// Says whether a revision names a commit by a regular expression on messages; gix knows only plain text there.
+fn is_by_message(revision: &str) -> bool {
+    revision.starts_with(":/") || revision.contains("^{/") || revision.contains("..:/")
 }
 
 /// Says whether `safe.directory` in the environment allows to open the repository of `directory`, whoever owns it.

@@ -154,7 +154,32 @@ impl Repository {
 
     /// Says whether this is a partial clone, in which Git fetches missing blobs on demand.
     pub fn is_partial(&self) -> bool {
-        !self.config_strings("extensions.partialClone").is_empty()
-            || self.remotes().iter().any(|remote| self.config_bool(&format!("remote.{remote}.promisor")) == Some(true))
+        self.promisor().is_some()
+    }
+
+    /// Returns the remote that has what a partial clone lacks.
+    fn promisor(&self) -> Option<String> {
+        let is_promisor = |remote: &String| self.config_bool(&format!("remote.{remote}.promisor")) == Some(true);
+        self.config_string("extensions.partialClone").or_else(|| self.remotes().into_iter().find(is_promisor))
+    }
+
+    /// Fetches those of many objects that a partial clone lacks, all at once. One by one, each would come in a pack of its own:
+    /// that is slow, and gix opens only so many. Does nothing after [`Repository::stay_offline`].
+    ///
+    /// # Errors
+    ///
+    /// If Git cannot fetch them.
+    pub fn fetch_absent(&self, ids: Vec<ObjectId>) -> Result<()> {
+        let Some(remote) = self.promisor().filter(|_| !self.is_offline.get()) else { return Ok(()) };
+        let absent = self.absent(ids);
+        if absent.is_empty() {
+            return Ok(());
+        }
+        // As Git fetches them itself.
+        let options =
+            ["--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none"];
+        let args = [&["fetch"][..], &options, &["--stdin", remote.as_str()]].concat();
+        let ids: String = absent.iter().map(|id| format!("{id}\n")).collect();
+        git(args).repository(self).input(ids.into_bytes()).capture().map(drop)
     }
 }

@@ -60,7 +60,12 @@ impl Repository {
             let commit = object.and_then(gix::Object::peel_to_commit);
             commit.map(|commit| commit.id).map_err(|_| Error::new(Kind::Missing, format!("bad revision '{revision}'")))
         };
-        let Ok(spec) = self.gix().rev_parse(revision.as_bytes().as_bstr()) else {
+        let spec = match super::is_by_message(revision) {
+            true if revision.contains("..") => return self.add_with_git(range, revision),
+            true => None,
+            false => self.gix().rev_parse(revision.as_bytes().as_bstr()).ok(),
+        };
+        let Some(spec) = spec else {
             range.tips.push(self.resolve(revision)?);
             return Ok(());
         };
@@ -87,6 +92,21 @@ impl Repository {
             }
         }
         Ok(())
+    }
+
+    /// Adds what Git makes of a range to `range`.
+    fn add_with_git(&self, range: &mut Range, revision: &str) -> Result<()> {
+        let bad = || Error::new(Kind::Missing, format!("bad revision '{revision}'"));
+        let parsed = git(["rev-parse", "--revs-only", "--end-of-options", revision]).repository(self).capture();
+        let parsed = parsed.map_err(|_| bad())?;
+        for line in parsed.lines() {
+            let line = line.to_str_lossy();
+            match line.strip_prefix('^') {
+                Some(hidden) => range.hidden.push(self.resolve(hidden)?),
+                None => range.tips.push(self.resolve(&line)?),
+            }
+        }
+        if range.tips.is_empty() { Err(bad()) } else { Ok(()) }
     }
 
     /// Walks a range. Uses the commit-graph file when there is one; shallow boundaries end the walk as in Git.

@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::Answer;
 use super::conversations::{Arguments, LIST_BYTES, date, flag, number, quoted, range, refusal, string};
 use super::{Context, Refusal};
+use crate::error::Kind;
 use crate::find::{
-    self, Case, Effort, PartKind, Parts, Pattern, PatternOptions, Plan, Session, Terms, Wanted, Worker, matches_of,
+    self, Case, Effort, Limits, PartKind, Parts, Pattern, PatternOptions, Plan, Session, Terms, Wanted, Worker,
+    matches_of,
 };
 use crate::git::date::{Format, Time};
 use crate::git::{Paths, Repository};
@@ -21,7 +24,10 @@ pub(super) const LIMIT: usize = 3;
 /// The longest excerpt, in characters: about eighty tokens.
 const EXCERPT_CHARS: usize = 320;
 /// How much of the words of a query a turn must have, by their weights. A question has words that no answer has.
-const MIN_SHARE: f64 = 0.6;
+const MIN_SHARE: f64 = 0.4;
+
+/// How long words are looked for. An agent waits for the answer, and clients give up on a call after some time.
+const SEARCH_TIME: Duration = Duration::from_secs(5);
 
 /// `search`.
 pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -38,17 +44,33 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
     let words: Vec<String> = words(query);
     // What has no word in it is looked for as it stands.
     let terms = Terms::new(&words, &[], case, MIN_SHARE).ok().filter(|_| !flag(arguments, "regex"));
-    let found = match terms {
-        Some(terms) => by_words(context, &reader, &plan, &terms, page)?,
+    let limits = Limits { deadline: Some(Instant::now() + SEARCH_TIME), ..Limits::default() };
+    let search = Search { context, reader: &reader, plan: &plan, limits };
+    let (found, searched) = match terms {
+        Some(terms) => search.by_words(&terms, page)?,
         None => {
             let is_fixed = !flag(arguments, "regex");
-            let options = PatternOptions { is_fixed, is_folded: case == Case::Folded, is_word: false };
+            let options = PatternOptions { is_fixed, is_folded: case == Case::Folded, ..PatternOptions::default() };
             let pattern = Pattern::new(&[query.to_owned()], options)
                 .map_err(|_| format!("invalid arguments: '{}' is not a regular expression", quoted(query)))?;
-            by_pattern(context, &reader, &plan, pattern, page)?
+            search.by_pattern(pattern, page)?
         }
     };
-    Ok(page.answer(found))
+    let mut answer = page.answer(&repo, found);
+    if let Some(left) = left(&plan, searched) {
+        answer.structured["notSearched"] = left;
+    }
+    Ok(answer)
+}
+
+/// Says which sessions of a plan were not searched in time, if only the first `searched` were.
+fn left(plan: &Plan, searched: usize) -> Option<Value> {
+    let first = plan.sessions.get(searched)?;
+    let count = plan.sessions.len() - searched;
+    let from = first.commit.map(|commit| date(plan.commits[commit].author.time.seconds)).unwrap_or_default();
+    let advice =
+        "the search took too long; these sessions are older than all that was searched: pass until, path or agent";
+    Some(json!({ "sessions": count, "of": plan.sessions.len(), "from": from, "reason": advice }))
 }
 
 /// Which of the answers are wanted.
@@ -65,7 +87,7 @@ impl Page {
     }
 
     /// Makes an answer of all that was found.
-    fn answer(self, found: Vec<Value>) -> Answer {
+    fn answer(self, repo: &Repository, found: Vec<Value>) -> Answer {
         let all = found.len();
         let (mut matches, mut bytes) = (Vec::new(), 0);
         for one in found.into_iter().skip(self.offset).take(self.limit) {
@@ -75,11 +97,25 @@ impl Page {
             }
             matches.push(one);
         }
+        mark_changed(repo, &mut matches);
         let mut structured = json!({ "matches": matches });
         if self.offset + matches.len() < all {
             structured["nextOffset"] = json!(self.offset + matches.len());
         }
         Answer { text: json!(matches), structured }
+    }
+}
+
+/// Adds to each match how many commits have changed files of its commit since: what was said of them may no longer hold.
+fn mark_changed(repo: &Repository, matches: &mut [Value]) {
+    let Some(head) = repo.head().ok().and_then(|head| head.commit_id) else { return };
+    let mut known: HashMap<String, Option<u64>> = HashMap::new();
+    for one in matches {
+        let Some(sha) = one["sha"].as_str().map(str::to_owned) else { continue };
+        let count = |sha: &String| repo.file_changes_since(repo.parse_id(sha)?, head);
+        if let Some(changes) = *known.entry(sha).or_insert_with_key(count) {
+            one["fileChangesSince"] = json!(changes);
+        }
     }
 }
 
@@ -116,57 +152,65 @@ fn words(query: &str) -> Vec<String> {
     words
 }
 
-/// Finds turns that have words, best first.
-fn by_words(
-    context: &Context<'_>,
-    reader: &Reader<'_>,
-    plan: &Plan,
-    terms: &Terms,
-    page: Page,
-) -> Result<Vec<Value>, Refusal> {
-    let now = Time::now().seconds;
-    let effort = Effort { max_count: page.enough(), threads: find::default_threads(), now };
-    let (hits, _) = find::search(reader, plan, terms, effort, || context.go_on()).map_err(|error| refusal(&error))?;
-    let tell = |hit: find::Hit| {
-        let around = hit.excerpt.spans.first().map_or(hit.excerpt.line.start, |span| span.start);
-        let session = &plan.sessions[hit.answer.session];
-        let excerpt = excerpt(&hit.excerpt.text, around);
-        object(plan, session, hit.excerpt.kind, excerpt, hit.excerpt.message, hit.answer.turn)
-    };
-    Ok(hits.into_iter().map(tell).collect())
+/// What is searched, and how long.
+struct Search<'s> {
+    context: &'s Context<'s>,
+    reader: &'s Reader<'s>,
+    plan: &'s Plan,
+    limits: Limits,
 }
 
-/// Finds the messages that match a pattern, newest commit first.
-fn by_pattern(
-    context: &Context<'_>,
-    reader: &Reader<'_>,
-    plan: &Plan,
-    pattern: Pattern,
-    page: Page,
-) -> Result<Vec<Value>, Refusal> {
-    let wanted = Wanted { parts: Parts::ALL, has_numbers: true, ..Wanted::new(pattern) };
-    let (mut found, mut seen) = (Vec::new(), HashMap::new());
-    let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
-    let walked = find::run(reader, plan, find::default_threads(), work, |number, all| {
-        context.go_on()?;
-        let mut last = None;
-        for one in all.matches {
-            let is_first = last.replace(one.message) != Some(one.message);
-            // Several commits can have the same message.
-            if !is_first || *seen.entry(one.place.clone()).or_insert(number) != number {
-                continue;
-            }
-            let Some(line) = one.lines.first() else { continue };
-            let around = line.spans.iter().flatten().next().map_or(0, |span| span.start);
-            let (excerpt, message) = (excerpt(&line.text, around), one.message.unwrap_or(0));
-            found.push(object(plan, &plan.sessions[number], one.kind, excerpt, message, one.turn));
-            if found.len() >= page.enough() {
+/// What was found, and how many increments were searched in time.
+type Found = (Vec<Value>, usize);
+
+impl Search<'_> {
+    /// Finds turns that have words, best first.
+    fn by_words(&self, terms: &Terms, page: Page) -> Result<Found, Refusal> {
+        let effort = Effort { max_count: page.enough(), limits: self.limits, now: Time::now().seconds };
+        let found = find::search(self.reader, self.plan, terms, effort, || self.context.go_on());
+        let found = found.map_err(|error| refusal(&error))?;
+        let tell = |hit: find::Hit| {
+            let around = hit.excerpt.spans.first().map_or(hit.excerpt.line.start, |span| span.start);
+            let session = &self.plan.sessions[hit.answer.session];
+            let excerpt = excerpt(&hit.excerpt.text, around);
+            object(self.plan, session, hit.excerpt.kind, excerpt, hit.excerpt.message, hit.answer.turn)
+        };
+        Ok((found.hits.into_iter().map(tell).collect(), found.searched))
+    }
+
+    /// Finds the messages that match a pattern, newest commit first.
+    fn by_pattern(&self, pattern: Pattern, page: Page) -> Result<Found, Refusal> {
+        let wanted = Wanted { parts: Parts::ALL, has_numbers: true, ..Wanted::new(pattern) };
+        let (mut found, mut seen, mut searched) = (Vec::new(), HashMap::new(), 0);
+        let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
+        let walked = find::run(self.reader, self.plan, self.limits, work, |number, all| {
+            self.context.go_on()?;
+            if all.problem.is_some_and(|problem| problem.kind() == Kind::Busy) {
                 return Ok(ControlFlow::Break(()));
             }
-        }
-        Ok(ControlFlow::Continue(()))
-    });
-    walked.map_err(|error| refusal(&error)).map(|()| found)
+            let mut last = None;
+            for one in all.matches {
+                let is_first = last.replace(one.message) != Some(one.message);
+                // Several commits can have the same message.
+                if !is_first || *seen.entry(one.place.clone()).or_insert(number) != number {
+                    continue;
+                }
+                let Some(line) = one.lines.first() else { continue };
+                let around = line.spans.iter().flatten().next().map_or(0, |span| span.start);
+                let (excerpt, message) = (excerpt(&line.text, around), one.message.unwrap_or(0));
+                found.push(object(self.plan, &self.plan.sessions[number], one.kind, excerpt, message, one.turn));
+                if found.len() >= page.enough() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            searched = number + 1;
+            Ok(ControlFlow::Continue(()))
+        });
+        walked.map_err(|error| refusal(&error))?;
+        let is_late = self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let all = self.plan.sessions.len();
+        Ok((found, if is_late { searched } else { all }))
+    }
 }
 
 /// Returns the words around a place in a text, on one line.

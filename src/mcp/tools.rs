@@ -107,12 +107,24 @@ pub const TOOLS: &[Tool] = &[
             let found = object(
                 json!({
                     "sha": { "type": "string" }, "date": { "type": "string" }, "age": { "type": "string" },
-                    "sessionId": { "type": "string" }, "turn": natural(), "role": { "type": "string" },
-                    "excerpt": { "type": "string" }, "messageOffset": natural(),
+                    "fileChangesSince": natural(), "sessionId": { "type": "string" }, "turn": natural(),
+                    "role": { "type": "string" }, "excerpt": { "type": "string" }, "messageOffset": natural(),
                 }),
                 &["sha", "date", "age", "sessionId", "turn", "role", "excerpt", "messageOffset"],
             );
-            object(json!({ "matches": { "type": "array", "items": found }, "nextOffset": natural() }), &["matches"])
+            let left = object(
+                json!({
+                    "sessions": natural(), "of": natural(), "from": { "type": "string" },
+                    "reason": { "type": "string" },
+                }),
+                &["sessions", "of", "from", "reason"],
+            );
+            object(
+                json!({
+                    "matches": { "type": "array", "items": found }, "nextOffset": natural(), "notSearched": left,
+                }),
+                &["matches"],
+            )
         },
         max_result_chars: None,
         run: search::search,

@@ -121,7 +121,7 @@ impl Reader<'_> {
 
     /// Walks the commits of the query's range that change its paths.
     fn steps(&self, query: &Query) -> Result<Box<dyn Iterator<Item = Result<ObjectId>> + '_>> {
-        if query.asks_git() {
+        if query.asks_git() || self.repo().has_other_parents() {
             // Without a revision, Git would not know where to start.
             if query.range.tips.is_empty() {
                 return Ok(Box::new(std::iter::empty()));
@@ -143,6 +143,10 @@ impl Reader<'_> {
     ) -> Result<(usize, bool)> {
         if noted.is_empty() || query.max_count == Some(0) {
             return Ok((0, query.max_count == Some(0)));
+        }
+        if self.repo().is_partial() {
+            // What cannot be fetched is told when it is read.
+            let _ = self.repo().fetch_absent(noted.values().flatten().copied().collect());
         }
         let mut commits: Box<dyn Iterator<Item = Result<ObjectId>> + '_> = match known {
             Some(known) => Box::new(known.iter().map(|id| Ok(*id))),

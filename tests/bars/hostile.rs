@@ -32,7 +32,7 @@ pub fn hostile() -> bool {
             }
             command
         };
-        make(&Maker { top: stage.top(), git: Box::new(git) });
+        make(&Maker::new(stage.top(), Box::new(git)));
         println!("{name}");
         let mut largest = (0, 0.0, 0.0);
         for args in COMMANDS {

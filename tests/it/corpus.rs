@@ -69,6 +69,29 @@ pub const CASES: &[Case] = &[
             format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n").as_bytes(),
         );
     }),
+    ("200,000 edits of a file", |maker| {
+        let edit = |number: usize| {
+            let input = json!({ "file_path": "lines.txt", "old_string": format!("line {}", number % 1_000),
+                "new_string": format!("line {}", (number + 1) % 1_000) });
+            let call = json!({ "type": "tool_use", "id": number.to_string(), "name": "Edit", "input": input });
+            json!({ "type": "assistant", "message": { "role": "assistant", "content": [call] } }).to_string()
+        };
+        maker.session(&lines(200_000, edit));
+    }),
+    ("an edit of 10 MiB", |maker| {
+        let text = "line 1\nline 2\n".repeat((10 << 20) / 14);
+        let input = json!({ "file_path": "lines.txt", "old_string": "line 1\n", "new_string": text });
+        let call = json!({ "type": "tool_use", "id": "1", "name": "Edit", "input": input });
+        let message = json!({ "type": "assistant", "message": { "role": "assistant", "content": [call] } });
+        maker.session(format!("{message}\n").as_bytes());
+    }),
+    ("200 sessions of 8 MiB that are stored in a few bytes", |maker| {
+        let id = |number: usize| {
+            let body = [format!("{{\"number\":{number}}}\n").into_bytes(), b"\n".repeat(8 << 20)].concat();
+            maker.blob(&encode(&number.to_string(), None, 0, &body))
+        };
+        maker.note(&lines(200, |number| record(&number.to_string(), None, &id(number))));
+    }),
     ("4,000 records of one large segment", |maker| {
         let id = maker.blob(&encode("s", None, 0, &vec![b'\n'; 50 << 20]));
         maker.note(&lines(4_000, |number| record(&number.to_string(), None, &id)));
@@ -130,6 +153,15 @@ pub struct Maker {
 }
 
 impl Maker {
+    /// Commits a file of lines, so that there is something to ask about.
+    pub fn new(top: PathBuf, git: Box<dyn Fn(&Path) -> Command>) -> Self {
+        let maker = Maker { top, git };
+        std::fs::write(maker.top.join("lines.txt"), lines(1_000, |number| format!("line {number}"))).unwrap();
+        maker.feed(&["add", "lines.txt"], b"");
+        maker.feed(&["commit", "-q", "-m", "lines"], b"");
+        maker
+    }
+
     fn feed(&self, args: &[&str], input: &[u8]) -> String {
         let mut command = (self.git)(&self.top);
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -243,7 +275,7 @@ impl Maker {
 }
 
 /// How many of the commands the tests try: those that read in different ways. The measurement tries all.
-pub const TRIED: usize = 10;
+pub const TRIED: usize = 16;
 
 /// The commands that read, as they are typed behind `git shiftlog`; `mcp` is asked questions.
 pub const COMMANDS: &[&[&str]] = &[
@@ -257,6 +289,12 @@ pub const COMMANDS: &[&[&str]] = &[
     &["fsck"],
     &["verify", "HEAD"],
     &["mcp"],
+    &["grep", "-i", "x"],
+    &["grep", "-E", "(a*)*b"],
+    &["search", "x", "word"],
+    &["log", "-Sx"],
+    &["why", "lines.txt:1"],
+    &["blame", "lines.txt"],
     &["show", "--full", "--tool-output=full"],
     &["show", "--raw"],
     &["log", "--json"],
@@ -280,6 +318,9 @@ pub fn questions() -> String {
         ("shiftlog_get_conversation", json!({ "commit_sha": "HEAD" })),
         ("shiftlog_get_conversation", json!({ "commit_sha": "HEAD", "format": "raw" })),
         ("shiftlog_search", json!({ "query": "zzz" })),
+        ("shiftlog_search", json!({ "query": "a word another" })),
+        ("shiftlog_search", json!({ "query": "(a*)*b", "regex": true })),
+        ("shiftlog_why", json!({ "path": "lines.txt", "line": 2 })),
         ("shiftlog_list_keys", json!({ "path": "[conversation][HEAD][messages]" })),
         ("shiftlog_get_value", json!({ "path": "[commit][HEAD][records]" })),
         ("shiftlog_list_conversations", json!({})),

@@ -227,7 +227,7 @@ fn made(name: &str) -> Scratch {
         command.current_dir(top).env_clear().envs(&env);
         command
     };
-    make(&corpus::Maker { top: scratch.top.clone(), git: Box::new(git) });
+    make(&corpus::Maker::new(scratch.top.clone(), Box::new(git)));
     scratch
 }
 
@@ -278,6 +278,8 @@ fn what_is_too_large_is_told() {
             &["show"],
             "the conversations of the note are too large for what is stored",
         ),
+        ("200 sessions of 8 MiB that are stored in a few bytes", &["grep", "zzz"], "sessions left out: "),
+        ("4,000 records of one large segment", &["grep", "zzz"], "names words of another session"),
         ("5,000 segments that keep nothing", &["fsck"], "the transcript does not match its digest"),
     ] {
         let scratch = made(name);
@@ -298,7 +300,7 @@ fn what_is_large_and_honest_is_read_whole() {
             command
         }
     };
-    let maker = corpus::Maker { top: scratch.top.clone(), git: Box::new(git) };
+    let maker = corpus::Maker::new(scratch.top.clone(), Box::new(git));
     let texts = maker.honest(200, 100 << 10);
     assert_eq!(scratch.raw("HEAD", &[]), texts.concat(), "a commit with 200 sessions");
     let shown = scratch.shiftlog("show", ["--json"]).ok();

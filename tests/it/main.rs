@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod agent_gets;
 mod agents;
 mod amended;
 mod answers;
@@ -53,6 +54,7 @@ mod rewriting;
 mod rooms;
 mod search_oracle;
 mod searching;
+mod searching_edges;
 mod server;
 mod setup;
 mod sharing;

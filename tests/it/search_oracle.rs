@@ -228,12 +228,67 @@ fn grep_finds_a_text_however_its_json_was_written() {
     compare(&scratch, &all, 23, 90);
 }
 
+#[test]
+fn grep_finds_a_text_in_the_input_of_calls_that_is_a_string_of_json() {
+    let scratch = Scratch::new();
+    let mut made = Made::new(7);
+    let mut all = Vec::new();
+    for (inner_name, inner) in WRITERS {
+        for (outer_name, outer) in WRITERS {
+            let mut lines =
+                "{\"timestamp\":\"2026-01-02T03:04:05Z\",\"type\":\"session_meta\",\"payload\":{\"id\":\"x\"}}\n"
+                    .to_owned();
+            for number in 0..6 {
+                let input = format!("{{\"cmd\":{}}}", quoted(&text(&mut made), inner));
+                lines += &format!(
+                    "{{\"type\":\"response_item\",\"payload\":{{\"type\":\"function_call\",\"name\":\"exec_command\",\"arguments\":{},\"call_id\":\"c{number}\"}}}}\n",
+                    quoted(&input, outer)
+                );
+            }
+            let commit = add_of(&scratch, "codex", &format!("{inner_name}-{outer_name}"), &lines);
+            all.extend(said(&scratch, &commit));
+        }
+    }
+    compare(&scratch, &all, 31, 60);
+}
+
+#[test]
+fn grep_finds_a_text_from_which_a_passage_was_taken() {
+    let scratch = Scratch::new();
+    let mut made = Made::new(9);
+    let mut all = Vec::new();
+    for (name, writer) in WRITERS {
+        let mut lines = String::new();
+        for number in 0..20 {
+            let passage = |words: &str| format!("<system-reminder>{words}</system-reminder>");
+            let words = ["alpha beta", "gamma delta", "größe"].map(|word| format!("{word} {number}"));
+            let cut = passage(&text(&mut made));
+            let typed = match number % 3 {
+                0 => format!("{}{cut}{}", words[0], words[1]),
+                1 => format!("{} {cut}\n{}{cut} {}", words[0], words[1], words[2]),
+                _ => format!("{cut}{}{}", words[2], passage("x")),
+            };
+            let typed = quoted(&typed, writer);
+            lines += &format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":{typed}}}}}\n");
+        }
+        let commit = add(&scratch, name, &lines);
+        all.extend(said(&scratch, &commit));
+    }
+    assert!(all.iter().all(|said| !said.text.contains("reminder")), "nothing of the program is shown");
+    compare(&scratch, &all, 37, 60);
+}
+
 fn add(scratch: &Scratch, name: &str, lines: &str) -> String {
+    add_of(scratch, "claude", name, lines)
+}
+
+fn add_of(scratch: &Scratch, agent: &str, name: &str, lines: &str) -> String {
     let file = scratch.root().join("t.jsonl");
     fs::write(&file, lines).unwrap();
     let commit = scratch.commit("n", &format!("{name}\n"), name);
-    let session = format!("--session={name}");
-    scratch.shiftlog("add", ["-q", &session, "--transcript", Path::to_str(&file).unwrap(), &commit]).ok();
+    let (session, agent) = (format!("--session={name}"), format!("--agent={agent}"));
+    let file = Path::to_str(&file).unwrap();
+    scratch.shiftlog("add", ["-q", "--force", &session, &agent, "--transcript", file, &commit]).ok();
     commit
 }
 
