@@ -22,8 +22,10 @@ const RECENT_SECS: i64 = 3 * 24 * 60 * 60;
 struct Hooks {
     files: Vec<HookFile>,
     texts: Vec<String>,
-    /// The top of the working tree that they are in.
+    /// The top of the working tree that they are in, or the user's own directory.
     top: PathBuf,
+    /// Whether they are in the user's own settings.
+    are_users: bool,
 }
 
 impl Hooks {
@@ -35,13 +37,20 @@ impl Hooks {
             }
         }
         let read = |file: &HookFile| std::fs::read_to_string(top.join(file.path)).unwrap_or_default();
-        Hooks { texts: files.iter().map(read).collect(), files, top }
+        Hooks { texts: files.iter().map(read).collect(), files, top, are_users: false }
     }
 
     /// Returns the hooks that the agent runs in the working tree of a repository.
     fn of(repo: &Repository, agent: &dyn Agent) -> Option<Self> {
         let own = Hooks::read(agent, repo.worktree()?.to_owned());
-        if own.are_set_up() || !agent.runs_hooks_of_main_worktree() {
+        if own.are_set_up() {
+            return Some(own);
+        }
+        let users = agent.user_directory().map(|home| Hooks { are_users: true, ..Hooks::read(agent, home) });
+        if let Some(users) = users.filter(Hooks::are_set_up) {
+            return Some(users);
+        }
+        if !agent.runs_hooks_of_main_worktree() {
             return Some(own);
         }
         let main = repo.worktrees().into_iter().next().map(|main| Hooks::read(agent, main.top));
@@ -97,7 +106,8 @@ pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Vec<Finding> {
     let mut findings = Vec::new();
     if hooks.are_set_up() {
         let seen = last_session(repo, agent, &hooks);
-        let permission = permission(agent, &hooks.top);
+        // Trust in a folder is about the hooks in it.
+        let permission = if hooks.are_users { None } else { permission(agent, &hooks.top) };
         // Where hooks were seen to run, nobody has to ask what they depend on.
         findings.extend(permission.filter(|permission| !permission.is_note() || !seen.is_ok()));
         findings.push(seen);
