@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use super::finding::Finding;
 use crate::agent::{self, Agent, HookFile, Permission, Shape};
 use crate::capture::State;
+use crate::capture::state::LiveSession;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::git::date::Time;
@@ -139,11 +140,23 @@ fn last_session(repo: &Repository, agent: &dyn Agent, hooks: &Hooks) -> Finding 
     let worktree = repo.worktree().unwrap_or(repo.git_dir());
     let recent = agent.recent(worktree, Time::now().seconds - RECENT_SECS).into_iter();
     let here = recent.filter(|found| agent.ran_in(&found.transcript, worktree) == Some(true));
+    let state = State::new(&repo.common_dir());
     let Some(last) = here.max_by_key(|found| written(&found.transcript)) else {
-        return Finding::note(format!("{title}: no session here in the last three days, so no hook was seen to run"));
+        // The agent's store may keep a session that began in a subdirectory with those of that directory.
+        let is_own = |live: &LiveSession| {
+            live.agent == agent.name() && live.is_told_by_hooks() && live.worktree.as_deref() == Some(worktree)
+        };
+        let seen = state.all_sessions().into_iter().filter(is_own).max_by_key(|live| live.seen);
+        return match seen {
+            Some(live) => {
+                Finding::ok(format!("{title}: hooks have told of the last session, {}", outside::line(&live.session)))
+            }
+            None => {
+                Finding::note(format!("{title}: no session here in the last three days, so no hook was seen to run"))
+            }
+        };
     };
     let id = outside::line(&last.session_id);
-    let state = State::new(&repo.common_dir());
     let live = state.session(&SessionKey::new(agent.name(), &last.session_id));
     match live.is_some_and(|live| live.is_told_by_hooks()) {
         true => Finding::ok(format!("{title}: hooks have told of the last session, {id}")),
