@@ -141,8 +141,8 @@ _git_shiftlog ()
 		;;
 	init,--*)
 		__gitcomp "
-			--agent= --shared --share --share= --mcp --mcp= --portable --git-hooks --no-git-hooks --dry-run
-			--yes --quiet --help
+			--agent= --shared --global --share --share= --mcp --mcp= --portable --git-hooks --no-git-hooks
+			--dry-run --yes --quiet --help
 			"
 		;;
 	log,--*|list,--*)
@@ -297,7 +297,7 @@ _git__shiftlog__init() {
 
     case "${cmd}" in
         git__shiftlog__init)
-            opts="-n -y -q -h --agent --shared --share --mcp --portable --git-hooks --no-git-hooks --dry-run --yes --quiet"
+            opts="-n -y -q -h --agent --shared --global --share --mcp --portable --git-hooks --no-git-hooks --dry-run --yes --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

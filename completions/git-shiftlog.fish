@@ -124,6 +124,7 @@ complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share no
 all\t''"
 complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r -f -a '(__fish_git_shiftlog_clients)'
 complete -c git-shiftlog-init -l shared -d 'Put agents\' hooks into the files that a team commits'
+complete -c git-shiftlog-init -l global -d 'Put hooks of agents that read them there into your own settings, for every directory they start in'
 complete -c git-shiftlog-init -l portable -d 'Declare the server by the command \'git\', for files that a team commits'
 complete -c git-shiftlog-init -l git-hooks -d 'Set up Git\'s hooks (default)'
 complete -c git-shiftlog-init -l no-git-hooks -d 'Set up no Git hooks; then only commits that agents make are recorded'

@@ -429,6 +429,12 @@ pub trait Agent: Sync {
         Vec::new()
     }
 
+    /// Returns the directory of the user in which the agent reads the same [`hook_files`](Agent::hook_files) too, and whose
+    /// hooks it runs wherever it is started. `None` if it has no such directory.
+    fn user_directory(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// Says whether the agent runs the hooks of a working tree, as far as its own files tell.
     fn permission(&self, worktree: &Path) -> Permission {
         let _ = worktree;

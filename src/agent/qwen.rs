@@ -123,6 +123,11 @@ impl Agent for Qwen {
         payload.has_transcript_in("/.qwen/projects/").then_some(Sign::Place)
     }
 
+    fn user_directory(&self) -> Option<PathBuf> {
+        // Another directory of its own need not be called '.qwen'.
+        place::home().filter(|_| place::variable("QWEN_HOME").is_none())
+    }
+
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".qwen/settings.json",

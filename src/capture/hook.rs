@@ -184,6 +184,13 @@ fn after_tool(
     let key = sessions[position].key();
     let (commits, has_pending) = commits_of_call(recorder, &key, moves);
     let call = ToolCall { payload, key, is_alone, head: recorder.repo.head()?.commit_id };
+    // A call of the session that ended before the sub-agent's hook ran may have been taken for the one that committed.
+    if payload.sub_agent().is_some()
+        && let Some(awaited) = sessions[position].awaited_result.as_mut()
+        && payload.response_mentions(awaited.commit.get(..7).unwrap_or(&awaited.commit))
+    {
+        awaited.call = call.call_id();
+    }
     let last = commits.iter().rposition(|commit| call.may_have_made(commit.commit_id));
     let mut undone = Vec::new();
     for (index, commit) in commits.into_iter().enumerate() {

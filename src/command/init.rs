@@ -26,6 +26,9 @@ pub struct Options {
     /// Put agents' hooks into the files that a team commits
     #[arg(long)]
     shared: bool,
+    /// Put hooks of agents that read them there into your own settings, for every directory they start in
+    #[arg(long)]
+    global: bool,
     /// Fetch what others share, and share notes or all
     #[arg(long, value_name = "what", require_equals = true, num_args = 0..=1, default_missing_value = "notes")]
     share: Option<What>,
@@ -71,6 +74,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let wanted = Wanted {
             agents: options.agent,
             is_shared: options.shared,
+            is_global: options.global,
             share,
             clients: options.mcp.map(names),
             is_portable: options.portable,

@@ -60,6 +60,11 @@ impl Places {
         Some(base.1.join(rest))
     }
 
+    /// Says whether a file is in one of the repository's directories, whatever it is a link to.
+    pub fn have(&self, path: &Path) -> bool {
+        self.bases.iter().any(|(_, base)| path.starts_with(base))
+    }
+
     /// Says whether a file, or what it is a link to, is in none of the repository's directories.
     pub fn is_outside(&self, path: &Path) -> bool {
         let parent = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));

@@ -139,9 +139,11 @@ impl Plan {
         self.hints.push(hint.to_owned());
     }
 
-    /// Says whether a hook is left alone since it serves other repositories too.
+    /// Says whether a file is left alone since it serves other repositories too. Settings of the user's own are edited only
+    /// when that is asked for.
     fn leaves(&mut self, path: &Path, kind: FileKind) -> bool {
-        let is_left = kind == FileKind::Hook && !self.is_for_all && self.places.is_outside(path);
+        let needs_consent = kind == FileKind::Hook || self.is_removal && !self.places.have(path);
+        let is_left = needs_consent && !self.is_for_all && self.places.is_outside(path);
         self.left.extend(is_left.then(|| path.to_owned()));
         is_left
     }

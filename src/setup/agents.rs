@@ -2,11 +2,11 @@
 //!
 //! Read [`plan`]. What names a path of this machine is kept out of what is committed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 
-use super::guarded;
+use super::{Wanted, guarded};
 use crate::agent::{self, Agent, Commands, HookFile, Shape};
 use crate::error::{Error, Result};
 use crate::git::{Repository, git};
@@ -50,35 +50,66 @@ pub fn chosen(names: &[String]) -> Result<Vec<&'static dyn Agent>> {
     names.iter().map(|name| agent::named(name)).collect()
 }
 
+/// Whose hook files are edited.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Owner {
+    /// Those of a working tree, private to the clone.
+    Clone,
+    /// Those of a working tree that a team commits.
+    Team,
+    /// Those in the user's own directory.
+    User,
+}
+
 /// Plans that an agent runs our program.
-pub fn plan(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, is_shared: bool, program: &Path) -> Result<()> {
-    let Some(worktree) = repo.worktree() else {
-        plan.remark(format!("a bare repository has no place for the settings of {}", agent.title()));
-        return Ok(());
+pub fn plan(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, wanted: &Wanted, program: &Path) -> Result<()> {
+    let files = agent.hook_files(wanted.is_shared);
+    let (directory, whose) = match (agent.user_directory().filter(|_| wanted.is_global), repo.worktree()) {
+        (Some(home), _) => (home, Owner::User),
+        (None, Some(top)) => (top.to_owned(), if wanted.is_shared { Owner::Team } else { Owner::Clone }),
+        (None, None) => {
+            plan.remark(format!("a bare repository has no place for the settings of {}", agent.title()));
+            return Ok(());
+        }
     };
-    let files = agent.hook_files(is_shared);
     if files.is_empty() {
         plan.remark(format!("{} has no hooks; its sessions are looked for when a commit is made", agent.title()));
     }
-    files.iter().try_for_each(|file| plan_hook_file(repo, plan, agent, worktree, file, is_shared, program))
+    files.iter().try_for_each(|file| plan_hook_file(repo, plan, agent, file, &directory, whose, program))
+}
+
+/// Returns the hook files of an agent in the user's own directory, and not those of a working tree.
+pub fn user_files(agent: &dyn Agent) -> impl Iterator<Item = PathBuf> {
+    let home = agent.user_directory();
+    agent.hook_files(false).into_iter().filter_map(move |file| Some(home.as_ref()?.join(file.path)))
+}
+
+/// Says whether the user's own settings already have our hooks, which then run in every working tree.
+fn are_in_user_files(agent: &dyn Agent) -> bool {
+    let read = |path: PathBuf| std::fs::read(path).unwrap_or_default();
+    user_files(agent).any(|path| read(path).contains_str(HOOK_PROGRAM))
 }
 
 fn plan_hook_file(
     repo: &Repository,
     plan: &mut Plan,
     agent: &dyn Agent,
-    worktree: &Path,
     file: &HookFile,
-    is_shared: bool,
+    directory: &Path,
+    whose: Owner,
     program: &Path,
 ) -> Result<()> {
-    let path = worktree.join(file.path);
+    let is_shared = whose == Owner::Team;
+    let path = directory.join(file.path);
+    if whose == Owner::Clone && !path.is_file() && are_in_user_files(agent) {
+        return Ok(());
+    }
     if let Some(above) = path.ancestors().skip(1).find(|above| above.is_file()) {
         plan.remark(format!("'{}' is a file: there is no place for hooks of {}", above.display(), agent.title()));
         return Ok(());
     }
     // What is committed must name no path of this machine.
-    let is_committed = is_shared || is_tracked(repo, file.path);
+    let is_committed = is_shared || (whose == Owner::Clone && is_tracked(repo, file.path));
     let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", owner(agent, file, is_shared)));
     let there = plan.planned(&path)?;
     let after = match file.shape {
@@ -103,14 +134,23 @@ fn plan_hook_file(
             text(&Commands { agent: agent.name(), program, shell: &shell })
         }
     };
-    if let Some(remark) = file.remark.filter(|_| there.as_deref() != Some(after.as_bytes())) {
-        plan.remark(remark.to_owned());
+    let is_new = there.as_deref() != Some(after.as_bytes());
+    if whose != Owner::User && is_new {
+        file.remark.into_iter().for_each(|remark| plan.remark(remark.to_owned()));
+        if agent.user_directory().is_some() {
+            plan.hint(&format!(
+                "'git shiftlog init --agent={} --global' puts its hooks into your own settings: then they run wherever {} is \
+                 started",
+                agent.name(),
+                agent.title()
+            ));
+        }
     }
     if let Some(obstacle) = agent.obstacle(&after) {
         plan.remark(obstacle);
     }
     plan.edit(path, kind_of(file), after.into_bytes())?;
-    if is_committed { Ok(()) } else { plan_exclude(repo, plan, file.path) }
+    if is_committed || whose == Owner::User { Ok(()) } else { plan_exclude(repo, plan, file.path) }
 }
 
 /// Returns the agent that a hook file is written for: the first of those that run it, so that there is one text. Which of

@@ -19,6 +19,7 @@ pub use self::agents::is_set_up;
 pub use self::check::{check, check_agents, is_complete};
 pub use self::earlier::{Directory, earlier_directories, remove_earlier};
 pub use self::finding::{Finding, Verdict};
+use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
 use crate::managed::client::{CLIENTS, Client, declared};
@@ -47,6 +48,8 @@ pub struct Wanted {
     pub agents: Vec<String>,
     /// Whether agents' hooks go into the files that a team commits, and name our program without a path.
     pub is_shared: bool,
+    /// Whether agents' hooks go into the user's own settings, where the agent reads hooks there.
+    pub is_global: bool,
     /// What to share, if anything.
     pub share: Option<Share>,
     /// The clients that the MCP server is declared to: `None` for none, empty for VS Code and those whose file is there.
@@ -83,7 +86,7 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
     }
     plan_config(repo, &mut plan);
     for agent in agents::chosen(&wanted.agents)? {
-        agents::plan(repo, &mut plan, agent, wanted.is_shared, &program)?;
+        agents::plan(repo, &mut plan, agent, wanted, &program)?;
     }
     if let Some(share) = wanted.share {
         plan_sharing(repo, &mut plan, share);
@@ -140,6 +143,7 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
         files.extend(CLIENTS.iter().map(|client| (worktree.join(client.file), FileKind::Client)));
     }
     files.push((repo.common_dir().join("info/exclude"), FileKind::Exclude));
+    files.extend(agent::all().flat_map(agents::user_files).map(|path| (path, FileKind::Settings)));
     Ok(files)
 }
 

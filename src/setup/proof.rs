@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use super::finding::Finding;
 use crate::agent::{self, Agent, HookFile, Permission, Shape};
 use crate::capture::State;
+use crate::capture::state::LiveSession;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::git::date::Time;
@@ -22,8 +23,10 @@ const RECENT_SECS: i64 = 3 * 24 * 60 * 60;
 struct Hooks {
     files: Vec<HookFile>,
     texts: Vec<String>,
-    /// The top of the working tree that they are in.
+    /// The top of the working tree that they are in, or the user's own directory.
     top: PathBuf,
+    /// Whether they are in the user's own settings.
+    are_users: bool,
 }
 
 impl Hooks {
@@ -35,13 +38,20 @@ impl Hooks {
             }
         }
         let read = |file: &HookFile| std::fs::read_to_string(top.join(file.path)).unwrap_or_default();
-        Hooks { texts: files.iter().map(read).collect(), files, top }
+        Hooks { texts: files.iter().map(read).collect(), files, top, are_users: false }
     }
 
     /// Returns the hooks that the agent runs in the working tree of a repository.
     fn of(repo: &Repository, agent: &dyn Agent) -> Option<Self> {
         let own = Hooks::read(agent, repo.worktree()?.to_owned());
-        if own.are_set_up() || !agent.runs_hooks_of_main_worktree() {
+        if own.are_set_up() {
+            return Some(own);
+        }
+        let users = agent.user_directory().map(|home| Hooks { are_users: true, ..Hooks::read(agent, home) });
+        if let Some(users) = users.filter(Hooks::are_set_up) {
+            return Some(users);
+        }
+        if !agent.runs_hooks_of_main_worktree() {
             return Some(own);
         }
         let main = repo.worktrees().into_iter().next().map(|main| Hooks::read(agent, main.top));
@@ -97,7 +107,8 @@ pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Vec<Finding> {
     let mut findings = Vec::new();
     if hooks.are_set_up() {
         let seen = last_session(repo, agent, &hooks);
-        let permission = permission(agent, &hooks.top);
+        // Trust in a folder is about the hooks in it.
+        let permission = if hooks.are_users { None } else { permission(agent, &hooks.top) };
         // Where hooks were seen to run, nobody has to ask what they depend on.
         findings.extend(permission.filter(|permission| !permission.is_note() || !seen.is_ok()));
         findings.push(seen);
@@ -129,11 +140,23 @@ fn last_session(repo: &Repository, agent: &dyn Agent, hooks: &Hooks) -> Finding 
     let worktree = repo.worktree().unwrap_or(repo.git_dir());
     let recent = agent.recent(worktree, Time::now().seconds - RECENT_SECS).into_iter();
     let here = recent.filter(|found| agent.ran_in(&found.transcript, worktree) == Some(true));
+    let state = State::new(&repo.common_dir());
     let Some(last) = here.max_by_key(|found| written(&found.transcript)) else {
-        return Finding::note(format!("{title}: no session here in the last three days, so no hook was seen to run"));
+        // The agent's store may keep a session that began in a subdirectory with those of that directory.
+        let is_own = |live: &LiveSession| {
+            live.agent == agent.name() && live.is_told_by_hooks() && live.worktree.as_deref() == Some(worktree)
+        };
+        let seen = state.all_sessions().into_iter().filter(is_own).max_by_key(|live| live.seen);
+        return match seen {
+            Some(live) => {
+                Finding::ok(format!("{title}: hooks have told of the last session, {}", outside::line(&live.session)))
+            }
+            None => {
+                Finding::note(format!("{title}: no session here in the last three days, so no hook was seen to run"))
+            }
+        };
     };
     let id = outside::line(&last.session_id);
-    let state = State::new(&repo.common_dir());
     let live = state.session(&SessionKey::new(agent.name(), &last.session_id));
     match live.is_some_and(|live| live.is_told_by_hooks()) {
         true => Finding::ok(format!("{title}: hooks have told of the last session, {id}")),

@@ -40,6 +40,20 @@ fn write_session(scratch: &Scratch, id: &str, file: &str) -> std::path::PathBuf 
 }
 
 #[test]
+fn a_session_that_began_in_a_subdirectory_is_one_that_hooks_told_of() {
+    let scratch = Scratch::set_up();
+    let below = scratch.top.join("below");
+    fs::create_dir(&below).unwrap();
+    // Claude Code keeps it with the sessions of that directory.
+    let path = scratch.home().join(".claude/projects/below/s1.jsonl");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "").unwrap();
+    let payload = json!({ "session_id": "s1", "transcript_path": path, "cwd": below }).to_string();
+    scratch.run_with_input("git-shiftlog--hook", ["claude", "UserPromptSubmit"], payload.as_bytes()).ok();
+    assert_has(&told(&scratch, "claude").1, "ok       Claude Code: hooks have told of the last session, s1");
+}
+
+#[test]
 fn a_session_that_no_hook_told_of_is_a_problem_and_one_that_hooks_told_of_is_none() {
     let scratch = Scratch::set_up();
     let seen = "no session here in the last three days, so no hook was seen to run";

@@ -40,6 +40,16 @@ class Agent:
     plugin_places: tuple = ()
     # Files that it leaves in a repository itself.
     leaves: tuple = ()
+    # A command that goes on with the newest session as another one.
+    fork: tuple = ()
+    # Whether it also runs hooks of the user's own settings, which `init --global` sets up.
+    user_hooks: bool = False
+    # Files to write instead where its folder is not trusted.
+    untrusted: dict = dataclasses.field(default_factory=dict)
+    # Whether `git shiftlog summarise` can ask it.
+    ask: bool = False
+    # What the README calls it, with its model where there are several.
+    title: str | None = None
     # Whether git-shiftlog knows the agent.
     is_known: bool = True
     # Where the program is in its package, if npm does not know; `{system}` and `{machine}` in the package's name are this one's.
@@ -116,7 +126,7 @@ CLINE = ("cline", "--auto-approve", "true")
 
 def codex(name, model, sub_agent=None):
     return Agent(
-        name=name, package="@openai/codex", version="0.169.0", program="codex",
+        name=name, title=f"Codex, {model}", ask=True, package="@openai/codex", version="0.169.0", program="codex",
         new=(*CODEX, "{prompt}"), again=(*CODEX, "resume", "--last", "{prompt}"), resume=(*CODEX, "resume", "{id}", "{prompt}"),
         env=CODEX_ENV, files={".codex/config.toml": CODEX_CONFIG.format(model=model)},
         store=(".codex/sessions/**/*.jsonl",), sub_agent=sub_agent,
@@ -126,7 +136,8 @@ def codex(name, model, sub_agent=None):
 
 ALL = [
     Agent(
-        name="claude", package="@anthropic-ai/claude-code", version="2.1.330", program="claude",
+        name="claude", title="Claude Code", ask=True, fork=(*CLAUDE, "--resume", "{latest}", "--fork-session", "{prompt}"),
+        package="@anthropic-ai/claude-code", version="2.1.330", program="claude",
         new=(*CLAUDE, "{prompt}"), again=(*CLAUDE, "-c", "{prompt}"), resume=(*CLAUDE, "--resume", "{id}", "{prompt}"),
         env={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "dummy", "IS_SANDBOX": "1", "DISABLE_AUTOUPDATER": "1",
              "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
@@ -137,7 +148,7 @@ ALL = [
     # Newer models of Codex have one tool, which runs JavaScript.
     codex("codex-code", "gpt-6.1-sol", "default"),
     Agent(
-        name="gemini", package="@google/gemini-cli", version="0.61.0", program="gemini",
+        name="gemini", title="Gemini CLI", ask=True, user_hooks=True, package="@google/gemini-cli", version="0.61.0", program="gemini",
         new=("gemini", "-y", "-p", "{prompt}"), again=("gemini", "-y", "--resume", "latest", "-p", "{prompt}"),
         resume=("gemini", "-y", "--resume", "{id}", "-p", "{prompt}"),
         env={"GOOGLE_GEMINI_BASE_URL": "{url}", "GEMINI_API_KEY": "dummy", "GEMINI_CLI_NO_RELAUNCH": "true"},
@@ -146,7 +157,7 @@ ALL = [
         mcp=(("gemini", "mcp", "add", "-s", "user", "shiftlog", *SERVER),),
     ),
     Agent(
-        name="opencode", package="opencode-ai", version="1.18.33", program="opencode",
+        name="opencode", title="OpenCode", ask=True, fork=("opencode", "run", "-c", "--fork", "{prompt}"), package="opencode-ai", version="1.18.33", program="opencode",
         new=("opencode", "run", "{prompt}"), again=("opencode", "run", "-c", "{prompt}"),
         resume=("opencode", "run", "-s", "{id}", "{prompt}"),
         env={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
@@ -155,7 +166,7 @@ ALL = [
         leaves=(".git/opencode",), plugin="@opencode-ai/plugin", plugin_places=("{home}/.config/opencode", "{top}/.opencode"),
     ),
     Agent(
-        name="pi", package="@mariozechner/pi-coding-agent", version="0.73.1", program="pi",
+        name="pi", title="Pi", package="@mariozechner/pi-coding-agent", version="0.73.1", program="pi",
         new=("pi", "-p", "{prompt}"), again=("pi", "-c", "-p", "{prompt}"),
         resume=("pi", "--session", "{id}", "-p", "{prompt}"),
         env={"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"},
@@ -165,7 +176,7 @@ ALL = [
         store=(".pi/agent/sessions/**/*.jsonl",),
     ),
     Agent(
-        name="copilot", package="@github/copilot", version="1.0.102", program="copilot",
+        name="copilot", title="Copilot CLI", ask=True, untrusted={".copilot/config.json": "{{}}\n"}, package="@github/copilot", version="1.0.102", program="copilot",
         new=(*COPILOT, "-p", "{prompt}"), again=(*COPILOT, "--continue", "-p", "{prompt}"),
         resume=(*COPILOT, "--resume={id}", "-p", "{prompt}"),
         env={"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "{url}/v1", "COPILOT_PROVIDER_API_KEY": "dummy",
@@ -175,7 +186,7 @@ ALL = [
         store=(".copilot/session-state/*/events.jsonl",), sub_agent="general-purpose",
     ),
     Agent(
-        name="droid", package="@factory/cli-{system}-{machine}", version="0.225.2", program="droid", path="bin/droid",
+        name="droid", title="Factory Droid", package="@factory/cli-{system}-{machine}", version="0.225.2", program="droid", path="bin/droid",
         # It takes up a session only on a terminal, or with an account.
         new=(*DROID_EXEC, "{prompt}"),
         env={"FACTORY_DISABLE_AUTO_UPDATE": "1", "DROID_DISABLE_AUTO_UPDATE": "1", "FACTORY_DROID_AUTO_UPDATE_ENABLED": "false"},
@@ -183,7 +194,7 @@ ALL = [
         store=(".factory/sessions/**/*.jsonl",),
     ),
     Agent(
-        name="continue", package="@continuedev/cli", version="1.5.47", program="cn",
+        name="continue", title="Continue, headless", fork=(*CONTINUE, "--fork", "{latest}", "-p", "{prompt}"), package="@continuedev/cli", version="1.5.47", program="cn",
         new=(*CONTINUE, "-p", "{prompt}"), again=(*CONTINUE, "--resume", "-p", "{prompt}"),
         resume=(*CONTINUE, "--fork", "{id}", "-p", "{prompt}"),
         env={"CONTINUE_TELEMETRY_ENABLED": "0", "CONTINUE_CLI_ENABLE_TELEMETRY": "0", "CONTINUE_METRICS_ENABLED": "0"},
@@ -191,7 +202,7 @@ ALL = [
         store=(".continue/sessions/*-*.json",), is_lines=False, is_late=True,
     ),
     Agent(
-        name="cline", package="cline", version="3.0.65", program="cline",
+        name="cline", title="Cline", package="cline", version="3.0.65", program="cline",
         # It takes up a session only on a terminal.
         new=(*CLINE, "{prompt}"),
         env={"CLINE_TELEMETRY_DISABLED": "1", "TELEMETRY_ENABLED": "false"},
@@ -199,7 +210,7 @@ ALL = [
         store=(".cline/data/sessions/*/*.messages.json",), is_lines=False,
     ),
     Agent(
-        name="qwen", package="@qwen-code/qwen-code", version="0.15.10", program="qwen",
+        name="qwen", title="Qwen Code", user_hooks=True, package="@qwen-code/qwen-code", version="0.15.10", program="qwen",
         new=("qwen", "--yolo", "-p", "{prompt}"), again=("qwen", "--yolo", "-c", "-p", "{prompt}"),
         resume=("qwen", "--yolo", "--resume", "{id}", "-p", "{prompt}"),
         env={"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": "{url}/v1", "OPENAI_MODEL": "scripted-1", "QWEN_CODE_NO_RELAUNCH": "1"},

@@ -76,6 +76,8 @@ class Model:
         self.scripts, self.top, self.delay = scripts, str(top), delay
         self.sub_agent, self.mcp_tool = agent.sub_agent, agent.mcp_tool
         self.here = None
+        # What it says to everything, if it is set: a conversation that is to be summarised has the marks of its scripts.
+        self.summary = None
         self.asked = []
         self.unknown = []
         self.hangs = threading.Event()
@@ -106,6 +108,8 @@ class Model:
     def answer(self, request):
         """Returns (words, call) for a request; a call is (tool, arguments)."""
         time.sleep(self.delay)
+        if self.summary:
+            return self.summary, None
         step = self.step(request.turns)
         if not request.tools or step is None:
             # Agents ask for titles and the like beside the conversation.

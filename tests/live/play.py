@@ -26,7 +26,10 @@ def play(world: World):
     world.before = snapshot(world)
     if scenario.hooks:
         name = {"own": our_name(world.agent)}.get(scenario.hooks, scenario.hooks)
-        world.shell(f"git shiftlog init -q --agent={name}")
+        if scenario.hooks == "global":
+            world.shell(f"git shiftlog init -q --global --agent={our_name(world.agent)}")
+        else:
+            world.shell(f"git shiftlog init -q --agent={name}")
     if scenario.start == "worktree":
         world.top = world.root / "linked"
         world.model.top = str(world.top)
@@ -59,6 +62,17 @@ def do_ask(world, script):
 
 def do_again(world, script):
     take(world, world.run(world.agent.again, world.start_directory(), prompt=world.prompt(script)))
+
+
+def do_fork(world, script):
+    take(world, world.run(world.agent.fork, world.start_directory(), prompt=world.prompt(script)))
+
+
+def do_summarise(world):
+    world.model.summary = "A summary of what was said."
+    done = world.shell(f"git shiftlog summarise --agent={our_name(world.agent)} HEAD")
+    if done.code != 0 or world.model.summary not in done.out:
+        world.complaints.append(f"'git shiftlog summarise' ended with {done.code}: {(done.err or done.out).strip()[:200]}")
 
 
 def do_kill(world, script):

@@ -5,6 +5,9 @@ import time
 from verdict import COLUMNS, TITLES
 
 
+BEGIN, END = "<!-- written by tests/live/run --table -->", "<!-- end of what it wrote -->"
+
+
 class Report:
     def __init__(self, expected):
         self.reasons = {}
@@ -13,6 +16,7 @@ class Report:
                 agent, scenario, column, reason = line.split(None, 3)
                 self.reasons[agent, scenario, column] = reason
         self.releases = {}
+        self.titles = {}
         self.cells = {}
         self.lines = []
         self.warnings = []
@@ -30,6 +34,7 @@ class Report:
             self.warn(f"{agent.name} {release.version} WAS NOT TRIED: {release.reason}")
         else:
             self.releases[agent.name] = release.version
+            self.titles[agent.name] = agent.title or agent.name
 
     def cannot(self, agent, scenario):
         self.say(f"  -  {agent.name} {scenario.name}: the agent has no {' and '.join(scenario.needs)}")
@@ -77,11 +82,22 @@ class Report:
 
     def markdown(self):
         day = time.strftime("%Y-%m-%d", time.gmtime())
-        lines = [f"| agent, tried {day} | " + " | ".join(TITLES[column] for column in COLUMNS) + " |", "| --- " * (len(COLUMNS) + 1) + "|"]
+        lines = [f"| agent and release, {day} | " + " | ".join(TITLES[column] for column in COLUMNS) + " |", "| --- " * (len(COLUMNS) + 1) + "|"]
         for name, version in self.releases.items():
             cells = [self.cell(name, column) for column in COLUMNS]
-            lines.append(f"| {name} {version} | " + " | ".join(cells) + " |")
+            lines.append(f"| {self.title(name, version)} | " + " | ".join(cells) + " |")
         return "\n".join(lines + [""])
+
+    def title(self, name, version):
+        title, _, model = self.titles[name].partition(", ")
+        return f"{title} {version}" + (f", {model}" if model else "")
+
+    def write_table(self, path):
+        """Replaces the table between the markers in a file."""
+        text = path.read_text()
+        before, rest = text.split(BEGIN, 1)
+        _, after = rest.split(END, 1)
+        path.write_text(f"{before}{BEGIN}\n{self.markdown()}{END}{after}")
 
     def code(self):
         return 1 if self.is_bad else 0

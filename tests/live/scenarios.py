@@ -6,6 +6,8 @@
     ("human", command)   a person at a shell      ("kill", script)     a session that is killed when the model hangs
     ("ours", command)    a command of ours        ("resume", script)   `git shiftlog resume HEAD`, then a prompt
     ("mcp",)             our server is declared   ("elsewhere",)       a clone, with another home directory
+    ("fork", script)     the newest session goes on as another one
+    ("summarise",)       `git shiftlog summarise HEAD` asks the agent, which must give an answer
 
 `recorded` names the commits that must have exactly one record of the agent, by the beginning of their subject, with the
 script whose prompt the record must begin with. `answered` names those whose record must have the result of their own
@@ -84,12 +86,16 @@ class Scenario:
     words: str | None = None
     # Where the agent starts: at the top, in a directory below, above the repository, or in a linked worktree.
     start: str = "top"
-    # Whose hooks `git shiftlog init` puts in place; `None` for no set-up at all.
+    # Whose hooks `git shiftlog init` puts in place: the agent's "own", also "global" in the user's settings, or those of
+    # another one; `None` for no set-up at all.
     hooks: str | None = "own"
     delay: float = 0.25
     # What the agent must have for it to be tried: a field of `Agent`.
     needs: tuple = ()
     ends: str = ""
+    # Whether it is among those that `--quick` plays.
+    is_quick: bool = False
+    is_trusted: bool = True
 
 
 COMMIT_DRAFT = ("human", "git add -A && git commit -q -m 'draft: by a person'")
@@ -97,12 +103,15 @@ UNRELATED = ("human", "echo x >unrelated.txt && git add unrelated.txt && git com
 POLITE = {"polite": "polite"}
 
 ALL = [
-    Scenario("commit", "the agent commits, a person after it", (("ask", "polite"), UNRELATED), POLITE, ("polite",)),
+    Scenario("commit", "the agent commits, a person after it", (("ask", "polite"), UNRELATED), POLITE, ("polite",), is_quick=True),
     Scenario("person", "a person commits what the agent wrote", (("ask", "draft"), COMMIT_DRAFT, UNRELATED), {"draft": "draft"}),
-    Scenario("pair", "two commits in a turn", (("ask", "pair"),), {"first": "pair", "second": ""}, ("first", "second")),
+    Scenario("pair", "two commits in a turn", (("ask", "pair"),), {"first": "pair", "second": ""}, ("first", "second"),
+             is_quick=True),
     Scenario("twins", "two commits by one command", (("ask", "twins"),), {"one": "twins", "two": ""}, ("two",)),
     Scenario("continued", "the session goes on in another process", (("ask", "polite"), ("again", "farewell")),
              {**POLITE, "farewell": "farewell"}, ("polite", "farewell"), words="polite", needs=("again",)),
+    Scenario("forked", "the session goes on as another one", (("ask", "polite"), ("fork", "farewell")),
+             {**POLITE, "farewell": "farewell"}, ("polite", "farewell"), words="polite", needs=("fork",)),
     Scenario("amended", "the agent amends, then a person", (
         ("ask", "polite"), ("again", "amend"), ("human", "git commit -q --amend -m 'amended: by a person'")),
         {"amended": "polite"}, needs=("again",)),
@@ -112,6 +121,14 @@ ALL = [
     Scenario("below", "started in a subdirectory", (("ask", "polite"),), POLITE, ("polite",), start="below"),
     Scenario("above", "started above the repository", (("ask", "polite"),), POLITE, ("polite",), start="above"),
     Scenario("worktree", "in a linked worktree", (("ask", "polite"),), POLITE, ("polite",), start="worktree"),
+    Scenario("user-below", "in a subdirectory, hooks in the user's settings", (("ask", "polite"),), POLITE, ("polite",),
+             start="below", hooks="global", needs=("user_hooks",)),
+    Scenario("user-above", "above the repository, hooks in the user's settings", (("ask", "polite"),), POLITE, ("polite",),
+             start="above", hooks="global", needs=("user_hooks",)),
+    Scenario("user-worktree", "in a linked worktree, hooks in the user's settings", (("ask", "polite"),), POLITE, ("polite",),
+             start="worktree", hooks="global", needs=("user_hooks",)),
+    Scenario("untrusted", "in a folder that it does not trust", (("ask", "polite"),), POLITE, needs=("untrusted",),
+             is_trusted=False),
     Scenario("no-hooks", "no hooks of the agent", (("ask", "polite"),), POLITE, hooks="cursor"),
     Scenario("quick", "a model that answers at once", (("ask", "polite"),), POLITE, ("polite",), delay=0),
     Scenario("killed", "killed in the middle", (("kill", "stuck"), ("human", "git add -A && git commit -q -m 'stuck: by a person'")),
@@ -119,10 +136,13 @@ ALL = [
     Scenario("imported", "recorded afterwards", (("ask", "polite"), ("again", "farewell"), ("ours", "import -q")),
              {**POLITE, "farewell": "farewell"}, hooks=None, needs=("again",)),
     Scenario("resumed", "taken up from a commit, here", (("ask", "polite"), ("resume", "recall")), POLITE, ("polite",),
-             words="polite", needs=("resume",)),
+             words="polite", needs=("resume",), is_quick=True),
     Scenario("moved", "taken up in a clone, by another home", (("ask", "polite"), ("elsewhere",), ("resume", "recall")), POLITE,
              ("polite",), words="polite", needs=("resume",)),
     Scenario("asked", "it asks our MCP server", (("ask", "polite"), ("mcp",), ("ask", "record")), POLITE, ("polite",),
              words="record", needs=("mcp",)),
-    Scenario("removed", "deinit leaves nothing", (("ask", "polite"),), POLITE, ("polite",), ends="deinit"),
+    Scenario("summarised", "it summarises its conversation", (("ask", "polite"), ("summarise",)), POLITE, ("polite",),
+             needs=("ask",)),
+    Scenario("removed", "deinit leaves nothing", (("ask", "polite"),), POLITE, ("polite",), ends="deinit",
+             is_quick=True),
 ]

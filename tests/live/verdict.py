@@ -4,10 +4,10 @@ import json
 
 from play import our_name, snapshot
 
-COLUMNS = ["recorded", "right", "own", "exact", "words", "quiet"]
+COLUMNS = ["recorded", "right", "own", "exact", "words", "quiet", "doctor"]
 TITLES = {
     "recorded": "recorded", "right": "right commit", "own": "own result", "exact": "byte-exact", "words": "words come back",
-    "quiet": "quiet",
+    "quiet": "quiet", "doctor": "`doctor` is right",
 }
 
 
@@ -50,7 +50,21 @@ def judge(world, asked):
     if scenario.words:
         found["words"] = lost_words(world, asked)
     found["quiet"] += noise(world)
+    # A clone has not seen the hooks of the original.
+    if scenario.hooks in ("own", "global") and "elsewhere" not in dict.fromkeys(event[0] for event in scenario.events):
+        found["doctor"] = misjudged(world, name)
     return with_complaints(world, found)
+
+
+def misjudged(world, name):
+    """Compares what `git shiftlog doctor` says of the agent's hooks with what the hook program wrote down when it ran."""
+    told = world.shell(f"git shiftlog doctor --agent={name}").out
+    is_claimed = "hooks have told of the last session" in told
+    if not is_claimed and world.was_hooked() and "has no hooks" not in told:
+        return [f"hooks have run, and it says '{' | '.join(told.splitlines())[:400]}'"]
+    if is_claimed and not world.was_hooked():
+        return ["no hook has run, and it says that one has"]
+    return []
 
 
 def with_complaints(world, found):

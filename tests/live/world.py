@@ -14,6 +14,8 @@ from model import Model
 
 Done = collections.namedtuple("Done", "code out err")
 
+HOOK_PROGRAM = "git-shiftlog--hook"
+
 # No agent needs longer for a scripted answer, but for those that install something at their first start.
 LIMIT_SECS = 60
 
@@ -22,8 +24,10 @@ class World:
     """Everything is below `root`, and every process has that in its environment, so that `close` leaves nothing behind."""
 
     def __init__(self, agent, scenario, scripts, release, programs):
-        self.agent, self.scenario, self.scripts, self.programs = agent, scenario, scripts, programs
+        self.agent, self.scenario, self.scripts = agent, scenario, scripts
         self.root = Path(os.path.realpath(tempfile.mkdtemp(prefix="shiftlog-live-")))
+        self.hooked = self.root / "hooked"
+        self.programs = self.own_programs(programs)
         self.home, self.top = self.root / "home", self.root / "project"
         self.complaints = []
         self.agent_said = ""
@@ -45,6 +49,31 @@ class World:
         self.git("add", ".")
         self.git("commit", "-q", "-m", "start")
 
+    def own_programs(self, programs):
+        """Returns a directory with the programs under test, in which the hook program first writes down who runs it."""
+        own = self.root / "programs"
+        own.mkdir()
+        for program in programs.glob("git-shiftlog*"):
+            if os.access(program, os.X_OK) and program.is_file():
+                self.link(program, own / (program.name + ("-itself" if program.name == HOOK_PROGRAM else "")))
+        hook = own / HOOK_PROGRAM
+        hook.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$*\" >>'{self.hooked}'\nexec '{hook}-itself' \"$@\"\n")
+        hook.chmod(0o755)
+        return own
+
+    @staticmethod
+    def link(program, place):
+        try:
+            os.link(program, place)
+        except OSError:
+            shutil.copy2(program, place)
+
+    def was_hooked(self):
+        """Says whether a hook of the agent has run."""
+        name = self.agent.name.split("-")[0]
+        lines = self.hooked.read_text().splitlines() if self.hooked.exists() else []
+        return any(line.split(" ")[0] == name for line in lines)
+
     def settle(self, home):
         """Makes a home directory in which the agent knows the model."""
         self.home = home
@@ -52,7 +81,8 @@ class World:
         (home / ".gitconfig").write_text(
             "[user]\n\tname = Demo Person\n\temail = demo@example.com\n[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n"
         )
-        for path, text in self.agent.files.items():
+        more = {} if self.scenario.is_trusted else self.agent.untrusted
+        for path, text in {**self.agent.files, **more}.items():
             path = home / path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self.fill(text))

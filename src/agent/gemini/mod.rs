@@ -216,6 +216,10 @@ impl Agent for Gemini {
         }
     }
 
+    fn user_directory(&self) -> Option<PathBuf> {
+        home()
+    }
+
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".gemini/settings.json",
@@ -238,8 +242,12 @@ impl Gemini {
     }
 }
 
+fn home() -> Option<PathBuf> {
+    place::variable("GEMINI_CLI_HOME").or_else(place::home)
+}
+
 fn root() -> Option<PathBuf> {
-    Some(place::variable("GEMINI_CLI_HOME").or_else(place::home)?.join(".gemini"))
+    Some(home()?.join(".gemini"))
 }
 
 /// What a transcript says of itself.

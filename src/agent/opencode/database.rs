@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::json as record;
 use super::super::sqlite::{self, unreadable};
+use super::pieces;
 use crate::error::{Error, Kind, Result};
 use crate::{outside, path};
 
@@ -24,7 +25,7 @@ const MAX_ROW_DEPTH: usize = 120;
 pub struct Session {
     /// What is said about the whole; null if nothing is.
     pub info: Value,
-    /// Its messages in JSON, a line for each.
+    /// Its messages in JSON, as lines.
     pub lines: String,
     /// What was added to prompts later, by the ids of their messages.
     pub summaries: Map<String, Value>,
@@ -77,7 +78,7 @@ impl Messages<'_> {
         Ok(summaries)
     }
 
-    /// Reads the parts, and returns a line for each message with its own.
+    /// Reads the parts, and returns the lines of each message with its own.
     fn with_parts(mut self, database: &Connection) -> Result<String> {
         let query = "SELECT message_id, id, data FROM part WHERE session_id = ?1";
         let ids = std::mem::take(&mut self.ids);
@@ -96,11 +97,8 @@ impl Messages<'_> {
         let mut lines = String::with_capacity(self.text.len() + parts.len() + self.infos.len() * 32);
         for (place, info) in self.infos.drain(..).enumerate() {
             let (own, others) = rest.split_at(rest.partition_point(|(of, ..)| *of <= place));
-            lines.extend(["{\"info\":", &self.text[info], ",\"parts\":["]);
-            for (index, (.., part)) in own.iter().enumerate() {
-                lines.extend([if index > 0 { "," } else { "" }, &self.text[part.clone()]]);
-            }
-            lines.push_str("]}\n");
+            let own: Vec<&str> = own.iter().map(|(.., part)| &self.text[part.clone()]).collect();
+            pieces::add_lines(&mut lines, &self.text[info], &own);
             rest = others;
         }
         Ok(lines)

@@ -1,8 +1,8 @@
 //! OpenCode and Kilo, which is made from it: sessions in a database (or, in older releases, in small files), and a plugin in place of hooks.
 //!
 //! A session has no file of its own. Its path here is the store's with the session's id behind it, and what is recorded
-//! is what `opencode export` prints, a line for each message; see `store` and `database`. How a message reads is in
-//! `messages`.
+//! is what `opencode export` prints, in lines for each message; see `store`, `database` and `pieces`. How a message reads is
+//! in `messages`.
 //!
 //! Seen in real data: the tables `session`, `message` and `part`, the files of messages and parts, texts, tool calls and
 //! tokens. Only in written data: the tables as a whole, the files of sessions, the export, reasoning, injected texts, what
@@ -11,6 +11,7 @@
 
 mod database;
 mod messages;
+mod pieces;
 mod store;
 
 use std::borrow::Cow;

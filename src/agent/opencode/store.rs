@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use super::super::{document, json as record, place, sqlite};
 use super::database::{self, Session};
+use super::pieces;
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
 /// The member with what was added after it was said; see [`Store::read`].
-const LATER: &str = "shiftlog";
+const LATER: &str = pieces::MARK;
 
 /// A place with sessions.
 pub enum Store {
@@ -152,7 +153,8 @@ impl Store {
     }
 }
 
-/// Returns a document as OpenCode exports it: what [`Store::read`] has put at its end goes back where it was.
+/// Returns a document as OpenCode exports it: what [`Store::read`] has put at its end, or in lines of its own, goes back
+/// where it was.
 pub fn export(document: Vec<u8>) -> Vec<u8> {
     if !document.contains_str("\"shiftlog\"") {
         return document;
@@ -160,8 +162,13 @@ pub fn export(document: Vec<u8>) -> Vec<u8> {
     let Some(mut value) = record::parse(&document.to_str_lossy()) else { return document };
     let later = value.as_object_mut().and_then(|object| object.shift_remove(LATER));
     let summaries = later.as_ref().and_then(|later| later.get("summaries")?.as_object());
-    let Some(mut summaries) = summaries.cloned() else { return document };
-    for message in value.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
+    let mut none = Vec::new();
+    let messages = value.get_mut("messages").and_then(Value::as_array_mut).unwrap_or(&mut none);
+    if !pieces::put_together(messages) && summaries.is_none() {
+        return document;
+    }
+    let mut summaries = summaries.cloned().unwrap_or_default();
+    for message in messages {
         let Some(info) = message.get_mut("info").and_then(Value::as_object_mut) else { continue };
         let id = info.get("id").and_then(Value::as_str).unwrap_or_default();
         if let Some(summary) = summaries.remove(id) {
@@ -188,10 +195,14 @@ fn from_files(root: &Path, session_id: &str) -> Session {
         if let Some(info) = info.as_object_mut().filter(|info| info.get("role").is_some_and(|role| role == "user")) {
             session.summaries.extend(info.shift_remove("summary").map(|summary| (id.clone(), summary)));
         }
-        messages.push((created, id, json!({ "info": info, "parts": parts }).to_string()));
+        let parts: Vec<String> = parts.iter().map(Value::to_string).collect();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let mut lines = String::new();
+        pieces::add_lines(&mut lines, &info.to_string(), &parts);
+        messages.push((created, id, lines));
     }
     messages.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-    session.lines = messages.into_iter().map(|(_, _, message)| message + "\n").collect();
+    session.lines = messages.into_iter().map(|(_, _, lines)| lines).collect();
     session
 }
 

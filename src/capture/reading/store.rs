@@ -18,8 +18,8 @@ use crate::git::date::Time;
 use crate::transcript::line_ends;
 
 /// How many resume points are kept of a rendered transcript. Its line about the whole document and its last message
-/// change in place, and the message before may still get its tool's result.
-const MAX_RESUME_POINTS: usize = 3;
+/// change in place, and the message before may still get its tool's result. Of some agents a message is two lines.
+const MAX_RESUME_POINTS: usize = 5;
 
 impl Reading<'_> {
     /// Stores everything up to the line end at `until` and brings `progress` up to date.

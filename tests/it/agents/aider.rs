@@ -8,6 +8,7 @@ use shiftlog::agent;
 use shiftlog::transcript::Part;
 
 use super::{fixture, survive_cuts};
+use crate::purging::{SECRET, places, purge};
 use crate::support::Scratch;
 
 const FILE: &str = ".aider.chat.history.md";
@@ -90,6 +91,37 @@ fn a_day_with_aider_is_recorded_commit_by_commit_and_chat_by_chat() {
     let stored = scratch.raw("HEAD~1", &["--full"]);
     assert!(fs::read_to_string(scratch.top.join(FILE)).unwrap().contains(&stored), "byte for byte: {stored}");
     scratch.assert_sound();
+}
+
+#[test]
+fn a_chat_of_which_words_were_purged_is_recorded_from_then_on() {
+    for keeps_state in [true, false] {
+        let scratch = Scratch::new();
+        scratch.shiftlog("init", ["--agent=aider", "-q"]).ok();
+        fs::write(scratch.top.join(".git/info/exclude"), ".aider*\n").unwrap();
+        let began = jiff::Zoned::now().checked_sub(jiff::Span::new().minutes(5)).unwrap();
+        says(&scratch, &format!("\n# aider chat started at {}\n", began.strftime("%Y-%m-%d %H:%M:%S")));
+        says(&scratch, "\n#### add a  \n\nI add it.\n\n");
+        commits(&scratch, "a.txt");
+        says(&scratch, &format!("\n#### use {SECRET}  \n\nI use it.\n\n"));
+        commits(&scratch, "b.txt");
+        purge(&scratch, &["HEAD"]).ok();
+        if !keeps_state {
+            scratch.lose_state();
+        }
+        for file in ["c.txt", "d.txt"] {
+            says(&scratch, &format!("\n#### add {file}  \n\nThere it is.\n\n"));
+            commits(&scratch, file);
+        }
+        assert_eq!(scratch.record("HEAD")["prompt"], "add d.txt", "state: {keeps_state}: {}", scratch.log());
+        if keeps_state {
+            assert_eq!(scratch.record("HEAD~1")["prompt"], "add c.txt", "{}", scratch.log());
+        }
+        let whole = scratch.raw("HEAD", &["--full"]);
+        assert!(whole.contains("add a") && !whole.contains(SECRET), "{whole}");
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "state: {keeps_state}");
+        scratch.assert_sound();
+    }
 }
 
 #[test]

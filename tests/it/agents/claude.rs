@@ -67,6 +67,34 @@ fn a_forked_session_does_not_repeat_the_words_of_its_parent_on_its_first_commit(
 }
 
 #[test]
+fn a_commit_of_a_sub_agent_has_its_own_answer_although_a_call_of_the_session_ends_first() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("delegate, and wait");
+    session.calls("wait", "Bash", &json!({ "command": "until git log; do sleep 1; done" }));
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("agent-a1b2.jsonl");
+    let words = "{\"type\":\"user\",\"isSidechain\":true,\"message\":{\"role\":\"user\",\"content\":\"commit it\"}}\n";
+    fs::write(&path, words).unwrap();
+    fs::write(scratch.top.join("helper.txt"), "by a helper\n").unwrap();
+    let commit = session.runs_commit(&["-m", "by a helper"]);
+    session.hook_for("PostToolUse", "wait");
+    session.answers("wait", "There is a commit.");
+    let answer = format!("[main {}] by a helper", &commit[..7]);
+    let more = json!({ "agent_id": "a1b2", "tool_name": "Bash", "tool_use_id": "c1",
+        "tool_input": { "command": "git commit" }, "tool_response": { "stdout": answer } });
+    hook(&scratch, "s1", &session.transcript, "PostToolUse", more);
+    let content = json!([{ "type": "tool_result", "tool_use_id": "c1", "content": answer }]);
+    let answer = json!({ "type": "user", "isSidechain": true, "message": { "role": "user", "content": content } });
+    let expected = format!("{words}{answer}\n");
+    fs::write(&path, &expected).unwrap();
+    session.says("Done.");
+    session.hook("Stop");
+    assert_eq!(scratch.raw(&commit, &["--session=s1.a1b2"]), expected, "{}", scratch.log());
+}
+
+#[test]
 fn what_a_person_runs_with_an_exclamation_mark_is_no_prompt() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    assert_taken, come_back, fake_program, files_below, fixture, refuse_hostile_ids, run_hook, survive_payloads,
-    survive_settings, texts, told,
+    assert_taken, come_back, command_for, fake_program, files_below, fixture, refuse_hostile_ids, run_command,
+    run_hook, survive_payloads, survive_settings, texts, told,
 };
 use crate::support::Scratch;
 
@@ -188,6 +188,80 @@ fn a_day_with_gemini_is_recorded_and_its_chat_goes_on() {
     assert_eq!(projects, json!({ "other": 1, "projects": { "/elsewhere/repo": "repo", top: "repo-1" } }));
     scratch.shiftlog("resume", Vec::<&str>::new()).ok();
     scratch.assert_sound();
+}
+
+#[test]
+fn hooks_in_the_users_settings_record_in_each_working_tree_that_is_set_up_and_in_no_other() {
+    let scratch = Scratch::new();
+    let settings = scratch.home().join(".gemini/settings.json");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let before = "{\n   \"ui\": { \"theme\" : \"Dark\" }\n}\n";
+    fs::write(&settings, before).unwrap();
+    let dry = scratch.shiftlog("init", ["--agent=gemini", "--global", "--dry-run"]).ok();
+    assert!(dry.contains(&format!("edit {}\n", settings.display())), "{dry}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), before, "--dry-run writes nothing");
+    scratch.shiftlog("init", ["--agent=gemini", "--global", "-q"]).ok();
+    let with_hooks = fs::read_to_string(&settings).unwrap();
+    assert!(with_hooks.contains("AfterTool") && with_hooks.contains("\"theme\" : \"Dark\""), "{with_hooks}");
+    assert!(!scratch.top.join(".gemini").exists(), "nothing in the working tree");
+    assert_eq!(scratch.shiftlog("init", ["--agent=gemini"]).ok(), "nothing to do\n");
+    let told = scratch.shiftlog("doctor", ["--agent=gemini"]).ok();
+    let place = format!("ok       Gemini CLI: hooks in .gemini/settings.json of '{}'\n", scratch.home().display());
+    assert!(told.starts_with(&place), "{told}");
+
+    let linked = scratch.root().join("linked");
+    scratch.git(["worktree", "add", "-q", linked.to_str().unwrap()]).ok();
+    let other = scratch.root().join("other");
+    scratch.git(["init", "-q", other.to_str().unwrap()]).ok();
+    let chat = Chat::new(&scratch);
+    // Git's hooks are hidden from its shell.
+    let quiet = |directory: &PathBuf, message: &str| {
+        let args = ["-c", "core.hooksPath=", "commit", "-q", "--allow-empty", "-m", message];
+        scratch.git_in(directory, args).ok();
+    };
+    for directory in [&linked, &other] {
+        let hook = |event: &str, more: Value| {
+            let mut payload = json!({ "session_id": ID, "transcript_path": chat.path, "cwd": directory,
+                "hook_event_name": event });
+            payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let command = command_for(&scratch, settings.to_str().unwrap(), event);
+            let ran = run_command(&scratch, &command, &payload);
+            assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (0, "", ""), "{event}");
+        };
+        chat.write(&json!({ "id": "u1", "type": "user", "content": [{ "text": "commit it" }] }));
+        quiet(directory, "start");
+        hook("BeforeAgent", json!({ "prompt": "commit it" }));
+        quiet(directory, "by Gemini");
+        hook("AfterTool", json!({ "tool_name": "run_shell_command", "tool_input": { "command": "git commit" } }));
+    }
+    let records = |directory: &PathBuf| scratch.git_in(directory, ["notes", "--ref=shiftlog", "show", "HEAD"]);
+    let record: Value = serde_json::from_str(&records(&linked).ok()).unwrap();
+    assert_eq!([&record["session"], &record["prompt"]], [ID, "commit it"], "{}", scratch.log());
+    assert_ne!(records(&other).code, 0, "nobody has set up that repository");
+    assert!(!other.join(".git/shiftlog").exists());
+
+    let left = scratch.shiftlog("deinit", ["-q"]);
+    assert!(left.stderr.contains("run in other repositories too, and are left alone"), "{left:?}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), with_hooks, "nobody has agreed to that");
+    scratch.shiftlog("deinit", ["-q", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&settings).unwrap(), before, "byte for byte");
+}
+
+#[test]
+fn deinit_of_another_repository_takes_hooks_out_of_the_users_settings_only_with_consent() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=gemini", "--global", "-q"]).ok();
+    let settings = scratch.home().join(".gemini/settings.json");
+    let with_hooks = fs::read_to_string(&settings).unwrap();
+    let other = scratch.root().join("other");
+    scratch.git(["init", "-q", other.to_str().unwrap()]).ok();
+    let ours = |args: &[&str]| scratch.run_in(&other, "git-shiftlog", args);
+    ours(&["init", "-q", "--agent=gemini"]).ok();
+    assert!(!other.join(".gemini").exists(), "the hooks run there already");
+    ours(&["deinit", "-q"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), with_hooks);
+    ours(&["deinit", "-q", "--yes"]).ok();
+    assert!(!fs::read_to_string(&settings).unwrap_or_default().contains("git-shiftlog--hook"));
 }
 
 /// The second file that `gemini --resume` leaves in another minute: the session goes on in the first.

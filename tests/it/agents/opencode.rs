@@ -441,6 +441,51 @@ fn two_commits_in_one_turn_each_get_what_led_to_them() {
 }
 
 #[test]
+fn a_step_that_ends_after_its_commit_is_not_told_again_with_the_next_commit() {
+    if !has_node() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=opencode", "-q"]).ok();
+    let running = Running::new(&scratch);
+    let none = json!({ "input": 0, "output": 0, "reasoning": 0, "cache": { "read": 0, "write": 0 } });
+    let beginning = json!({ "role": "assistant", "modelID": "claude-sonnet-4-5", "cost": 0, "tokens": none });
+    running.prompt("msg_01", "add a");
+    let call = |state: Value| json!({ "type": "tool", "tool": "bash", "callID": "c", "state": state });
+    let words = json!({ "type": "text", "text": "I commit it." });
+    let begun = call(json!({ "status": "running", "input": { "command": "git commit" } }));
+    running.message(ID, "msg_02", &beginning, &[words.clone(), begun]);
+    scratch.commit("a.txt", "a", "first");
+    let answered = call(json!({ "status": "completed", "input": { "command": "git commit" }, "output": "made it",
+        "metadata": { "exit": 0 } }));
+    running.message(ID, "msg_02", &beginning, &[words.clone(), answered.clone()]);
+    let call = json!({ "tool": "bash", "sessionID": ID, "callID": "c", "args": { "command": "git commit" } });
+    let after = json!([call, { "output": "made it", "metadata": {} }]);
+    running.plugin(&json!([["tool.execute.after", after]]));
+    // Only now the step ends.
+    let end = json!({ "type": "step-finish", "reason": "tool-calls" });
+    let over = json!({ "role": "assistant", "modelID": "claude-sonnet-4-5", "cost": 0.5,
+        "tokens": { "input": 9, "output": 5 }, "finish": "tool-calls" });
+    running.message(ID, "msg_02", &over, &[words, answered, end]);
+    running.message(ID, "msg_03", &over, &[json!({ "type": "text", "text": "It is there." })]);
+    running.idle();
+    running.prompt("msg_04", "add b");
+    running.commits("msg_05", "b.txt");
+    running.idle();
+    let (first, second) = (scratch.raw("HEAD~1", &[]), scratch.raw("HEAD", &[]));
+    assert!(first.contains("I commit it.") && first.contains("made it"), "{first}: {}", scratch.log());
+    assert!(!second.contains("I commit it.") && second.contains("It is there."), "{second}");
+    let whole = opencode().read(&Running::path(&scratch).join(ID)).unwrap();
+    let stored: Value = serde_json::from_str(&scratch.raw("HEAD", &["--full"])).unwrap();
+    let exported: Value = serde_json::from_slice(&opencode().native(&whole)).unwrap();
+    assert_eq!(stored["messages"], exported["messages"]);
+    let message = &stored["messages"][1];
+    assert_eq!([&message["info"]["finish"], &message["info"]["tokens"]["input"]], [&json!("tool-calls"), &json!(9)]);
+    assert_eq!(message["parts"].as_array().unwrap().len(), 3);
+    scratch.assert_sound();
+}
+
+#[test]
 fn half_a_character_does_not_take_a_message_with_it() {
     let scratch = Scratch::new();
     let running = Running::new(&scratch);
