@@ -175,6 +175,11 @@ fn commits_of_one_session_that_became_one_are_told_as_joined() {
     };
     assert_eq!(scratch.records("HEAD")[0]["joinedTrees"].as_array().unwrap().len(), 2, "it is one record");
     is_joined(&scratch);
+    scratch.git(["switch", "-q", "-c", "squashed", "apart~3"]).ok();
+    scratch.commit("b.txt", "b\n", "meanwhile");
+    scratch.git(["merge", "-q", "--squash", "apart"]).ok();
+    scratch.git(["commit", "-q", "-m", "all"]).ok();
+    is_joined(&scratch);
     // To amend it makes no fourth of them, also if the session has more to say.
     session.prompt("and four");
     session.edits("four.txt", "x\n");
@@ -182,11 +187,6 @@ fn commits_of_one_session_that_became_one_are_told_as_joined() {
     session.runs_commit(&["--amend", "--no-edit"]);
     session.answers("amend", "[main 1234567] one");
     session.hook_for("PostToolUse", "amend");
-    is_joined(&scratch);
-    scratch.git(["switch", "-q", "-c", "squashed", "apart~3"]).ok();
-    scratch.commit("b.txt", "b\n", "meanwhile");
-    scratch.git(["merge", "-q", "--squash", "apart"]).ok();
-    scratch.git(["commit", "-q", "-m", "all"]).ok();
     is_joined(&scratch);
     assert!(!scratch.shiftlog("log", ["apart"]).ok().contains('('), "those are as they were");
     scratch.assert_sound();
