@@ -48,7 +48,6 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog branches --sort=conv", "git shiftlog branches --sort=conversations "),
     ("git shiftlog grep --in=pro", "git shiftlog grep --in=prompts "),
     ("git shiftlog fsck --dry", "git shiftlog fsck --dry-run "),
-    ("git shiftlog why a.t", "git shiftlog why a.txt "),
     ("git shiftlog init --mcp=vs", "git shiftlog init --mcp=vscode "),
     ("git shiftlog log v1.0..feat", "git shiftlog log v1.0..feature-one "),
     // Revisions of ours are none for the user.
