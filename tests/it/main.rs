@@ -27,6 +27,7 @@ mod harm;
 mod hostile;
 mod http;
 mod importing;
+mod impostors;
 mod integrity;
 mod joining;
 mod kills;
