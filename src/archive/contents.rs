@@ -138,8 +138,15 @@ impl Archive<'_> {
         let start = increment_start(&links, since);
         // If the file was rewritten, the increment can begin before `since`; then older segments are needed.
         let reaches = links.last().is_some_and(|link| link.header.keep <= start);
-        if reaches || error.is_some() {
-            return (links, start, error);
+        if let Some(error) = error {
+            // The increment does not need the words of `since` itself.
+            let parent = links.last().and_then(|link| self.repo.parse_id(link.header.parent.as_deref()?));
+            let end =
+                if parent == Some(since) { start } else { self.header(since).map_or(0, |since| since.total_bytes()) };
+            return (links, start.min(end), Some(error));
+        }
+        if reaches {
+            return (links, start, None);
         }
         let (links, error) = self.chain(through, None);
         (links, start, error)

@@ -48,17 +48,32 @@ pub struct Archive<'r> {
     repo: &'r Repository,
     /// Segments whose words must not be read.
     barred: Option<&'r HashSet<ObjectId>>,
+    /// The session whose segments are read, if it is only one.
+    session: Option<&'r SessionKey>,
 }
 
 impl<'r> Archive<'r> {
     /// Returns the archive of `repo`. Reads nothing.
     pub fn new(repo: &'r Repository) -> Self {
-        Archive { repo, barred: None }
+        Archive { repo, barred: None, session: None }
     }
 
     /// Returns the archive of `repo` in which the words of `barred` segments read as gaps.
     pub fn without(repo: &'r Repository, barred: &'r HashSet<ObjectId>) -> Self {
-        Archive { repo, barred: Some(barred) }
+        Archive { repo, barred: Some(barred), session: None }
+    }
+
+    /// Returns the same archive, in which the segments of other sessions count as damaged when a header or a chain is
+    /// read.
+    ///
+    /// Anyone can write a record that names the segments of another session, so the words of a record are read with
+    /// this. The header of a segment says whose it is, and capturing only makes chains whose segments are all of one
+    /// session.
+    pub fn only<'k>(self, session: &'k SessionKey) -> Archive<'k>
+    where
+        'r: 'k,
+    {
+        Archive { session: Some(session), ..self }
     }
 
     /// Returns the repository.
@@ -70,10 +85,22 @@ impl<'r> Archive<'r> {
     ///
     /// # Errors
     ///
-    /// [`Kind::Missing`] if the repository lacks the object, [`Kind::Corrupt`] if it is not a segment.
+    /// [`Kind::Missing`] if the repository lacks the object, [`Kind::Corrupt`] if it is not a segment or, after
+    /// [`Archive::only`], one of another session.
     pub fn header(&self, segment_id: ObjectId) -> Result<Header> {
         let file = self.repo.read_blob(segment_id, MAX_FILE_BYTES)?;
-        segment::split(&file).map(|(header, _)| header)
+        self.header_in(segment_id, &file)
+    }
+
+    /// Returns the header in the file of a segment.
+    fn header_in(&self, segment_id: ObjectId, file: &[u8]) -> Result<Header> {
+        let (header, _) = segment::split(file)?;
+        match self.session {
+            Some(session) if header.agent != session.agent || header.session != session.id => {
+                Err(Error::new(Kind::Corrupt, format!("segment {segment_id} is of another session")))
+            }
+            _ => Ok(header),
+        }
     }
 
     /// Reads the header and the bytes of one segment.
@@ -88,8 +115,8 @@ impl<'r> Archive<'r> {
     /// Returns the chain of segments that ends at `through`, newest first.
     ///
     /// The chain ends at the first segment of the session, at `stop` (which is included), or where a segment is missing
-    /// or damaged; in the last case the error is returned beside the segments that were read. A loop counts as damage,
-    /// and so does a segment that keeps more than its parent has: the lengths of a chain that is returned fit together.
+    /// or damaged, or of another session than that of [`Archive::only`]; then the error is returned beside the segments
+    /// that were read. A loop counts as damage, and so does a segment that keeps more than its parent has: the lengths of a chain that is returned fit together.
     /// Costs one read per segment.
     pub fn chain(&self, through: ObjectId, stop: Option<ObjectId>) -> (Vec<Link>, Option<Error>) {
         self.chain_until(through, |link| Some(link.segment_id) == stop)
@@ -111,7 +138,7 @@ impl<'r> Archive<'r> {
             }
             let file = self.repo.read_blob(segment_id, MAX_FILE_BYTES);
             stored_bytes += file.as_ref().map_or(0, |file| file.len() as u64);
-            let header = match file.and_then(|file| segment::split(&file).map(|(header, _)| header)) {
+            let header = match file.and_then(|file| self.header_in(segment_id, &file)) {
                 Ok(header) => header,
                 Err(error) => return (links, Some(error)),
             };

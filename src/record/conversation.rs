@@ -254,7 +254,8 @@ impl Reader<'_> {
     /// Reads the words of a record.
     pub(super) fn contents(&self, record: &Record, is_full: bool) -> Contents {
         let parse = |hex: &str| self.repo.parse_id(hex);
-        let archive = self.archive();
+        let key = record.key();
+        let archive = self.archive().only(&key);
         match parse(&record.through) {
             Some(through) if is_full => archive.transcript(through),
             Some(through) => archive.increment(record.since.as_deref().and_then(parse), through),

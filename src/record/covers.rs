@@ -34,8 +34,9 @@ pub(crate) fn has_all_of(repo: &Repository, later: &Record, record: &Record) -> 
     if !repo.has_object(through) {
         return true;
     }
+    let key = later.key();
     let Some(later) = repo.parse_id(&later.through) else { return false };
-    let archive = Archive::new(repo);
+    let archive = Archive::new(repo).only(&key);
     let (links, _) = archive.chain(later, Some(through));
     if links.last().is_some_and(|link| link.segment_id == through) {
         return links.iter().take_while(|link| link.segment_id != through).all(|link| link.header.keep >= record.bytes);

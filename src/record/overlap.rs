@@ -65,6 +65,8 @@ impl Reader<'_> {
     fn contains(&self, outer: &Record, inner: &Record, parents: &mut HashMap<ObjectId, Option<ObjectId>>) -> bool {
         let parse = |hex: &str| self.repo.parse_id(hex);
         let stop = outer.since.as_deref().and_then(parse);
+        let key = outer.key();
+        let archive = Archive::new(self.repo).only(&key);
         let mut chain = HashSet::new();
         let mut next = parse(&outer.through);
         while let Some(segment_id) = next.filter(|id| chain.insert(*id)) {
@@ -74,7 +76,7 @@ impl Reader<'_> {
                 break;
             }
             next = *parents.entry(segment_id).or_insert_with(|| {
-                let header = Archive::new(self.repo).header(segment_id).ok();
+                let header = archive.header(segment_id).ok();
                 header.and_then(|header| header.parent.as_deref().and_then(parse))
             });
         }

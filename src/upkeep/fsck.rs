@@ -117,7 +117,7 @@ pub fn check(repo: &Repository, notes_ref: &str, tell: Tell<'_>) -> Result<Check
         archive: Archive::new(repo),
         checked: Checked::default(),
         segments: HashMap::new(),
-        sessions: HashSet::new(),
+        sessions: HashMap::new(),
         reported: HashSet::new(),
         reread_bytes: 0,
         has_remotes: !repo.remotes().is_empty(),
@@ -192,6 +192,8 @@ struct Segment {
     /// The same before its own bytes.
     start: Option<(u64, Sha256)>,
     parent: Option<ObjectId>,
+    /// The number of its session; `None` if it was not read.
+    session: Option<usize>,
     is_ours: bool,
 }
 
@@ -200,8 +202,8 @@ struct Checker<'r> {
     archive: Archive<'r>,
     checked: Checked,
     segments: HashMap<ObjectId, Segment>,
-    /// The sessions in our archive.
-    sessions: HashSet<SessionKey>,
+    /// The sessions in our archive, numbered.
+    sessions: HashMap<SessionKey, usize>,
     reported: HashSet<ObjectId>,
     /// How many bytes of segments were read a second time.
     reread_bytes: u64,
@@ -242,7 +244,8 @@ impl Checker<'_> {
             }
         };
         let key = SessionKey::new(&header.agent, &header.session);
-        self.sessions.insert(key.clone());
+        let next_number = self.sessions.len();
+        let session = Some(*self.sessions.entry(key.clone()).or_insert(next_number));
         if !archive::is_path_of(path, &key, segment_id) {
             self.add(Flaw::WrongPath, segment_id.to_string(), None, Some(key.clone()), path.to_owned());
         }
@@ -251,6 +254,13 @@ impl Checker<'_> {
         if known_length.is_some_and(|length| header.keep > length) {
             self.reported.insert(segment_id);
             let detail = "it keeps more than there is before it".to_owned();
+            self.add(Flaw::DamagedSegment, segment_id.to_string(), None, Some(key), detail);
+            return;
+        }
+        let session_before = parent.and_then(|parent| self.segments.get(&parent)?.session);
+        if session_before.is_some() && session_before != session {
+            self.reported.insert(segment_id);
+            let detail = "the segment before it is of another session".to_owned();
             self.add(Flaw::DamagedSegment, segment_id.to_string(), None, Some(key), detail);
             return;
         }
@@ -272,7 +282,7 @@ impl Checker<'_> {
             }
             Some(digest) => {
                 let end = Some((header.total_bytes(), digest));
-                self.segments.insert(segment_id, Segment { end, start, parent, is_ours: true });
+                self.segments.insert(segment_id, Segment { end, start, parent, session, is_ours: true });
             }
             None => {}
         }
@@ -399,13 +409,16 @@ impl Checker<'_> {
                 continue;
             }
             // Our archive has nothing of this session: only its notes were shared.
-            if self.has_remotes && !self.sessions.contains(&key) && !self.repo.has_object(segment_id) {
+            if self.has_remotes && !self.sessions.contains_key(&key) && !self.repo.has_object(segment_id) {
                 self.checked.elsewhere += 1;
                 return;
             }
             self.missing(segment_id, Some(commit_id), &key, &format!("the note of {commit_id} names it"));
         }
         let Some(segment) = self.segments.get(&through) else { return };
+        if segment.session.is_some_and(|session| self.sessions.get(&key) != Some(&session)) {
+            return self.wrong(commit_id, key, "its segments are of another session".into());
+        }
         match &segment.end {
             Some((length, digest)) => {
                 let sha256 = hex(&digest.clone().finalize());

@@ -10,7 +10,7 @@ use super::fsck::{Checked, Flaw, check};
 use super::lost::lost_records;
 use crate::archive::{Archive, Header, hex};
 use crate::capture::State;
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::git::date::Time;
 use crate::git::{Asking, ObjectId, Repository};
 use crate::progress::silent;
@@ -81,7 +81,11 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked, is_dry_run:
     }
     for problem in of(Flaw::UnarchivedSegment) {
         if let (Some(id), Some(session)) = (repo.parse_id(&problem.subject), &problem.session) {
-            let (links, _) = archive.chain(id, None);
+            // Anyone can write a record that names the segments of another session.
+            let (links, error) = archive.only(session).chain(id, None);
+            if links.is_empty() || error.is_some_and(|error| error.kind() == Kind::Corrupt) {
+                continue;
+            }
             let chain: Vec<ObjectId> = links.iter().rev().map(|link| link.segment_id).collect();
             if chain.iter().any(|id| is_barred(*id, session)) {
                 continue;
@@ -165,7 +169,7 @@ fn records_of(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Resul
 }
 
 fn lacks_words(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Result<bool> {
-    let archive = Archive::new(repo);
+    let archive = Archive::new(repo).only(session);
     let is_whole = |record: &Record| {
         repo.parse_id(&record.through).is_some_and(|through| archive.transcript(through).problems.is_empty())
     };

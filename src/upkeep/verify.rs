@@ -103,11 +103,11 @@ fn author(repo: &Repository, commit_id: ObjectId) -> String {
 }
 
 /// Returns the problem with a record's transcript, and whether the transcript is not here. `transcripts` caches the problem
-/// of each transcript by its last segment, because many records can name it.
+/// of each transcript by its last segment and its session, because many records can name it.
 fn problem(
     repo: &Repository,
     record: &Record,
-    transcripts: &mut HashMap<ObjectId, Option<String>>,
+    transcripts: &mut HashMap<(ObjectId, SessionKey), Option<String>>,
 ) -> (Option<String>, bool) {
     let Some(through) = repo.parse_id(&record.through) else {
         return (Some(format!("'{}' is no object id", record.through)), false);
@@ -115,9 +115,10 @@ fn problem(
     if !repo.has_object(through) && !repo.is_partial() {
         return (None, true);
     }
-    let archive = Archive::new(repo);
+    let key = record.key();
+    let archive = Archive::new(repo).only(&key);
     let read = || archive.transcript(through).problems.into_iter().next();
-    if let Some(problem) = transcripts.entry(through).or_insert_with(read) {
+    if let Some(problem) = transcripts.entry((through, key.clone())).or_insert_with(read) {
         return (Some(problem.clone()), false);
     }
     let is_it = archive

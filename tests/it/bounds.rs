@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::hostile::{encode, header, record, run};
+use crate::hostile::{encode, header, of_claude, record, run};
 use crate::sharing::Team;
 use crate::support::{Scratch, feed};
 
@@ -73,7 +73,7 @@ fn a_segment_that_keeps_what_is_not_before_it_stops_no_capture() {
         assert!(said.contains("first words") && said.contains("second words"), "{what}: {said}");
         // A record names it, too.
         scratch.git(["commit", "-q", "--allow-empty", "-m", "three"]).ok();
-        let note = record("s1", None, &forged, 107);
+        let note = of_claude(&record("s1", None, &forged, 107));
         feed(
             scratch.command("git", &scratch.top).args(["notes", "--ref=shiftlog", "add", "-f", "-F", "-"]),
             note.as_bytes(),

@@ -94,12 +94,12 @@ pub const CASES: &[Case] = &[
     }),
     ("4,000 records of one large segment", |maker| {
         let id = maker.blob(&encode("s", None, 0, &vec![b'\n'; 50 << 20]));
-        maker.note(&lines(4_000, |number| record(&number.to_string(), None, &id)));
+        maker.note(&lines(4_000, |number| record("s", Some(&number.to_string()), &id)));
     }),
     ("4,000 records of one long chain", |maker| {
         let ids = maker.chain(4_000, |_, keep| (keep, b"{}\n".to_vec()));
         let through = ids.last().unwrap();
-        maker.note(&lines(4_000, |number| record(&number.to_string(), None, through)));
+        maker.note(&lines(4_000, |number| record("s", Some(&number.to_string()), through)));
     }),
     ("a notes tree of 300,000 entries", |maker| {
         maker.note(b"x");

@@ -43,6 +43,17 @@ pub fn record(session: &str, since: Option<&str>, through: &str, bytes: i128) ->
     line.to_string().replace("\"bytes\":0", &format!("\"bytes\":{number}"))
 }
 
+/// The same record, of an agent that exists.
+pub fn of_claude(record: &str) -> String {
+    record.replace(&json!(format!("claude{POISON}")).to_string(), "\"claude\"")
+}
+
+/// The header of a segment of the agent that [`record`] names.
+fn poisoned(mut header: serde_json::Value) -> serde_json::Value {
+    header["agent"] = json!(format!("claude{POISON}"));
+    header
+}
+
 struct Villain {
     scratch: Scratch,
     count: u32,
@@ -78,38 +89,45 @@ fn villain() -> Villain {
         json!({ "type": "user", "message": { "role": "user", "content": [
             { "type": "tool_result", "tool_use_id": "1", "content": POISON, "is_error": true }] } }),
     );
-    let whole = Header {
+    let whole = |agent: &str, session: &str| Header {
         shiftlog: 1,
-        agent: "claude".into(),
-        session: "poison".into(),
+        agent: agent.into(),
+        session: session.into(),
         parent: None,
         keep: 0,
         bytes: transcript.len() as u64,
         sha256: hex(&<sha2::Sha256 as sha2::Digest>::digest(&transcript)),
         time: "2026-01-02T03:04:05Z".into(),
     };
-    let poison = villain.blob(&segment::encode(&whole, transcript.as_bytes()).unwrap());
+    let segment_of = |agent: &str, session: &str| {
+        villain.blob(&segment::encode(&whole(agent, session), transcript.as_bytes()).unwrap())
+    };
+    let poison = segment_of(&format!("claude{POISON}"), POISON);
+    let parsed = segment_of("claude", "poison");
     villain.note(record(POISON, None, &poison, 10).as_bytes());
+    villain.note(of_claude(&record("poison", None, &parsed, 10)).as_bytes());
+    villain.note(record("poison", None, &poison, 10).as_bytes());
     // A bomb, and a chain of bombs that are each small enough.
     let zeros = vec![0; 32 << 20];
     let frame = zstd::bulk::compress(&zeros, 3).unwrap();
-    let bomb = villain.blob(&with_frame(&header("bomb", None, 0, 1 << 40), &frame));
+    let bomb = villain.blob(&with_frame(&poisoned(header("bomb", None, 0, 1 << 40)), &frame));
     villain.note(record("bomb", None, &bomb, 1 << 40).as_bytes());
-    let big = villain.blob(&encode(&header("bomb", None, 0, (300 << 20) - 1), &vec![0; (300 << 20) - 1]));
+    let big = villain.blob(&encode(&poisoned(header("bomb", None, 0, (300 << 20) - 1)), &vec![0; (300 << 20) - 1]));
     villain.note(record("bomb", None, &big, 1 << 40).as_bytes());
-    let mut parent = villain.blob(&with_frame(&header("chain", None, 0, 32 << 20), &frame));
+    let mut parent = villain.blob(&with_frame(&poisoned(header("chain", None, 0, 32 << 20)), &frame));
     for number in 1..8_i64 {
         let keep = number * (32 << 20);
-        parent = villain.blob(&with_frame(&header("chain", Some(&parent), keep, 32 << 20), &frame));
+        parent = villain.blob(&with_frame(&poisoned(header("chain", Some(&parent), keep, 32 << 20)), &frame));
     }
     villain.note(record("chain", None, &parent, 1 << 40).as_bytes());
     // A header that claims four gigabytes, and one that claims to keep what is not there.
-    let mut claims = encode(&header("claims", None, 0, 5), b"five\n");
+    let mut claims = encode(&poisoned(header("claims", None, 0, 5)), b"five\n");
     claims[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
     let claims = villain.blob(&claims);
     villain.note(record("claims", None, &claims, 5).as_bytes());
+    let first = villain.blob(&encode(&poisoned(header("keeps", None, 0, 5)), b"four\n"));
     for (keep, bytes) in [(1 << 60, 5), (i64::MAX, i64::MAX), (-1, 5), (0, -5), (3, 5)] {
-        let keeps = villain.blob(&encode(&header("keeps", Some(&poison), keep, bytes), b"five\n"));
+        let keeps = villain.blob(&encode(&poisoned(header("keeps", Some(&first), keep, bytes)), b"five\n"));
         villain.note(record("keeps", Some(&keeps), &keeps, 5).as_bytes());
     }
     // Segments that are none.
@@ -121,7 +139,7 @@ fn villain() -> Villain {
     // Notes that are hard to read.
     villain.note(format!("{}{}", "[".repeat(200_000), "{\"a\":".repeat(200_000)).as_bytes());
     villain.note(&[&b"{\"shiftlog\":1,\"agent\":\""[..], &[0xff, 0xfe, 0], b"\"}"].concat());
-    villain.note(record("huge", None, &poison, i128::MAX).as_bytes());
+    villain.note(record(POISON, None, &poison, i128::MAX).as_bytes());
     let many: String = (0..4_000).map(|number| record(&format!("m{number}"), Some("a"), "b", 1) + "\n").collect();
     villain.note(many.as_bytes());
     let same: String = (0..4_000).map(|number| record("same", Some(&format!("a{number}")), "b", 1) + "\n").collect();
@@ -339,7 +357,7 @@ fn a_chain_of_a_hundred_thousand_segments_is_not_followed_to_its_end() {
     drop(stdin);
     assert!(importer.wait().unwrap().success());
     let through = parent.unwrap();
-    let note = record("long", None, &through, 100_000);
+    let note = of_claude(&record("long", None, &through, 100_000));
     let mut villain = Villain { scratch, count: 0 };
     villain.note(note.as_bytes());
     let since = villain.scratch.id("HEAD");

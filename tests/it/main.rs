@@ -28,6 +28,7 @@ mod harm;
 mod hostile;
 mod http;
 mod importing;
+mod impostors;
 mod integrity;
 mod joining;
 mod kills;

@@ -81,7 +81,7 @@ impl<'a> Reading<'a> {
     /// If the file cannot be read.
     pub(super) fn skip_to_end(&mut self, archive: &Archive<'a>) -> Result<()> {
         if let Some(newest) = archive.newest(&self.key)? {
-            let stored = archive.transcript(newest);
+            let stored = archive.only(&self.key).transcript(newest);
             if stored.problems.is_empty() {
                 let text = stored.into_bytes();
                 self.sha256 = Sha256::new().chain_update(&text);
@@ -128,10 +128,12 @@ impl<'a> Reading<'a> {
         }
         let known = parse_id(progress.stored.segment.as_deref());
         let Some(newest) = known.map_or_else(|| archive.newest(&self.key), |id| Ok(Some(id)))? else { return Ok(()) };
+        let key = self.key.clone();
+        let archive = archive.only(&key);
         self.parent_bytes = match archive.header(newest) {
             Ok(header) => header.total_bytes(),
-            // A partial clone may lack this segment, and anyone who can push can have stored one that is damaged. Then the
-            // whole transcript is stored in a chain of its own.
+            // A partial clone may lack this segment, and anyone who can push can have stored one that is damaged or of another
+            // session. Then the whole transcript is stored in a chain of its own.
             Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Missing) => return Ok(()),
             Err(error) => return Err(error),
         };

@@ -138,7 +138,8 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
                     let parse = |hex: &str| repo.parse_id(hex);
                     let Some(through) = parse(&record.through) else { continue };
                     let since = record.since.as_deref().and_then(parse);
-                    let (links, _) = archive.chain(through, since);
+                    // Anyone can write a record that names the segments of another session.
+                    let (links, _) = archive.only(&record.key()).chain(through, since);
                     wanted.extend(links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since));
                 }
             }
