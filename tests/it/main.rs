@@ -13,6 +13,7 @@ mod carrying;
 mod clients;
 mod commands;
 mod corpus;
+mod counting;
 mod damage;
 mod doctor;
 mod documents;
