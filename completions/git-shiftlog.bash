@@ -242,7 +242,7 @@ _git_shiftlog ()
 		__gitcomp "--dry-run --ref= --quiet --help"
 		;;
 	fsck,--*)
-		__gitcomp "--repair --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
+		__gitcomp "--repair --recount --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
 		;;
 	verify,--*)
 		__gitcomp "--signed --own-tree --json --ref= --quiet --help"
@@ -1919,7 +1919,7 @@ _git__shiftlog__fsck() {
 
     case "${cmd}" in
         git__shiftlog__fsck)
-            opts="-q -h --repair --unreachable --json --porcelain --ref --quiet"
+            opts="-q -h --repair --recount --unreachable --json --porcelain --ref --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

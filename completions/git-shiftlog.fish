@@ -439,6 +439,7 @@ complete -c git-shiftlog-migrate -s h -d 'Print this usage'
 complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r
 complete -c git-shiftlog-fsck -l ref -d 'Check this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-fsck -l repair -d 'Repair what can be repaired, from history, remotes and the agents\' own files'
+complete -c git-shiftlog-fsck -l recount -d 'With --repair, count tokens and times of older records again'
 complete -c git-shiftlog-fsck -l unreachable -d 'List commits with a note that no ref reaches, or that are not here'
 complete -c git-shiftlog-fsck -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-fsck -s q -l quiet -d 'Print only problems'

@@ -13,7 +13,7 @@ use crate::error::{Error, Kind};
 use crate::record::{kept, may_be_fetched};
 use crate::share::purge;
 use crate::upkeep::fsck::{Checked, Problem, check};
-use crate::upkeep::repair;
+use crate::upkeep::{recount, repair};
 use crate::{outside, pretty};
 
 /// How long other commands and hooks are waited for.
@@ -26,6 +26,9 @@ pub struct Options {
     /// Repair what can be repaired, from history, remotes and the agents' own files
     #[arg(long)]
     repair: bool,
+    /// With --repair, count tokens and times of older records again
+    #[arg(long, requires = "repair")]
+    recount: bool,
     /// List commits with a note that no ref reaches, or that are not here
     #[arg(long)]
     unreachable: bool,
@@ -70,6 +73,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             checked = check(&repo, &notes_ref, &mut tell)?;
         }
         progress.end();
+        if options.recount {
+            let records = recount(&repo, &notes_ref, deadline)?;
+            if records > 0 {
+                done.push(format!("counted {} again", pretty::count(records as u64, "record")));
+            }
+        }
         if options.repair && checked.problems.is_empty() {
             kept::keep(&repo, &notes_ref, deadline)?;
         }

@@ -18,6 +18,7 @@ mod note;
 mod overlap;
 mod overview;
 mod read;
+mod recount;
 pub mod redaction;
 mod summary;
 pub(crate) mod tombstone;

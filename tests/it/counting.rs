@@ -285,6 +285,30 @@ fn an_independent_recount_of_the_raw_usage_gives_the_same_cents() {
 }
 
 #[test]
+fn older_records_are_counted_again() {
+    let scratch = Scratch::set_up();
+    let commit = work(&scratch, "one");
+    let record = scratch.record(&commit);
+    let mut older = record.clone();
+    let keys = older.as_object_mut().unwrap();
+    keys.remove("usage");
+    keys.remove("active");
+    keys["tokens"].as_object_mut().unwrap().remove("cacheWriteLong");
+    // Another clone, in which an earlier version wrote the record.
+    let other = Scratch::empty(&[]);
+    let from = scratch.top.to_str().unwrap();
+    other.git(["fetch", "-q", from, "main:refs/heads/work", "refs/shiftlog/sessions:refs/shiftlog/sessions"]).ok();
+    other.git(["notes", "--ref=shiftlog", "add", "-m", &older.to_string(), &commit]).ok();
+    assert_eq!(total(&other, &["work"])["unpriced"], json!(["claude-test-1"]), "the record has one model");
+    assert_eq!(other.shiftlog("fsck", ["--recount"]).code, 129, "nothing is changed without --repair");
+    let told = other.shiftlog("fsck", ["--repair", "--recount"]).ok();
+    assert!(told.starts_with("counted 1 record again\n"), "{told}");
+    assert_eq!(other.record(&commit), record);
+    let again = other.shiftlog("fsck", ["--repair", "--recount"]).ok();
+    assert!(again.starts_with("checked "), "{again}");
+}
+
+#[test]
 fn nothing_is_fetched() {
     let scratch = Scratch::set_up();
     work(&scratch, "one");
