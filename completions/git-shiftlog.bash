@@ -29,6 +29,10 @@ __git_shiftlog_sort_keys ()
 __git_shiftlog_parts ()
 {
 	echo "prompts answers thinking calls results notices all"
+# What is counted by.
+__git_shiftlog_stats_keys ()
+{
+	echo "agent model author branch commit day week month session"
 }
 
 # The clients of the MCP server.
@@ -76,7 +80,7 @@ __git_shiftlog_without_own_refs ()
 
 _git_shiftlog ()
 {
-	local commands="init log list show why blame grep search status summarise tldr resume branches get keys lsp mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show why blame grep search status summarise tldr resume branches stats prices get keys lsp mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -106,7 +110,7 @@ _git_shiftlog ()
 	log,--date=*|list,--date=*|show,--date=*|why,--date=*|blame,--date=*|grep,--date=*|search,--date=*|branches,--date=*|status,--date=*)
 		__gitcomp "$(__git_shiftlog_dates)" "" "${cur##--date=}"
 		;;
-	log,--color=*|list,--color=*|show,--color=*|why,--color=*|blame,--color=*|grep,--color=*|search,--color=*|branches,--color=*)
+	log,--color=*|list,--color=*|show,--color=*|why,--color=*|blame,--color=*|grep,--color=*|search,--color=*|branches,--color=*|stats,--color=*)
 		__gitcomp "always never auto" "" "${cur##--color=}"
 		;;
 	grep,--in=*)
@@ -198,6 +202,25 @@ _git_shiftlog ()
 			--remotes --all --contains= --sort= --json --porcelain --date= --ref= --color --color= --help
 			"
 		;;
+	stats,--by=*)
+		local cur_="${cur##--by=}"
+		case "$cur_" in
+		*,*) __gitcomp "$(__git_shiftlog_stats_keys)" "${cur_%,*}," "${cur_##*,}" ;;
+		*) __gitcomp "$(__git_shiftlog_stats_keys)" "" "$cur_" ;;
+		esac
+		;;
+	stats,--prices=*|prices,--prices=*)
+		;;
+	stats,--*)
+		__gitcomp "
+			--by= --since= --after= --until= --before= --author= --grep= --agent= --model= --session= --no-merges
+			--merges --first-parent --all --branches --tags --remotes --words --no-cost --prices= --chart --json --csv
+			--color --color= --ref= --help
+			"
+		;;
+	prices,--*)
+		__gitcomp "--prices= --help"
+		;;
 	get,--*)
 		__gitcomp "--help"
 		;;
@@ -227,6 +250,7 @@ _git_shiftlog ()
 		;;
 	fsck,--*)
 		__gitcomp "--repair --dry-run --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
+		__gitcomp "--repair --recount --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
 		;;
 	verify,--*)
 		__gitcomp "--signed --own-tree --json --ref= --quiet --help"
@@ -1245,6 +1269,156 @@ else
     complete -F _git__shiftlog__branches -o bashdefault -o default git-shiftlog-branches
 fi
 
+_git__shiftlog__stats() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__stats"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__stats)
+            opts="-z -h --by --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --words --no-cost --prices --chart --json --csv --ref --color"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --by)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --before)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --author)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --grep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_agents)" -- "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
+                    return 0
+                    ;;
+                --prices)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "always never auto" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__stats -o nosort -o bashdefault -o default git-shiftlog-stats
+else
+    complete -F _git__shiftlog__stats -o bashdefault -o default git-shiftlog-stats
+fi
+
+_git__shiftlog__prices() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__prices"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__prices)
+            opts="-h --prices"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --prices)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__prices -o nosort -o bashdefault -o default git-shiftlog-prices
+else
+    complete -F _git__shiftlog__prices -o bashdefault -o default git-shiftlog-prices
+fi
+
 _git__shiftlog__get() {
     local i cur prev opts cmd
     COMPREPLY=()
@@ -1758,6 +1932,7 @@ _git__shiftlog__fsck() {
     case "${cmd}" in
         git__shiftlog__fsck)
             opts="-n -q -h --repair --dry-run --unreachable --json --porcelain --ref --quiet"
+            opts="-q -h --repair --recount --unreachable --json --porcelain --ref --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

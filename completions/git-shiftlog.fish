@@ -91,6 +91,8 @@ complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a summarise -d 'H
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a tldr -d 'Have an agent summarise the conversation of a commit'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a resume -d 'Resume the session of a commit'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a stats -d 'Count commits, turns, tokens and their cost'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a prices -d 'Print the list prices of models'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a keys -d 'List the keys at a path of the recorded data'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a lsp -d 'Show editors the conversation behind a line'
@@ -369,6 +371,37 @@ complete -c git-shiftlog-branches -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-branches -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-branches -s h -d 'Print this usage'
 
+complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, author, branch, commit, day, week, month, session' -r
+complete -c git-shiftlog-stats -l since -l after -d 'Only commits made at or after a date' -r
+complete -c git-shiftlog-stats -l until -l before -d 'Only commits made at or before a date' -r
+complete -c git-shiftlog-stats -l author -d 'Only commits whose author matches a pattern' -r
+complete -c git-shiftlog-stats -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-stats -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
+complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name contains this' -r
+complete -c git-shiftlog-stats -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-stats -l prices -d 'Take prices from this file first' -r -F
+complete -c git-shiftlog-stats -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-stats -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+never\t'Never'
+auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-stats -l no-merges -d 'No merge commits'
+complete -c git-shiftlog-stats -l merges -d 'Only merge commits'
+complete -c git-shiftlog-stats -l first-parent -d 'Follow only the first parent of a merge commit'
+complete -c git-shiftlog-stats -l all -d 'Start from all refs'
+complete -c git-shiftlog-stats -l branches -d 'Start from all local branches'
+complete -c git-shiftlog-stats -l tags -d 'Start from all tags'
+complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches'
+complete -c git-shiftlog-stats -l words -d 'Count each answer in the recorded words'
+complete -c git-shiftlog-stats -l no-cost -d 'Leave out costs'
+complete -c git-shiftlog-stats -l chart -d 'Draw a bar for each group'
+complete -c git-shiftlog-stats -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-stats -l csv -d 'Print values separated by commas'
+complete -c git-shiftlog-stats -s z -d 'End each entry with NUL'
+complete -c git-shiftlog-stats -s h -d 'Print this usage'
+
+complete -c git-shiftlog-prices -l prices -d 'Take prices from this file first' -r -F
+complete -c git-shiftlog-prices -s h -d 'Print this usage'
+
 complete -c git-shiftlog-get -s h -d 'Print this usage'
 
 complete -c git-shiftlog-keys -s h -d 'Print this usage'
@@ -426,6 +459,7 @@ complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts
 complete -c git-shiftlog-fsck -l ref -d 'Check this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-fsck -l repair -d 'Repair what can be repaired, from history, remotes and the agents\' own files'
 complete -c git-shiftlog-fsck -s n -l dry-run -d 'With --repair, print what would be repaired, and repair nothing'
+complete -c git-shiftlog-fsck -l recount -d 'With --repair, count tokens and times of older records again'
 complete -c git-shiftlog-fsck -l unreachable -d 'List commits with a note that no ref reaches, or that are not here'
 complete -c git-shiftlog-fsck -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-fsck -s q -l quiet -d 'Print only problems, and what is repaired'

@@ -11,6 +11,7 @@
 //! | [`record`] | records of sessions on commits, and reading them |
 //! | [`capture`] | hooks: running sessions, choosing those of a commit, recording them, pending files |
 //! | [`replay`] | which edit of a session wrote a line |
+//! | [`stats`] | counting commits, turns, tokens and their cost |
 //! | [`find`] | searching recorded conversations: by pattern, and by words |
 //! | [`import`], [`remap`], [`migrate`], [`resume`], [`setup`] | past sessions; rewritten history; records of earlier tools; resuming a session; what `init` sets up |
 //! | [`share`], [`upkeep`] | exchange with remotes, purging; checking and repairing |
@@ -47,6 +48,7 @@ pub mod capture;
 
 pub mod find;
 pub mod replay;
+pub mod stats;
 
 pub mod import;
 pub mod migrate;

@@ -244,6 +244,7 @@ fn tokens(usage: &Value<'_>) -> Tokens {
         output: number(usage, "outputTokens"),
         cache_read: number(usage, "cacheReadInputTokens"),
         cache_write: number(usage, "cacheCreationInputTokens"),
+        ..Tokens::default()
     }
 }
 

@@ -331,6 +331,7 @@ fn usage(usage: &Value<'_>) -> Tokens {
         output: number(usage, "output"),
         cache_read: number(usage, "cacheRead"),
         cache_write: number(usage, "cacheWrite"),
+        ..Tokens::default()
     }
 }
 

@@ -229,5 +229,5 @@ fn result(part: &Value<'_>, record: &Value<'_>) -> Option<Part> {
 fn usage(usage: &Value<'_>) -> Tokens {
     let (prompt, cached) = (number(usage, "promptTokenCount"), number(usage, "cachedContentTokenCount"));
     let output = number(usage, "candidatesTokenCount").max(number(usage, "totalTokenCount").saturating_sub(prompt));
-    Tokens { input: prompt.saturating_sub(cached), output, cache_read: cached, cache_write: 0 }
+    Tokens { input: prompt.saturating_sub(cached), output, cache_read: cached, ..Tokens::default() }
 }

@@ -12,7 +12,7 @@ use crate::cli::{self, Outcome, Progress};
 use crate::record::{kept, may_be_fetched};
 use crate::share::purge;
 use crate::upkeep::fsck::{Checked, Problem, check};
-use crate::upkeep::repair;
+use crate::upkeep::{recount, repair};
 use crate::{outside, pretty};
 
 /// How long other commands and hooks are waited for.
@@ -28,6 +28,9 @@ pub struct Options {
     /// With --repair, print what would be repaired, and repair nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+    /// With --repair, count tokens and times of older records again
+    #[arg(long, requires = "repair", conflicts_with = "dry_run")]
+    recount: bool,
     /// List commits with a note that no ref reaches, or that are not here
     #[arg(long)]
     unreachable: bool,
@@ -73,6 +76,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             checked = check(&repo, &notes_ref, &mut tell)?;
         }
         progress.end();
+        if options.recount {
+            let records = recount(&repo, &notes_ref, deadline)?;
+            if records > 0 {
+                done.push(format!("counted {} again", pretty::count(records as u64, "record")));
+            }
+        }
         if is_repairing && checked.problems.is_empty() {
             kept::keep(&repo, &notes_ref, deadline)?;
         }

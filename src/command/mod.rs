@@ -23,6 +23,7 @@ pub mod lsp;
 mod machine;
 pub mod mcp;
 pub mod migrate;
+pub mod prices;
 mod program;
 pub mod purge;
 pub mod remap;
@@ -30,6 +31,7 @@ pub mod resume;
 pub mod scan;
 pub mod search;
 pub mod show;
+pub mod stats;
 pub mod status;
 pub mod summarise;
 pub mod sync;
@@ -121,6 +123,18 @@ pub const ALL: &[Listed] = &[
         summary: "List branches with their conversations",
         options: branches::Options::command,
         run: branches::run,
+    },
+    Listed {
+        name: "stats",
+        summary: "Count commits, turns, tokens and their cost",
+        options: stats::Options::command,
+        run: stats::run,
+    },
+    Listed {
+        name: "prices",
+        summary: "Print the list prices of models",
+        options: prices::Options::command,
+        run: prices::run,
     },
     Listed {
         name: "get",

@@ -7,6 +7,7 @@ mod conversations;
 mod handler;
 mod resources;
 mod search;
+mod stats;
 mod tools;
 mod transport;
 mod values;

@@ -6,7 +6,7 @@
 use rmcp::model::{self, MetaObject, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Context, NAME, Refusal, Server, Toolset, conversations, search, values, why};
+use super::{Answer, Context, NAME, Refusal, Server, Toolset, conversations, search, stats, values, why};
 
 /// The first word of a tool's name, which is also the toolset it belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -209,6 +209,42 @@ pub const TOOLS: &[Tool] = &[
         },
         max_result_chars: None,
         run: conversations::branches,
+    },
+    Tool {
+        name: "stats",
+        word: Word::Own,
+        title: "What recorded work has used",
+        description: "Count commits, turns, tokens and their cost in US dollars at list prices, for a range of commits such \
+                      as main..topic, grouped by agent, model, author, branch, commit, day, week, month or session. Says \
+                      how many commits have a record. A cost with atLeast=true is not complete.",
+        input: || {
+            object(
+                json!({
+                    "range": { "type": "string", "default": "HEAD", "description": "Revisions, as git log takes them" },
+                    "by": { "type": "string", "default": "agent,model", "description": "Keys, separated by commas" },
+                    "since": { "type": "string", "description": "Only commits made at or after this date" },
+                    "until": { "type": "string", "description": "Only commits made at or before this date" },
+                }),
+                &[],
+            )
+        },
+        output: || {
+            let used = json!({
+                "by": { "type": "object", "additionalProperties": { "type": "string" } },
+                "commits": natural(), "sessions": natural(), "turns": natural(), "messages": natural(),
+                "active": natural(), "cut": { "type": "boolean" },
+                "tokens": { "type": "object", "additionalProperties": natural() },
+                "cost": { "type": "string" }, "atLeast": { "type": "boolean" },
+                "unpriced": { "type": "array", "items": { "type": "string" } },
+                "coverage": { "type": "object", "additionalProperties": natural() }, "prices": { "type": "string" },
+            });
+            let counts = &["commits", "sessions", "turns", "messages", "active", "tokens"];
+            let group = object(used, counts);
+            let groups = json!({ "type": "array", "items": group });
+            object(json!({ "groups": groups, "total": group, "note": { "type": "string" } }), &["groups", "total"])
+        },
+        max_result_chars: None,
+        run: stats::stats,
     },
     Tool {
         name: "list_keys",

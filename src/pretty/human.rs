@@ -12,6 +12,7 @@ use super::sub_agent::SubAgent;
 use super::{Origin, Style, count, markdown, size};
 use crate::git::{Commit, date};
 use crate::record::Conversation;
+use crate::stats::cost_of;
 use crate::transcript::{Message, Part, Tokens, Turn, turns};
 use crate::{agent, outside};
 
@@ -194,7 +195,9 @@ fn write_head(out: &mut dyn Write, conversation: &Conversation, style: &Style) -
     writeln!(out, "{}", style.paint(&style.strong, &format!("{kind} {}", facts.join(", "))))?;
     let counts = [count(summary.turns, "turn"), count(summary.messages, "message")];
     let amount = (!conversation.bytes.is_empty()).then(|| size(conversation.said_bytes()));
-    let facts: Vec<String> = counts.into_iter().chain(amount).chain(summary.tokens.map(tokens)).collect();
+    let cost = cost_of(&style.prices, [summary]).filter(|cost| !cost.is_unknown());
+    let cost = cost.map(|cost| format!("{} USD at list", cost.rounded()));
+    let facts: Vec<String> = counts.into_iter().chain(amount).chain(summary.tokens.map(tokens)).chain(cost).collect();
     writeln!(out, "{}", facts.join(", "))
 }
 

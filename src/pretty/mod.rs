@@ -19,6 +19,7 @@ mod porcelain;
 mod printer;
 mod question;
 mod rows;
+mod stats;
 mod sub_agent;
 mod why;
 mod why_format;
@@ -35,6 +36,7 @@ pub use self::json::{branch_object, commit_object, listed_object, message_object
 pub use self::porcelain::write_porcelain;
 pub use self::question::summary_question;
 pub use self::rows::Rows;
+pub use self::stats::{Statistics, group_object, total_object, write_chart, write_table, write_values};
 pub use self::sub_agent::SubAgent;
 pub use self::why::{WhyView, more_command, short_session, why_object, write_why};
 pub use self::why_format::{why_format, why_line};
@@ -42,6 +44,7 @@ pub use self::why_markdown::why_markdown;
 pub use self::width::{cut, cut_colored, padded, width};
 
 use crate::git::{Commit, date};
+use crate::stats::Prices;
 
 /// The colours of one kind of output, and how dates are shown in it. Empty colours mean none.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +79,8 @@ pub struct Style {
     pub date: date::Format,
     /// The top of the working tree; paths below it are shown from there.
     pub top: Option<String>,
+    /// What tokens cost.
+    pub prices: Prices,
 }
 
 impl Style {

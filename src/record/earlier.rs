@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::archive::segment;
 use crate::error::{Error, Kind, Result};
-use crate::transcript::{SessionKey, Tokens};
+use crate::transcript::{ModelUsage, SessionKey, Tokens};
 
 /// The largest transcript of an earlier tool, unpacked, in bytes.
 const MAX_TRANSCRIPT_BYTES: u64 = 512 << 20;
@@ -84,7 +84,14 @@ impl Earlier {
             output: effort.output_tokens,
             cache_read: effort.cache_read_input_tokens,
             cache_write: effort.cache_creation_input_tokens,
+            ..Tokens::default()
         })
+    }
+
+    /// Returns the tokens of its one model, if the tool recorded them.
+    pub fn usage(&self) -> Vec<ModelUsage> {
+        let one = |tokens| ModelUsage { model: self.model.clone(), tier: None, tokens };
+        self.tokens().map(one).into_iter().collect()
     }
 
     /// Returns this document, whose bytes are `text`, with another transcript and its checksum; the document and its

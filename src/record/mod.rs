@@ -19,6 +19,7 @@ mod note;
 mod overlap;
 mod overview;
 mod read;
+mod recount;
 pub mod redaction;
 mod summary;
 pub(crate) mod tombstone;
@@ -42,7 +43,7 @@ pub use self::read::Reader;
 pub use self::summary::{save_summary, saved_summary};
 pub use self::walk::{Listed, Query};
 use crate::git::Repository;
-use crate::transcript::{SessionKey, Tally, Tokens};
+use crate::transcript::{ModelUsage, SessionKey, Tally, Tokens};
 
 /// The longest prompt in a record, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
@@ -80,6 +81,12 @@ pub struct Record {
     /// The tokens that the increment used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// The tokens by model. Empty if one model in the usual service tier used all of them: then [`Record::model`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub usage: Vec<ModelUsage>,
+    /// The seconds of the increment in which somebody was at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<u64>,
     /// The segment that the increment begins after, as a hex blob id; `None` if it begins with the session.
     #[serde(default)]
     pub since: Option<String>,
@@ -122,6 +129,8 @@ impl Record {
             turns: tally.turns,
             messages: tally.messages,
             tokens: tally.tokens(),
+            usage: apart(tally.usage(), tally.model.as_deref()),
+            active: tally.first_time.map(|_| tally.active_secs),
             since: None,
             through: String::new(),
             bytes: 0,
@@ -147,6 +156,15 @@ impl Record {
     pub fn parse(line: &[u8]) -> Option<Self> {
         let record: Record = serde_json::from_slice(line).ok()?;
         (record.shiftlog == 1 && !record.through.is_empty()).then_some(record)
+    }
+
+    /// Returns the tokens of each model; empty if they are unknown.
+    pub fn usage_by_model(&self) -> Vec<ModelUsage> {
+        if !self.usage.is_empty() {
+            return self.usage.clone();
+        }
+        let one = |tokens| ModelUsage { model: self.model.clone(), tier: None, tokens };
+        self.tokens.map(one).into_iter().collect()
     }
 
     fn is_same_session(&self, other: &Record) -> bool {
@@ -205,8 +223,11 @@ impl Record {
         if self.since == other.since {
             // The result must not depend on the order, or two clones that join the same notes would never agree. A
             // record without a tree cannot be verified; those made from an earlier tool's document have none.
-            let rank =
-                |record: &Record| (record.bytes, record.tree.is_some(), record.time.clone(), record.prompt.is_some());
+            // A record that was counted again has more of the counts.
+            let rank = |record: &Record| {
+                let has_counts = (record.active.is_some(), record.has_long_writes());
+                (record.bytes, record.tree.is_some(), record.time.clone(), record.prompt.is_some(), has_counts)
+            };
             let line = |record: &Record| record.without_summary().to_line();
             let is_more = rank(other) > rank(self) || (rank(other) == rank(self) && line(other) > line(self));
             let (longer, shorter) = if is_more { (other, self) } else { (self, other) };
@@ -225,10 +246,20 @@ impl Record {
             (Some(a), Some(b)) => Some(a.plus(b)),
             (a, b) => a.or(b),
         };
+        let active = match (first.active, second.active) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        let model = second.model.clone().or_else(|| first.model.clone());
+        let mut usage = first.usage_by_model();
+        second.usage_by_model().into_iter().for_each(|one| one.add_to(&mut usage));
+        usage.sort_by(|a, b| (&a.model, &a.tier).cmp(&(&b.model, &b.tier)));
         Some(Record {
             since: first.since.clone(),
             prompt: first.prompt.clone().or_else(|| second.prompt.clone()),
-            model: second.model.clone().or_else(|| first.model.clone()),
+            usage: apart(usage, model.as_deref()),
+            active,
+            model,
             turns: first.turns.saturating_add(second.turns),
             messages: first.messages.saturating_add(second.messages),
             tokens,
@@ -242,12 +273,25 @@ impl Record {
         })
     }
 
+    /// Says whether it tells how long cache writes were kept.
+    fn has_long_writes(&self) -> bool {
+        self.tokens.is_some_and(|tokens| tokens.cache_write_long.is_some())
+    }
+
     /// Returns the checksums of both records, sorted and without duplicates.
     fn earlier_with(&self, other: &Record) -> Vec<String> {
         let mut earlier = [&self.earlier[..], &other.earlier].concat();
         earlier.sort();
         earlier.dedup();
         earlier
+    }
+}
+
+/// Returns the tokens by model as a record has them: nothing if all are those of its one model.
+fn apart(usage: Vec<ModelUsage>, model: Option<&str>) -> Vec<ModelUsage> {
+    match usage.as_slice() {
+        [one] if one.tier.is_none() && (one.model.is_none() || one.model.as_deref() == model) => Vec::new(),
+        _ => usage,
     }
 }
 

@@ -9,7 +9,7 @@ use bstr::BString;
 use serde_json::{Map, Value};
 
 use super::{Note, Record, Unit};
-use crate::transcript::{SessionKey, Tokens};
+use crate::transcript::{ModelUsage, SessionKey, Tokens};
 
 /// The beginning of a record's line.
 const HEAD: &[u8] = b"{\"shiftlog\":";
@@ -64,7 +64,8 @@ fn has_known_type(name: &str, value: &Value) -> bool {
     match name {
         "agent" | "session" | "time" | "through" | "sha256" => value.is_string(),
         "model" | "prompt" | "summary" | "summaryTime" | "since" | "tree" => value.is_string() || value.is_null(),
-        "turns" | "messages" | "bytes" => value.is_u64(),
+        "turns" | "messages" | "bytes" | "active" => value.is_u64(),
+        "usage" => serde_json::from_value::<Vec<ModelUsage>>(value.clone()).is_ok(),
         "tokens" => serde_json::from_value::<Tokens>(value.clone()).is_ok(),
         "earlier" => value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),
         _ => false,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Hidden, Note, Record, Unit};
-use crate::transcript::{Message, SessionKey, Tally, Tokens};
+use crate::transcript::{Message, ModelUsage, SessionKey, Tally, Tokens};
 
 /// The data of one record or document.
 #[derive(Clone, Debug)]
@@ -24,6 +24,12 @@ pub struct Summary {
     pub messages: u64,
     /// The tokens that the increment used.
     pub tokens: Option<Tokens>,
+    /// The tokens of each model; empty if they are unknown.
+    pub usage: Vec<ModelUsage>,
+    /// The seconds of the increment in which somebody was at work.
+    pub active: Option<u64>,
+    /// The length of the whole transcript up to the end of the increment; 0 if it is unknown.
+    pub bytes: u64,
     /// The segment that the increment begins after; `None` for the beginning of the session.
     pub since: Option<String>,
     /// The segment that the increment ends with; `None` if the words are not in the archive.
@@ -46,6 +52,9 @@ impl Summary {
             turns: 0,
             messages: 0,
             tokens: None,
+            usage: Vec::new(),
+            active: None,
+            bytes: 0,
             since: None,
             through: None,
             is_removed: true,
@@ -63,6 +72,9 @@ impl Summary {
             turns: record.turns,
             messages: record.messages,
             tokens: record.tokens,
+            usage: record.usage_by_model(),
+            active: record.active,
+            bytes: record.bytes,
             since: record.since.clone(),
             through: Some(record.through.clone()).filter(|through| !through.is_empty()),
             is_removed: false,
@@ -75,7 +87,10 @@ impl Summary {
         let mut tally = Tally::default();
         tally.add(messages);
         (self.turns, self.messages) = (tally.turns, tally.messages);
-        self.tokens = tally.tokens().or(self.tokens);
+        if let Some(tokens) = tally.tokens() {
+            (self.tokens, self.usage) = (Some(tokens), tally.usage());
+        }
+        self.active = tally.first_time.map(|_| tally.active_secs).or(self.active);
     }
 
     /// Returns the prompt for people: with an ellipsis if it may have been cut.
@@ -104,6 +119,9 @@ impl Summary {
                 turns: earlier.turns(),
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),
+                usage: earlier.usage(),
+                active: None,
+                bytes: 0,
                 since: None,
                 through: None,
                 model: earlier.model.clone(),

@@ -78,6 +78,30 @@ impl Reader<'_> {
         self.each_of(&self.noted()?, None, &query, &mut visit).map(drop)
     }
 
+    /// Returns how many commits a query chooses, with a record or without, merges left out.
+    ///
+    /// # Errors
+    ///
+    /// If history or a commit cannot be read.
+    pub fn count_commits(&self, query: &Query) -> Result<u64> {
+        let query = Query { agent: None, model: None, session: None, ..query.clone() };
+        let mut count = 0;
+        if !query.asks_git() && query.takes_all() {
+            for step in self.repo().walk(&query.range, Order::AsFound)? {
+                count += u64::from(step?.parent_ids.len() < 2);
+            }
+            return Ok(count);
+        }
+        let walk_options = [&query.walk_options[..], &["--no-merges"]].concat();
+        let query = Query { walk_options, ..query };
+        for commit_id in self.steps(&query)? {
+            let commit_id = commit_id?;
+            let fits = query.takes_all() || query.fits(&self.repo().commit(commit_id)?);
+            count += u64::from(fits);
+        }
+        Ok(count)
+    }
+
     /// Finds the noted commits at the beginning of history by looking up one commit after another. `None` if the query
     /// wants too many, or too few are near the beginning.
     fn near(&self, query: &Query) -> Result<Option<Near>> {

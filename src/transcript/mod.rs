@@ -6,6 +6,7 @@
 mod about;
 mod session;
 mod tally;
+mod tokens;
 mod turn;
 
 use std::ops::Range;
@@ -14,7 +15,8 @@ use bstr::ByteSlice as _;
 
 pub use self::about::about;
 pub use self::session::SessionKey;
-pub use self::tally::{Tally, Tokens};
+pub use self::tally::Tally;
+pub use self::tokens::{ModelUsage, Tokens};
 pub use self::turn::{Turn, turns};
 
 /// Who speaks.
@@ -43,6 +45,8 @@ pub struct Message {
     pub answer_id: Option<String>,
     /// What the answer cost so far.
     pub usage: Option<Tokens>,
+    /// The provider's service tier, such as `fast`; `None` for the usual one.
+    pub tier: Option<String>,
     /// Where the record stands in the transcript's bytes, its line end included.
     pub span: Range<usize>,
     /// Whether the record belongs to a branch of the conversation that was taken back.
@@ -61,6 +65,7 @@ impl Message {
             model: None,
             answer_id: None,
             usage: None,
+            tier: None,
             span,
             is_abandoned: false,
             is_sidechain: false,

@@ -2,36 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
-use super::{Message, Part, Role};
-
-/// Tokens as the model's provider counts them. Keys are written in this order, absent when unknown.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Tokens {
-    /// Tokens read at full price.
-    pub input: u64,
-    /// Tokens written by the model.
-    pub output: u64,
-    /// Tokens read from the provider's cache.
-    pub cache_read: u64,
-    /// Tokens written to the provider's cache.
-    pub cache_write: u64,
-}
-
-impl Tokens {
-    /// Returns the sum of both.
-    #[must_use]
-    pub fn plus(self, other: Tokens) -> Tokens {
-        Tokens {
-            input: self.input.saturating_add(other.input),
-            output: self.output.saturating_add(other.output),
-            cache_read: self.cache_read.saturating_add(other.cache_read),
-            cache_write: self.cache_write.saturating_add(other.cache_write),
-        }
-    }
-}
+use super::{Message, ModelUsage, Part, Role, Tokens};
 
 /// What a stretch of a transcript holds, counted.
 #[derive(Clone, Debug, Default)]
@@ -52,10 +23,17 @@ pub struct Tally {
     pub last_time: Option<i64>,
     /// The paths that tool calls edit.
     pub edited_paths: BTreeSet<String>,
-    usage: BTreeMap<String, Tokens>,
-    closed_usage: Tokens,
-    has_usage: bool,
+    /// The seconds in which somebody was at work: the sum of the gaps between messages that are shorter than
+    /// [`MAX_GAP_SECS`].
+    pub active_secs: u64,
+    /// The answers that may still grow, by their ids.
+    open_usage: BTreeMap<String, ModelUsage>,
+    /// The sum of all other answers.
+    closed_usage: Vec<ModelUsage>,
 }
+
+/// A longer gap between two messages is a pause.
+const MAX_GAP_SECS: i64 = 300;
 
 /// How many answers keep their usage open; older ones cannot grow any more.
 const OPEN_ANSWERS: usize = 1024;
@@ -70,26 +48,26 @@ impl Tally {
 
     fn add_one(&mut self, message: &Message) {
         self.first_time = self.first_time.or(message.time);
-        self.last_time = message.time.or(self.last_time);
+        if let (Some(last), Some(time)) = (self.last_time, message.time) {
+            let gap = u64::try_from(time.saturating_sub(last)).unwrap_or(0);
+            self.active_secs = self.active_secs.saturating_add(if gap < MAX_GAP_SECS as u64 { gap } else { 0 });
+        }
+        self.last_time = self.last_time.max(message.time);
         for part in &message.parts {
             if let Part::ToolCall(call) = part {
                 self.edited_paths.extend(call.edits.iter().map(|edit| edit.path.clone()));
             }
         }
         if let Some(usage) = message.usage {
-            self.has_usage = true;
             let answer_id = message.answer_id.clone().unwrap_or_else(|| format!("@{}", message.span.start));
-            let known = self.usage.entry(answer_id).or_default();
+            let known = self.open_usage.entry(answer_id).or_default();
+            known.model = message.model.clone().or_else(|| known.model.take());
+            known.tier = message.tier.clone().or_else(|| known.tier.take());
             // One answer is written as several records whose usage grows; the largest is the last.
-            *known = Tokens {
-                input: known.input.max(usage.input),
-                output: known.output.max(usage.output),
-                cache_read: known.cache_read.max(usage.cache_read),
-                cache_write: known.cache_write.max(usage.cache_write),
-            };
-            if self.usage.len() > OPEN_ANSWERS {
-                let closed = std::mem::take(&mut self.usage);
-                self.closed_usage = closed.into_values().fold(self.closed_usage, Tokens::plus);
+            known.tokens = known.tokens.max(usage);
+            if self.open_usage.len() > OPEN_ANSWERS {
+                let closed = std::mem::take(&mut self.open_usage);
+                closed.into_values().for_each(|usage| usage.add_to(&mut self.closed_usage));
             }
         }
         if message.is_sidechain {
@@ -112,6 +90,61 @@ impl Tally {
 
     /// Returns the tokens of all answers, or `None` if the transcript does not tell.
     pub fn tokens(&self) -> Option<Tokens> {
-        self.has_usage.then(|| self.usage.values().fold(self.closed_usage, |sum, usage| sum.plus(*usage)))
+        self.usage().into_iter().map(|usage| usage.tokens).reduce(Tokens::plus)
+    }
+
+    /// Returns the tokens of each model, sorted. An answer that does not name its model counts for the last one.
+    pub fn usage(&self) -> Vec<ModelUsage> {
+        let mut list = Vec::new();
+        for usage in self.closed_usage.iter().chain(self.open_usage.values()) {
+            let model = usage.model.as_ref().or(self.model.as_ref()).cloned();
+            ModelUsage { model, ..usage.clone() }.add_to(&mut list);
+        }
+        list.sort_by(|a, b| (&a.model, &a.tier).cmp(&(&b.model, &b.tier)));
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(id: &str, model: Option<&str>, time: i64, output: u64) -> Message {
+        Message {
+            answer_id: Some(id.into()),
+            model: model.map(str::to_owned),
+            time: Some(time),
+            usage: Some(Tokens { output, ..Tokens::default() }),
+            ..Message::new(Role::Assistant, 0..0)
+        }
+    }
+
+    #[test]
+    fn each_model_gets_the_tokens_of_its_own_answers() {
+        let mut tally = Tally::default();
+        tally.add(&[answer("1", Some("big"), 0, 5), answer("1", Some("big"), 1, 7), answer("2", Some("small"), 2, 1)]);
+        tally.add(&[Message { is_sidechain: true, ..answer("3", Some("other"), 3, 2) }, answer("4", None, 4, 10)]);
+        let usage: Vec<_> =
+            tally.usage().into_iter().map(|one| (one.model.expect("a model"), one.tokens.output)).collect();
+        let expected = [("big", 7), ("other", 2), ("small", 11)];
+        assert_eq!(usage, expected.map(|(model, output)| (model.to_owned(), output)));
+        assert_eq!(tally.tokens().map(|tokens| tokens.output), Some(20), "the sum is that of the models");
+    }
+
+    #[test]
+    fn answers_that_are_closed_still_count_for_their_models() {
+        let mut tally = Tally::default();
+        for number in 0..3 * OPEN_ANSWERS {
+            tally.add(&[answer(&number.to_string(), Some(["a", "b"][number % 2]), 0, 1)]);
+        }
+        let usage: Vec<_> = tally.usage().into_iter().map(|one| one.tokens.output).collect();
+        assert_eq!(usage, [3 * OPEN_ANSWERS as u64 / 2; 2]);
+    }
+
+    #[test]
+    fn pauses_and_times_that_run_backwards_are_no_work() {
+        let mut tally = Tally::default();
+        tally.add(&[0, 60, 359, 659, 600, 700].map(|time| answer("1", None, time, 1)));
+        assert_eq!(tally.active_secs, 60 + 299 + 41, "a gap of five minutes is a pause");
     }
 }

@@ -3,5 +3,8 @@
 pub(crate) mod damage;
 pub mod fsck;
 mod lost;
+mod recount;
 pub mod repair;
 pub mod verify;
+
+pub use self::recount::recount;

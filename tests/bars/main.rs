@@ -24,7 +24,7 @@ const ROUNDS: usize = 60;
 /// A bar: its name, and what measures it.
 type Row = (&'static str, fn() -> bool);
 
-const ROWS: [Row; 21] = [
+const ROWS: [Row; 22] = [
     ("idle", hooks::idle_hook),
     ("old", hooks::old_sessions),
     ("live", hooks::live_sessions),
@@ -35,6 +35,7 @@ const ROWS: [Row; 21] = [
     ("rebase", commits::rebase),
     ("show", readers::show),
     ("log", readers::log),
+    ("stats", readers::stats),
     ("why", why::why),
     ("growth", hooks::growth),
     ("memory", hooks::memory),

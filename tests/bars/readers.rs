@@ -116,6 +116,15 @@ pub fn log() -> bool {
     is_fine && is_quick
 }
 
+/// Counts what ten thousand commits have used.
+pub fn stats() -> bool {
+    let stage = many_notes();
+    stage.run(stage.command(&program("git-shiftlog-remap"), &["-q"]));
+    let ours = || stage.command(&program("git-shiftlog-stats"), &["main"]);
+    let pairs = compare(ROUNDS / 3, ours, || stage.command(&program("git-shiftlog-log"), &["main"]));
+    pairs.report("git-shiftlog-stats, 10,000 noted commits", "git-shiftlog-log", Bar::Ratio(1.2))
+}
+
 /// Verifies twenty of many commits, whose notes were written one after the other.
 pub fn verify() -> bool {
     let (stage, count) = one_by_one();

@@ -14,6 +14,7 @@ mod carrying;
 mod clients;
 mod commands;
 mod corpus;
+mod counting;
 mod damage;
 mod doctor;
 mod documents;

@@ -234,7 +234,7 @@ fn every_malformed_line_gets_its_answer_and_the_server_goes_on() {
             let answer = client.hear();
             assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{shown} gave {answer}");
             let listed = client.request("tools/list", json!({}));
-            assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 7, "after {shown}: {listed}");
+            assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 8, "after {shown}: {listed}");
         }
         // None of these is answered.
         for line in [
@@ -649,6 +649,7 @@ fn it_serves_wherever_it_is_started() {
             "claudit_list_conversations",
             "claudit_get_conversation",
             "claudit_list_branches",
+            "shiftlog_stats",
             "shiftlog_list_keys",
             "shiftlog_get_value"
         ]
@@ -748,10 +749,10 @@ fn the_project_index_is_served_where_there_is_one() {
         let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
         tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(names(&mut client).len(), 7);
+    assert_eq!(names(&mut client).len(), 8);
     assert_eq!(client.request("tools/call", json!({ "name": "memo_list_keys" }))["error"]["code"], -32602);
     write_index(&scratch);
-    assert_eq!(names(&mut client)[7..], ["memo_list_keys", "memo_get_value"], "an index that comes later is seen");
+    assert_eq!(names(&mut client)[8..], ["memo_list_keys", "memo_get_value"], "an index that comes later is seen");
     let result = |client: &mut Client, tool: &str, path: &str| {
         let result = client.call(tool, json!({ "path": path }));
         let text = result["content"][0]["text"].as_str().unwrap().to_owned();

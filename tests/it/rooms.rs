@@ -22,6 +22,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("capture", 5),
     ("replay", 6),
     ("find", 5),
+    ("stats", 5),
     ("import", 6),
     ("remap", 6),
     ("migrate", 6),

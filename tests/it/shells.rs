@@ -27,9 +27,9 @@ bind \cxd write_line
 
 /// What is typed before Tab, and the line after it. A line that stays as it is has nothing to complete.
 const CASES: &[(&str, &str)] = &[
-    ("git shiftlog sta", "git shiftlog status "),
+    ("git shiftlog statu", "git shiftlog status "),
     ("git shiftlog install", "git shiftlog install-docs "),
-    ("git-shiftlog sta", "git-shiftlog status "),
+    ("git-shiftlog statu", "git-shiftlog status "),
     ("git shiftlog list --rev", "git shiftlog list --reverse "),
     ("git shiftlog show --show", "git shiftlog show --show-signature "),
     ("git-shiftlog-show --show", "git-shiftlog-show --show-signature "),
@@ -40,7 +40,7 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog log --agent=dro", "git shiftlog log --agent=droid "),
     ("git shiftlog log --ref=refs/n", "git shiftlog log --ref=refs/notes/shiftlog "),
     ("git shiftlog sync ups", "git shiftlog sync upstream "),
-    ("git shiftlog help sta", "git shiftlog help status "),
+    ("git shiftlog help statu", "git shiftlog help status "),
     ("git shiftlog --vers", "git shiftlog --version "),
     ("git shiftlog log --format=ref", "git shiftlog log --format=reference "),
     ("git shiftlog show --date=hum", "git shiftlog show --date=human "),

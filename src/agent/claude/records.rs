@@ -114,6 +114,7 @@ fn node(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Node> {
             message.model = string(inner, "model").filter(|model| model != "<synthetic>");
             message.answer_id = string(inner, "id");
             message.usage = field(inner, "usage").map(usage).filter(|_| message.model.is_some());
+            message.tier = field(inner, "usage").and_then(tier);
             if message.model.is_none() && flag(record, "isApiErrorMessage") {
                 message.role = Role::System;
                 message.parts = vec![Part::Notice(message.text())];
@@ -155,7 +156,14 @@ fn usage(usage: &Value<'_>) -> Tokens {
         output: number("output_tokens"),
         cache_read: number("cache_read_input_tokens"),
         cache_write: number("cache_creation_input_tokens"),
+        cache_write_long: field(usage, "cache_creation").map(|kept| json::number(kept, "ephemeral_1h_input_tokens")),
     }
+}
+
+/// Returns the service tier of an answer; `None` for the usual one.
+fn tier(usage: &Value<'_>) -> Option<String> {
+    let named = |key: &str| string(usage, key).filter(|name| name != "standard" && !name.is_empty());
+    named("speed").or_else(|| named("service_tier"))
 }
 
 /// Reads `message.content`: a string, or an array of blocks (or, in odd files, of strings).

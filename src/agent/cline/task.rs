@@ -182,6 +182,7 @@ fn usage(metrics: &Value<'_>) -> Tokens {
         output: number(metrics, "outputTokens"),
         cache_read: cached,
         cache_write: number(metrics, "cacheWriteTokens"),
+        ..Tokens::default()
     }
 }
 

@@ -225,6 +225,6 @@ fn usage(usage: &Value<'_>) -> Tokens {
         input: number(usage, "input_tokens").saturating_sub(cached),
         output: number(usage, "output_tokens"),
         cache_read: cached,
-        cache_write: 0,
+        ..Tokens::default()
     }
 }

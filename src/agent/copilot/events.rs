@@ -185,6 +185,7 @@ impl Events {
             output: sum.output.saturating_sub(self.told.output),
             cache_read: sum.cache_read.saturating_sub(self.told.cache_read),
             cache_write: sum.cache_write.saturating_sub(self.told.cache_write),
+            ..Tokens::default()
         }
     }
 }
@@ -197,6 +198,7 @@ fn used(usage: &Value<'_>) -> Tokens {
         output: number(usage, "outputTokens"),
         cache_read: cached,
         cache_write: number(usage, "cacheWriteTokens"),
+        ..Tokens::default()
     }
 }
 

@@ -182,7 +182,7 @@ fn usage(tokens: &Value<'_>) -> Tokens {
         input: (number(tokens, "input") + number(tokens, "tool")).saturating_sub(cached),
         output: number(tokens, "output") + number(tokens, "thoughts"),
         cache_read: cached,
-        cache_write: 0,
+        ..Tokens::default()
     }
 }
 

@@ -87,5 +87,6 @@ fn usage(tokens: &Value<'_>) -> Tokens {
         output: number(tokens, "output").saturating_add(number(tokens, "reasoning")),
         cache_read: cached("read"),
         cache_write: cached("write"),
+        ..Tokens::default()
     }
 }

@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthChar as _;
 use super::own;
 use crate::outside;
 use crate::record::Summary;
+use crate::stats::Prices;
 
 /// A format, taken apart.
 #[derive(Clone, Debug)]
@@ -164,7 +165,7 @@ impl Template {
     }
 
     /// Returns what a commit looks like.
-    pub fn expand(&self, fields: &[String], summaries: &[Summary]) -> Vec<u8> {
+    pub fn expand(&self, fields: &[String], summaries: &[Summary], prices: &Prices) -> Vec<u8> {
         let mut line = Line::default();
         for piece in &self.pieces {
             match piece {
@@ -177,7 +178,7 @@ impl Template {
                 // Git pads a value with the colours before it.
                 Piece::Git { number, is_color: true } if line.pad.is_some() => line.held.push_str(&fields[*number]),
                 Piece::Git { number, .. } => line.put(&fields[*number]),
-                Piece::Own(name) => line.put(&own::value(name, summaries)),
+                Piece::Own(name) => line.put(&own::value(name, summaries, prices)),
                 Piece::Pad(pad) => line.pad = Some(*pad),
                 Piece::Wrap(wrap) => line.wrap_as(*wrap),
                 Piece::Modify(how) => line.modify = Some(*how),
@@ -410,7 +411,7 @@ mod tests {
     fn what_git_does_not_know_stands_as_it_is() {
         let layout = Template::of("%z %(nope) %% %n %x41 %<(x)%(agent) 100%").expect("the agent is ours");
         assert_eq!(layout.git_placeholders(), ["%z", "%(nope)"]);
-        let out = layout.expand(&["%z".into(), "%(nope)".into()], &[]);
+        let out = layout.expand(&["%z".into(), "%(nope)".into()], &[], &Prices::default());
         assert_eq!(String::from_utf8_lossy(&out), "%z %(nope) % \n A %<(x) 100%");
         assert!(Template::of("%h %s").is_none() && Template::of("%h%x00").is_some());
     }

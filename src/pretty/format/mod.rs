@@ -125,7 +125,7 @@ impl Format {
             if is_colored { outside::colored(&text) } else { outside::text(&text) }
         });
         match &self.layout {
-            Some(layout) => layout.expand(&shown.collect::<Vec<_>>(), &listed.summaries),
+            Some(layout) => layout.expand(&shown.collect::<Vec<_>>(), &listed.summaries, &style.prices),
             None => shown.next().unwrap_or_default().into_bytes(),
         }
     }

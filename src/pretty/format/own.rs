@@ -3,13 +3,25 @@
 use crate::outside;
 use crate::pretty::rows::main_sessions;
 use crate::record::Summary;
+use crate::stats::{Cost, Prices, cost_of};
 
 /// Our placeholders, without their `%(` and `)`.
-pub(super) const NAMES: &[&str] =
-    &["agent", "model", "session", "messages", "turns", "prompt", "summary", "time", "tokens:input", "tokens:output"];
+pub(super) const NAMES: &[&str] = &[
+    "agent",
+    "model",
+    "session",
+    "messages",
+    "turns",
+    "prompt",
+    "summary",
+    "time",
+    "tokens:input",
+    "tokens:output",
+    "cost",
+];
 
 /// Returns the value of one of our placeholders, on one line.
-pub(super) fn value(name: &str, summaries: &[Summary]) -> String {
+pub(super) fn value(name: &str, summaries: &[Summary], prices: &Prices) -> String {
     let join = |get: fn(&Summary) -> Option<String>| {
         let mut values: Vec<String> = Vec::new();
         for value in summaries.iter().filter_map(get) {
@@ -31,6 +43,7 @@ pub(super) fn value(name: &str, summaries: &[Summary]) -> String {
         "turns" => sum(|summary| summary.turns),
         "tokens:input" => tokens(|summary| summary.tokens.map(|tokens| tokens.input)),
         "tokens:output" => tokens(|summary| summary.tokens.map(|tokens| tokens.output)),
+        "cost" => cost_of(prices, summaries).map_or_else(String::new, Cost::rounded),
         "prompt" => summaries.iter().find_map(|summary| summary.prompt.clone()).unwrap_or_default(),
         "summary" => summaries.iter().find_map(|summary| summary.summary.clone()).unwrap_or_default(),
         _ => String::new(),

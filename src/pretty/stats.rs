@@ -1,0 +1,289 @@
+//! What recorded work has used: a table, a chart, JSON, and values separated by commas.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use super::width::{cut, padded, width};
+use super::{Style, count};
+use crate::outside;
+use crate::stats::{Cost, Counted, Group, Key, Prices, Sum};
+
+/// The widest column of names, in columns of a terminal.
+const MAX_NAME: usize = 36;
+/// The widest bar.
+const MAX_BAR: usize = 60;
+
+/// What is told about all groups together.
+#[derive(Clone, Copy, Debug)]
+pub struct Statistics<'a> {
+    /// The groups and their sum.
+    pub counted: &'a Counted,
+    /// What they are grouped by.
+    pub keys: &'a [Key],
+    /// How many commits were looked at, without merges; and how many of these have a record.
+    pub coverage: (u64, u64),
+    /// The prices; `None` if costs are not wanted.
+    pub prices: Option<&'a Prices>,
+}
+
+/// Writes a table for people. `names` are what the values of each group are called.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_table(
+    out: &mut dyn Write,
+    of: Statistics<'_>,
+    names: &[Vec<String>],
+    style: &Style,
+    end: char,
+) -> io::Result<()> {
+    write!(out, "{}{end}", headline(of))?;
+    let numbers = ["commits", "turns", "input", "output", "cache read", "written", "cost"];
+    let numbers = &numbers[..numbers.len() - usize::from(of.prices.is_none())];
+    let mut rows = vec![of.keys.iter().map(|key| key.name().to_owned()).collect::<Vec<_>>()];
+    rows[0].extend(numbers.iter().map(|name| (*name).to_owned()));
+    for (group, names) in of.counted.groups.iter().zip(names) {
+        let mut row: Vec<String> = names.iter().map(|name| cut(name, MAX_NAME)).collect();
+        row.extend(cells(&group.sum).into_iter().take(numbers.len()));
+        rows.push(row);
+    }
+    if of.counted.groups.len() > 1 {
+        let mut row = vec![String::new(); of.keys.len()];
+        row[0] = "total".into();
+        row.extend(cells(&of.counted.total).into_iter().take(numbers.len()));
+        rows.push(row);
+    }
+    let columns = rows[0].len();
+    let widths: Vec<usize> = (0..columns).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect();
+    for (number, row) in rows.iter().enumerate() {
+        let cell = |(at, text): (usize, &String)| match at < of.keys.len() {
+            true => padded(text, widths[at]),
+            false => format!("{}{text}", " ".repeat(widths[at] - width(text))),
+        };
+        let line = row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ");
+        let color = if number == 0 { style.dim.as_str() } else { "" };
+        write!(out, "{}{end}", style.paint(color, line.trim_end()))?;
+    }
+    remarks(of).iter().try_for_each(|remark| write!(out, "{}{end}", style.paint(&style.dim, remark)))
+}
+
+/// Writes a bar for each group, as long as its cost, or as its tokens if no cost is known. `columns` is the width of the
+/// terminal; without `is_plain`, bars have eighths of a column.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_chart(
+    out: &mut dyn Write,
+    of: Statistics<'_>,
+    names: &[Vec<String>],
+    (columns, is_plain): (usize, bool),
+    end: char,
+) -> io::Result<()> {
+    let has_cost = of.prices.is_some() && of.counted.total.cost.is_some_and(|cost| cost.amount() > 0);
+    let amount = |sum: &Sum| match has_cost {
+        true => sum.cost.map_or(0, Cost::amount),
+        false => u128::from(sum.tokens.total()),
+    };
+    let value = |sum: &Sum| match has_cost {
+        true => cells(sum)[6].clone(),
+        false => short(sum.tokens.total()),
+    };
+    let groups = &of.counted.groups;
+    let names: Vec<String> = names.iter().map(|names| cut(&names.join("  "), MAX_NAME)).collect();
+    let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let value_width = groups.iter().map(|group| width(&value(&group.sum))).max().unwrap_or(0);
+    let room = columns.saturating_sub(name_width + value_width + 4).clamp(8, MAX_BAR);
+    let largest = groups.iter().map(|group| amount(&group.sum)).max().unwrap_or(0).max(1);
+    for (group, name) in groups.iter().zip(&names) {
+        let value = value(&group.sum);
+        let indent = " ".repeat(value_width - width(&value));
+        let line = format!(
+            "{}  {indent}{value}  {}",
+            padded(name, name_width),
+            bar(amount(&group.sum), largest, room, is_plain)
+        );
+        write!(out, "{}{end}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// Returns a bar of so many columns at most.
+fn bar(amount: u128, largest: u128, room: usize, is_plain: bool) -> String {
+    // Whatever the unit, a part in a million decides nothing.
+    let unit = (largest / 1_000_000).max(1);
+    let eighths = (amount / unit) * 8 * room as u128 / (largest / unit).max(1);
+    let eighths = usize::try_from(eighths).unwrap_or(usize::MAX).clamp(usize::from(amount > 0), room * 8);
+    if is_plain {
+        return "=".repeat(eighths.div_ceil(8));
+    }
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+    "█".repeat(eighths / 8) + rest
+}
+
+fn headline(of: Statistics<'_>) -> String {
+    let (all, recorded) = of.coverage;
+    let total = &of.counted.total;
+    let share = (recorded * 100 + all / 2).checked_div(all).unwrap_or(0);
+    let mut facts = vec![count(all, "commit"), format!("{recorded} with a record ({share} %)")];
+    facts.push(count(total.sessions, "session"));
+    facts.push(count(total.turns, "turn"));
+    match total.active_secs {
+        0 => {}
+        seconds @ 1..3600 => facts.push(format!("{} min active", seconds.div_ceil(60))),
+        seconds => facts.push(format!("{} h active", (seconds + 1800) / 3600)),
+    }
+    facts.join(", ")
+}
+
+fn remarks(of: Statistics<'_>) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if of.counted.total.is_cut() {
+        remarks.push("some counts are too large to add up, and are cut".to_owned());
+    }
+    let Some(prices) = of.prices else { return remarks };
+    let unpriced: Vec<String> = of.counted.total.unpriced.iter().map(|model| outside::line(model)).collect();
+    if !unpriced.is_empty() {
+        remarks.push(format!("no price known for {}", unpriced.join(", ")));
+    }
+    if of.counted.total.cost.is_some() {
+        let own = if prices.has_own() { " and your own" } else { "" };
+        remarks.push(format!(
+            "list prices of {}{own}, in US dollars; a subscription costs something else",
+            Prices::date()
+        ));
+    }
+    remarks
+}
+
+/// Returns the numbers of a row.
+fn cells(sum: &Sum) -> [String; 7] {
+    let tokens = sum.tokens;
+    [
+        sum.commits.to_string(),
+        sum.turns.to_string(),
+        short(tokens.input),
+        short(tokens.output),
+        short(tokens.cache_read),
+        short(tokens.cache_write),
+        sum.cost.map_or_else(|| "-".into(), Cost::rounded),
+    ]
+}
+
+/// Returns a number in at most six columns: `812`, `18.3k`, `783M`.
+fn short(number: u64) -> String {
+    let units = [(1_000_000_000_000, 'T'), (1_000_000_000, 'G'), (1_000_000, 'M'), (1_000, 'k')];
+    match units.into_iter().find(|(unit, _)| number >= *unit) {
+        None => number.to_string(),
+        Some((unit, name)) if number / unit >= 100 => format!("{}{name}", number / unit),
+        Some((unit, name)) => format!("{}.{}{name}", number / unit, number % unit / (unit / 10)),
+    }
+}
+
+/// Returns the object of a group.
+pub fn group_object(group: &Group, keys: &[Key], has_cost: bool) -> Value {
+    let by: Map<String, Value> = keys
+        .iter()
+        .zip(&group.values)
+        .map(|(key, value)| (key.name().to_owned(), outside::line(value).into()))
+        .collect();
+    let mut object = Map::from_iter([("version".to_owned(), json!(1)), ("by".to_owned(), Value::Object(by))]);
+    object.append(&mut sum_object(&group.sum, has_cost));
+    Value::Object(object)
+}
+
+/// Returns the object of all groups together.
+pub fn total_object(of: Statistics<'_>) -> Value {
+    let mut object = Map::from_iter([("version".to_owned(), json!(1)), ("total".to_owned(), json!(true))]);
+    object.append(&mut sum_object(&of.counted.total, of.prices.is_some()));
+    object.insert("coverage".into(), json!({"commits": of.coverage.0, "recorded": of.coverage.1}));
+    if of.prices.is_some() {
+        object.insert("prices".into(), Prices::date().into());
+    }
+    Value::Object(object)
+}
+
+fn sum_object(sum: &Sum, has_cost: bool) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.insert("commits".into(), sum.commits.into());
+    object.insert("sessions".into(), sum.sessions.into());
+    object.insert("turns".into(), sum.turns.into());
+    object.insert("messages".into(), sum.messages.into());
+    object.insert("active".into(), sum.active_secs.into());
+    object.insert("tokens".into(), serde_json::to_value(sum.tokens).unwrap_or_default());
+    if sum.is_cut() {
+        object.insert("cut".into(), true.into());
+    }
+    if has_cost && let Some(cost) = sum.cost {
+        object.insert("cost".into(), cost.exact().into());
+        object.insert("atLeast".into(), cost.is_at_least.into());
+        object.insert("unpriced".into(), sum.unpriced.iter().map(|model| outside::line(model)).collect());
+    }
+    object
+}
+
+/// Writes the groups as values separated by commas (RFC 4180), with a head.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_values(out: &mut dyn Write, of: Statistics<'_>, end: &str) -> io::Result<()> {
+    let mut head: Vec<String> = of.keys.iter().map(|key| key.name().to_owned()).collect();
+    let counts = ["commits", "sessions", "turns", "messages", "active"];
+    let tokens = ["input", "output", "cacheRead", "cacheWrite", "cacheWriteLong"];
+    head.extend(counts.iter().chain(&tokens).map(|name| (*name).to_owned()));
+    if of.prices.is_some() {
+        head.extend(["cost".to_owned(), "atLeast".to_owned()]);
+    }
+    write!(out, "{}{end}", head.join(","))?;
+    for group in &of.counted.groups {
+        let (sum, tokens) = (&group.sum, group.sum.tokens);
+        let mut row: Vec<String> = group.values.iter().map(|value| quoted(&outside::line(value))).collect();
+        let counts = [sum.commits, sum.sessions, sum.turns, sum.messages, sum.active_secs];
+        let used = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
+        row.extend(counts.iter().chain(&used).map(u64::to_string));
+        row.push(tokens.cache_write_long.map_or_else(String::new, |count| count.to_string()));
+        if of.prices.is_some() {
+            row.push(sum.cost.map_or_else(String::new, Cost::exact));
+            row.push(sum.cost.is_some_and(|cost| cost.is_at_least).to_string());
+        }
+        write!(out, "{}{end}", row.join(","))?;
+    }
+    Ok(())
+}
+
+/// Returns a value as it stands between commas. What a spreadsheet would take for a formula gets an apostrophe.
+fn quoted(value: &str) -> String {
+    if value.starts_with(['=', '+', '-', '@']) {
+        return quoted(&format!("'{value}"));
+    }
+    match value.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", value.replace('"', "\"\"")),
+        false => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_bars_stay_short() {
+        let shown = [999, 1000, 12_345, 99_999, 783_400_000, u64::MAX].map(short);
+        assert_eq!(shown, ["999", "1.0k", "12.3k", "99.9k", "783M", "18446744T"]);
+        assert_eq!(bar(10, 10, 4, false), "████");
+        assert_eq!(bar(3, 8, 1, false), "▍");
+        assert_eq!(bar(1, 1000, 8, true), "=", "something is never nothing");
+        assert_eq!(bar(u128::MAX, u128::MAX, 8, true), "========");
+        assert_eq!(bar(0, 1, 8, true), "");
+    }
+
+    #[test]
+    fn values_are_quoted_as_rfc_4180_says() {
+        assert_eq!(quoted("A U Thor <a@b>"), "A U Thor <a@b>");
+        assert_eq!(quoted("Thor, \"A\""), "\"Thor, \"\"A\"\"\"");
+        assert_eq!(quoted("=1+1"), "'=1+1");
+    }
+}

@@ -1,0 +1,78 @@
+//! Reading the records of a query, each increment once.
+
+use std::ops::ControlFlow;
+
+use super::once;
+use crate::error::Result;
+use crate::git::Commit;
+use crate::record::{Query, Reader, Summary};
+use crate::transcript::ModelUsage;
+
+/// The records that a query chooses.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// The commits, newest first.
+    pub commits: Vec<Commit>,
+    /// Their records, in the order of their commits.
+    pub entries: Vec<Entry>,
+    /// Descriptions of notes that could not be read.
+    pub problems: Vec<String>,
+}
+
+/// A record that counts.
+#[derive(Debug)]
+pub struct Entry {
+    /// The index of its commit.
+    pub commit: usize,
+    /// Its data.
+    pub summary: Summary,
+    /// The tokens that it used: of each model, or of each answer.
+    pub usage: Vec<ModelUsage>,
+    /// Whether `usage` is that of single answers.
+    pub is_by_answer: bool,
+}
+
+/// Reads the records of a query from notes alone. An increment that several commits have counts at the newest of them, and
+/// parts of a squashed increment count with it. The query's model is not looked at; see [`Collected::retain_model`].
+///
+/// # Errors
+///
+/// As [`Reader::each`].
+pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
+    let mut found = Collected::default();
+    // A record has tokens of several models; see `Collected::retain_model`.
+    let query = Query { model: None, ..query.clone() };
+    reader.each(&query, |listed| {
+        found.problems.extend(listed.problems);
+        let commit = found.commits.len();
+        let chosen = listed.summaries.into_iter().filter(|summary| !summary.is_removed && query.fits_summary(summary));
+        found.entries.extend(chosen.map(|mut summary| {
+            let usage = std::mem::take(&mut summary.usage);
+            Entry { commit, summary, usage, is_by_answer: false }
+        }));
+        if found.entries.last().is_some_and(|entry| entry.commit == commit) {
+            found.commits.push(listed.commit);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let mut is_kept = once::kept(&found.entries).into_iter();
+    found.entries.retain(|_| is_kept.next() == Some(true));
+    Ok(found)
+}
+
+impl Collected {
+    /// Leaves only what was done with models whose name contains `part`.
+    pub fn retain_model(&mut self, part: &str) {
+        let fits = |model: Option<&str>| model.is_some_and(|model| model.contains(part));
+        self.entries.retain_mut(|entry| {
+            let is_last = fits(entry.summary.model.as_deref());
+            entry.usage.retain(|usage| fits(usage.model.as_deref()));
+            // Turns count for the model that answered last, which is another one.
+            if let Some(first) = entry.usage.first().filter(|_| !is_last) {
+                (entry.summary.turns, entry.summary.messages, entry.summary.active) = (0, 0, None);
+                entry.summary.model.clone_from(&first.model);
+            }
+            is_last || !entry.usage.is_empty()
+        });
+    }
+}

@@ -1,0 +1,139 @@
+//! Putting records into groups, and adding them up.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::{Collected, Cost, Entry, Key, Prices};
+use crate::git::ObjectId;
+use crate::transcript::{ModelUsage, SessionKey, Tokens};
+
+/// What a group adds up to.
+#[derive(Clone, Debug, Default)]
+pub struct Sum {
+    /// Commits with a record; each counts once.
+    pub commits: u64,
+    /// Sessions, without sub-agents; each counts once.
+    pub sessions: u64,
+    /// Prompts of people.
+    pub turns: u64,
+    /// Prompts and texts of agents.
+    pub messages: u64,
+    /// Seconds in which somebody was at work, as far as records tell.
+    pub active_secs: u64,
+    /// Tokens of all models and of sub-agents.
+    pub tokens: Tokens,
+    /// Their cost; `None` if no tokens are known.
+    pub cost: Option<Cost>,
+    /// The models that could not be priced.
+    pub unpriced: BTreeSet<String>,
+    last_commit: Option<usize>,
+    session_keys: HashSet<SessionKey>,
+}
+
+/// A group.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What its records have in common: a value for each key.
+    pub values: Vec<String>,
+    /// What it adds up to.
+    pub sum: Sum,
+}
+
+/// The groups, and all of them together.
+#[derive(Clone, Debug, Default)]
+pub struct Counted {
+    /// Ordered by time if the first key is one, by the order of commits if it is the commit, and otherwise the dearest first.
+    pub groups: Vec<Group>,
+    /// The sum of all records.
+    pub total: Sum,
+}
+
+/// Puts records into groups. `branches` is used for [`Key::Branch`] alone.
+///
+/// Tokens count for the model that used them; turns, messages and time for the last model of their record.
+pub fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<ObjectId, String>) -> Counted {
+    let mut counted = Counted::default();
+    let mut index: HashMap<Vec<String>, usize> = HashMap::new();
+    for entry in &found.entries {
+        let commit = &found.commits[entry.commit];
+        let branch = branches.get(&commit.commit_id).map_or("(none)", String::as_str);
+        let mut group = |usage: &ModelUsage| {
+            let values: Vec<String> = keys.iter().map(|key| key.value(commit, &entry.summary, usage, branch)).collect();
+            *index.entry(values.clone()).or_insert_with(|| {
+                counted.groups.push(Group { values, sum: Sum::default() });
+                counted.groups.len() - 1
+            })
+        };
+        let last = ModelUsage { model: entry.summary.model.clone(), ..ModelUsage::default() };
+        // Of a model in two tiers, the record does not tell which one spoke last.
+        let main = entry.usage.iter().find(|usage| usage.model == last.model).unwrap_or(&last);
+        let main = group(main);
+        let parts: Vec<(usize, &ModelUsage)> = entry.usage.iter().map(|usage| (group(usage), usage)).collect();
+        counted.groups[main].sum.add_record(entry);
+        counted.total.add_record(entry);
+        for (at, usage) in parts {
+            let cost = prices.cost(usage, &entry.summary.time, entry.is_by_answer);
+            counted.groups[at].sum.add_usage(entry, usage, cost);
+            counted.total.add_usage(entry, usage, cost);
+        }
+    }
+    order(&mut counted.groups, keys);
+    counted
+}
+
+impl Sum {
+    fn see(&mut self, entry: &Entry) {
+        if self.last_commit.replace(entry.commit) != Some(entry.commit) {
+            self.commits += 1;
+        }
+        let key = &entry.summary.key;
+        let id = key.parent_id().unwrap_or(&key.id);
+        if self.session_keys.insert(SessionKey::new(&key.agent, id)) {
+            self.sessions += 1;
+        }
+    }
+
+    /// Adds what a record says apart from tokens. A sub-agent has no turns with people, and works while its session does.
+    fn add_record(&mut self, entry: &Entry) {
+        self.see(entry);
+        let summary = &entry.summary;
+        if summary.key.parent_id().is_none() {
+            self.turns = self.turns.saturating_add(summary.turns);
+            self.messages = self.messages.saturating_add(summary.messages);
+            self.active_secs = self.active_secs.saturating_add(summary.active.unwrap_or(0));
+        }
+    }
+
+    fn add_usage(&mut self, entry: &Entry, usage: &ModelUsage, cost: Cost) {
+        self.see(entry);
+        self.tokens = self.tokens.plus(usage.tokens);
+        self.cost = Some(self.cost.unwrap_or_default().plus(cost));
+        if cost.is_unknown() {
+            let model = usage.model.as_deref().unwrap_or("unknown");
+            self.unpriced.insert(usage.tier.as_ref().map_or_else(|| model.into(), |tier| format!("{tier}/{model}")));
+        }
+    }
+
+    /// Says whether a count was so large that it is cut.
+    pub fn is_cut(&self) -> bool {
+        let Tokens { input, output, cache_read, cache_write, .. } = self.tokens;
+        [input, output, cache_read, cache_write, self.turns, self.messages, self.active_secs].contains(&u64::MAX)
+    }
+}
+
+fn order(groups: &mut [Group], keys: &[Key]) {
+    match keys.first() {
+        // Groups were made in the order of commits.
+        Some(Key::Commit) => {}
+        Some(key) if key.is_time() => groups.sort_by(|a, b| {
+            let dearer = b.sum.weight().cmp(&a.sum.weight());
+            a.values[0].cmp(&b.values[0]).then(dearer).then_with(|| a.values.cmp(&b.values))
+        }),
+        _ => groups.sort_by(|a, b| b.sum.weight().cmp(&a.sum.weight()).then_with(|| a.values.cmp(&b.values))),
+    }
+}
+
+impl Sum {
+    fn weight(&self) -> (u128, u64, u64) {
+        (self.cost.map_or(0, Cost::amount), self.tokens.total(), self.messages)
+    }
+}

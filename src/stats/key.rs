@@ -1,0 +1,111 @@
+//! What records are grouped by.
+
+use std::str::FromStr;
+
+use bstr::ByteSlice as _;
+use jiff::civil::Date;
+
+use crate::git::{Commit, date};
+use crate::record::Summary;
+use crate::transcript::ModelUsage;
+
+/// What records are grouped by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Key {
+    /// The agent.
+    Agent,
+    /// The model, with its service tier if that is not the usual one.
+    Model,
+    /// The author of the commit.
+    Author,
+    /// The local branch that has the commit.
+    Branch,
+    /// The commit.
+    Commit,
+    /// The day of the commit, as its committer's clock showed it.
+    Day,
+    /// The week of the commit, as ISO 8601 numbers weeks.
+    Week,
+    /// The month of the commit.
+    Month,
+    /// The session; sub-agents count for the session that started them.
+    Session,
+}
+
+/// The keys by their names.
+const NAMES: &[(&str, Key)] = &[
+    ("agent", Key::Agent),
+    ("model", Key::Model),
+    ("author", Key::Author),
+    ("branch", Key::Branch),
+    ("commit", Key::Commit),
+    ("day", Key::Day),
+    ("week", Key::Week),
+    ("month", Key::Month),
+    ("session", Key::Session),
+];
+
+impl FromStr for Key {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Key, String> {
+        let known = || NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let found = NAMES.iter().find(|(known, _)| *known == name).map(|(_, key)| *key);
+        found.ok_or_else(|| format!("unknown key '{name}'; known keys: {}", known()))
+    }
+}
+
+impl Key {
+    /// Returns the name of the key.
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)
+    }
+
+    /// Says whether groups are listed by time rather than by cost.
+    pub fn is_time(self) -> bool {
+        matches!(self, Key::Day | Key::Week | Key::Month)
+    }
+
+    /// Returns the group of a part of a record. `branch` is that of the commit.
+    pub(super) fn value(self, commit: &Commit, summary: &Summary, usage: &ModelUsage, branch: &str) -> String {
+        match self {
+            Key::Agent => summary.key.agent.clone(),
+            Key::Model => {
+                let model = usage.model.as_deref().unwrap_or("unknown");
+                usage.tier.as_ref().map_or_else(|| model.to_owned(), |tier| format!("{model} ({tier})"))
+            }
+            Key::Author => format!("{} <{}>", commit.author.name.to_str_lossy(), commit.author.email.to_str_lossy()),
+            Key::Branch => branch.to_owned(),
+            Key::Commit => commit.commit_id.to_string(),
+            Key::Day => day(commit),
+            Key::Week => week(&day(commit)),
+            Key::Month => day(commit).chars().take(7).collect(),
+            Key::Session => summary.key.parent_id().unwrap_or(&summary.key.id).to_owned(),
+        }
+    }
+}
+
+fn day(commit: &Commit) -> String {
+    date::Format::SHORT.show(commit.committer.time)
+}
+
+/// Returns the week of a day: `2026-W47`.
+fn week(day: &str) -> String {
+    let Ok(date) = day.parse::<Date>() else { return day.to_owned() };
+    let week = date.iso_week_date();
+    format!("{}-W{:02}", week.year(), week.week())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weeks_are_those_of_iso_8601() {
+        assert_eq!(week("2026-11-22"), "2026-W47");
+        assert_eq!(week("2027-01-01"), "2026-W53", "the week of a Thursday in the year before");
+        assert_eq!("week".parse(), Ok(Key::Week));
+        assert!("weeks".parse::<Key>().is_err());
+        assert!(NAMES.iter().all(|(name, key)| key.name() == *name));
+    }
+}

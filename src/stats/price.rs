@@ -1,0 +1,268 @@
+//! The table of list prices, and what tokens cost by it.
+//!
+//! Money is counted in whole millionths of a millionth of a dollar, so no sum is ever rounded.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::row::{Classes, Row};
+use crate::error::{Error, Kind, Result};
+use crate::git::Repository;
+use crate::record::Summary;
+use crate::transcript::{ModelUsage, Tokens};
+
+/// The table that comes with the program.
+const BUILT_IN: &str = include_str!("prices.tsv");
+/// The largest file of prices that is read.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+/// Parts of a dollar in which costs are counted.
+const DOLLAR: u128 = 1_000_000_000_000;
+
+/// A sum of money.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Cost {
+    /// In millionths of a millionth of a dollar.
+    parts: u128,
+    /// Whether something could not be priced, so that the real cost is at least this.
+    pub is_at_least: bool,
+}
+
+impl Cost {
+    /// Returns the sum of both.
+    #[must_use]
+    pub fn plus(self, other: Cost) -> Cost {
+        let parts = self.parts.saturating_add(other.parts);
+        Cost { parts, is_at_least: self.is_at_least || other.is_at_least || parts == u128::MAX }
+    }
+
+    /// Says whether nothing at all was priced.
+    pub fn is_unknown(self) -> bool {
+        self.parts == 0 && self.is_at_least
+    }
+
+    /// Returns the amount in a unit that orders costs, for sorting and charts.
+    pub fn amount(self) -> u128 {
+        self.parts
+    }
+
+    /// Returns the dollars as a decimal number that is not rounded, with two decimal places at least.
+    pub fn exact(self) -> String {
+        let part = format!("{:012}", self.parts % DOLLAR);
+        let part = part.trim_end_matches('0');
+        format!("{}.{part:0<2}", self.parts / DOLLAR)
+    }
+
+    /// Returns the dollars, rounded to cents: `703.10`, `at least 4.10`, `unknown`.
+    pub fn rounded(self) -> String {
+        if self.is_unknown() {
+            return "unknown".into();
+        }
+        let cents = self.parts.saturating_add(DOLLAR / 200) / (DOLLAR / 100);
+        let bound = if self.is_at_least { "at least " } else { "" };
+        format!("{bound}{}.{:02}", cents / 100, cents % 100)
+    }
+}
+
+/// Tables of prices: the user's own, if there is one, and the one that comes with the program.
+#[derive(Clone, Debug, Default)]
+pub struct Prices {
+    own: Vec<Row>,
+    /// The rows of each model, those of the user first. Made when first needed.
+    rows: OnceCell<[HashMap<String, Vec<Row>>; 2]>,
+}
+
+impl Prices {
+    /// Reads the user's own table, if `file` or `shiftlog.prices` names one.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or a line of it is no row.
+    pub fn configured(repo: &Repository, file: Option<&Path>) -> Result<Self> {
+        let configured = || {
+            let name = repo.config_string("shiftlog.prices").filter(|name| !name.is_empty())?;
+            let home = name.strip_prefix("~/").and_then(|rest| Some(Path::new(&std::env::var_os("HOME")?).join(rest)));
+            Some(home.unwrap_or_else(|| repo.worktree().unwrap_or(repo.git_dir()).join(&name)))
+        };
+        match file.map(Path::to_owned).or_else(configured) {
+            Some(path) => Self::of_file(&path),
+            None => Ok(Prices::default()),
+        }
+    }
+
+    fn of_file(path: &Path) -> Result<Self> {
+        let size_bytes = std::fs::metadata(path).map_err(|error| Error::io("read", path, error))?.len();
+        let cannot = |why: String| Error::new(Kind::Usage, format!("cannot use '{}'", path.display())).because(why);
+        if size_bytes > MAX_FILE_BYTES {
+            return Err(cannot("it is too large for a table of prices".into()));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| Error::io("read", path, error))?;
+        Self::with(&text).map_err(|number| cannot(format!("line {number} is no price")))
+    }
+
+    /// Returns the prices of a table of the user's over those of the program.
+    ///
+    /// # Errors
+    ///
+    /// The number of the first line that is no row.
+    pub fn with(text: &str) -> std::result::Result<Self, usize> {
+        let mut own = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            if !line.trim().is_empty() && !line.starts_with('#') {
+                own.push(Row::parse(line).ok_or(number + 1)?);
+            }
+        }
+        Ok(Prices { own, rows: OnceCell::new() })
+    }
+
+    /// Returns the date of the table that comes with the program.
+    pub fn date() -> &'static str {
+        BUILT_IN.split_whitespace().nth(3).unwrap_or_default()
+    }
+
+    /// Says whether the user has rows of their own.
+    pub fn has_own(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// Returns all rows, sorted; of a model that the user has prices for, the user's alone.
+    pub fn rows(&self) -> Vec<&Row> {
+        let [own, built_in] = self.tables();
+        let rest = built_in.iter().filter(|(model, _)| !own.contains_key(*model));
+        let mut rows: Vec<&Row> = own.iter().chain(rest).flat_map(|(_, rows)| rows).collect();
+        rows.sort_by(|a, b| (&a.model, &a.from).cmp(&(&b.model, &b.from)));
+        rows
+    }
+
+    fn tables(&self) -> &[HashMap<String, Vec<Row>>; 2] {
+        let by_model = |rows: &mut dyn Iterator<Item = Row>| {
+            let mut table: HashMap<String, Vec<Row>> = HashMap::new();
+            rows.for_each(|row| table.entry(row.model.clone()).or_default().push(row));
+            table.values_mut().for_each(|rows| rows.sort_by(|a, b| a.from.cmp(&b.from)));
+            table
+        };
+        self.rows.get_or_init(|| {
+            let own = by_model(&mut self.own.iter().cloned());
+            [own, by_model(&mut BUILT_IN.lines().filter(|line| !line.starts_with('#')).filter_map(Row::parse))]
+        })
+    }
+
+    /// Returns the prices of a model, as an agent spells it, at a time (RFC 3339). A time before the first row takes the
+    /// first row.
+    pub fn find(&self, model: &str, tier: Option<&str>, time: &str) -> Option<&Row> {
+        let names = names(model);
+        self.tables().iter().find_map(|table| {
+            let rows = names.iter().find_map(|name| match tier {
+                Some(tier) => table.get(&format!("{tier}/{name}")),
+                None => table.get(name),
+            })?;
+            let day = time.get(..10).unwrap_or("9999-12-31");
+            rows.iter().rfind(|row| row.from.as_str() <= day).or(rows.first())
+        })
+    }
+
+    /// Returns the cost of tokens that were used at a time (RFC 3339). `is_answer` says that they are those of one answer,
+    /// so that a price for long input is known to hold or not.
+    pub fn cost(&self, usage: &ModelUsage, time: &str, is_answer: bool) -> Cost {
+        let tokens = usage.tokens;
+        if tokens.total() == 0 {
+            return Cost::default();
+        }
+        let model = usage.model.as_deref().unwrap_or_default();
+        let Some(row) = self.find(model, usage.tier.as_deref(), time) else {
+            return Cost { parts: 0, is_at_least: true };
+        };
+        match &row.above {
+            Some((bound, above)) if tokens.given() > *bound && is_answer => cost(tokens, above),
+            // One of the answers may have been above the bound.
+            Some((bound, _)) if tokens.given() > *bound => Cost { is_at_least: true, ..cost(tokens, &row.prices) },
+            _ => cost(tokens, &row.prices),
+        }
+    }
+}
+
+/// Returns the cost of all models of some records; `None` if no tokens are known.
+pub fn cost_of<'s>(prices: &Prices, summaries: impl IntoIterator<Item = &'s Summary>) -> Option<Cost> {
+    let costs = summaries
+        .into_iter()
+        .flat_map(|summary| summary.usage.iter().map(|usage| prices.cost(usage, &summary.time, false)));
+    costs.reduce(Cost::plus)
+}
+
+fn cost(tokens: Tokens, prices: &Classes) -> Cost {
+    let [input, output, read, write, write_long] = *prices;
+    let long = tokens.cache_write_long.unwrap_or(0).min(tokens.cache_write);
+    let mut is_at_least = false;
+    let mut part = |count: u64, price: Option<u64>, instead: Option<u64>| {
+        is_at_least |= count > 0 && price.is_none();
+        u128::from(count) * u128::from(price.or(instead).unwrap_or(0))
+    };
+    let parts = [
+        part(tokens.input, input, None),
+        part(tokens.output, output, None),
+        part(tokens.cache_read, read, None),
+        part(tokens.cache_write - long, write, None),
+        part(long, write_long, write),
+    ];
+    // If nobody told how long the cache is kept, the shorter time is assumed.
+    is_at_least |= tokens.cache_write_long.is_none() && tokens.cache_write > 0 && write_long > write;
+    Cost { parts: parts.into_iter().fold(0, u128::saturating_add), is_at_least }
+}
+
+/// Returns the names under which a model may stand in a table, the most exact first. No name is ever shortened by a part
+/// of a version: the prices of another version are not those of this one.
+fn names(model: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let add = |names: &mut Vec<String>, name: &str| {
+        if !name.is_empty() && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    };
+    let lower = model.to_lowercase();
+    add(&mut names, &lower);
+    let name = lower.rsplit('/').next().unwrap_or_default();
+    let name = name.rsplit_once("anthropic.").map_or(name, |(_, name)| name);
+    add(&mut names, name);
+    let mut name = name.split('[').next().unwrap_or_default();
+    add(&mut names, name);
+    while let Some(shorter) = without_suffix(name) {
+        name = shorter;
+        add(&mut names, name);
+    }
+    if let Some(rest) = name.strip_prefix("claude-") {
+        let rest = rest.replace('.', "-");
+        add(&mut names, &format!("claude-{rest}"));
+        // Some agents write the version before the name: claude-4.5-sonnet.
+        if let Some((version, family)) = rest.rsplit_once('-')
+            && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+        {
+            add(&mut names, &format!("claude-{family}-{version}"));
+        }
+    }
+    names
+}
+
+/// Returns a name without a date, a release of a cloud, or `-latest` at its end.
+fn without_suffix(name: &str) -> Option<&str> {
+    let is_digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some(name) = name.strip_suffix("-latest") {
+        return Some(name);
+    }
+    if let Some((name, date)) = name.rsplit_once('@') {
+        return Some(name).filter(|_| is_digits(date, 8) || date == "default");
+    }
+    let (rest, last) = name.rsplit_once('-')?;
+    if is_digits(last, 8) && last.starts_with("20") {
+        return Some(rest);
+    }
+    if let Some(release) = last.strip_prefix('v') {
+        let (major, minor) = release.split_once(':').unwrap_or((release, "0"));
+        return Some(rest).filter(|_| is_digits(major, 1) && is_digits(minor, 1));
+    }
+    let (rest, month) = rest.rsplit_once('-')?;
+    let (rest, year) = rest.rsplit_once('-')?;
+    Some(rest).filter(|_| is_digits(last, 2) && is_digits(month, 2) && is_digits(year, 4))
+}
+
+#[cfg(test)]
+mod tests;

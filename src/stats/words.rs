@@ -1,0 +1,69 @@
+//! Counting answers from the recorded words themselves.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use super::Collected;
+use crate::error::Result;
+use crate::record::{Conversation, Reader, Words};
+use crate::transcript::{ModelUsage, SessionKey};
+
+/// Replaces the tokens of records by those of the answers in their words. An answer that several sessions have, as after a
+/// fork, counts once, in the oldest record. Records whose words are not here keep their tokens; their number is returned.
+///
+/// # Errors
+///
+/// If a note cannot be read.
+pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
+    let mut seen: HashSet<(String, String)> = HashSet::new();
+    let mut lacking = 0;
+    let mut by_commit: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, entry) in found.entries.iter().enumerate() {
+        by_commit.entry(entry.commit).or_default().push(index);
+    }
+    // The oldest commit comes last.
+    for (commit, indexes) in by_commit.into_iter().rev() {
+        let mut wanted: HashMap<(SessionKey, Option<String>, Option<String>), usize> = HashMap::new();
+        for index in indexes {
+            let summary = &found.entries[index].summary;
+            wanted.insert((summary.key.clone(), summary.since.clone(), summary.through.clone()), index);
+        }
+        let Some(note) = reader.note(found.commits[commit].commit_id)? else { continue };
+        reader.each_conversation(&note, None, false, Words::Shown, |conversation| {
+            let summary = &conversation.summary;
+            let key = (summary.key.clone(), summary.since.clone(), summary.through.clone());
+            if let Some(index) = wanted.remove(&key) {
+                match conversation.problems.is_empty() && !conversation.messages.is_empty() {
+                    true => {
+                        let entry = &mut found.entries[index];
+                        (entry.usage, entry.is_by_answer) = (answers(&conversation, &mut seen), true);
+                    }
+                    false => lacking += 1,
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        lacking += wanted.len();
+    }
+    Ok(lacking)
+}
+
+/// Returns the tokens of each answer that was not seen before.
+fn answers(conversation: &Conversation, seen: &mut HashSet<(String, String)>) -> Vec<ModelUsage> {
+    let agent = &conversation.summary.key.agent;
+    let mut answers: BTreeMap<String, ModelUsage> = BTreeMap::new();
+    for (index, message) in conversation.messages.iter().enumerate() {
+        let Some(tokens) = message.usage else { continue };
+        // Without an id, a record is an answer.
+        let id = message.answer_id.clone().unwrap_or_else(|| format!("@{index}"));
+        let answer = answers.entry(id).or_default();
+        answer.model = message.model.clone().or_else(|| answer.model.take());
+        answer.tier = message.tier.clone().or_else(|| answer.tier.take());
+        answer.tokens = answer.tokens.max(tokens);
+    }
+    let last = conversation.messages.iter().rev().find_map(|message| message.model.clone());
+    let last = last.or_else(|| conversation.summary.model.clone());
+    let is_new = |(id, _): &(String, ModelUsage)| id.starts_with('@') || seen.insert((agent.clone(), id.clone()));
+    let new = answers.into_iter().filter(is_new);
+    new.map(|(_, answer)| ModelUsage { model: answer.model.clone().or_else(|| last.clone()), ..answer }).collect()
+}

@@ -1,0 +1,82 @@
+//! Tokens as a model's provider counts them, and their sums by model.
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens as the model's provider counts them. Keys are written in this order, absent when unknown.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tokens {
+    /// Tokens read at full price.
+    pub input: u64,
+    /// Tokens written by the model.
+    pub output: u64,
+    /// Tokens read from the provider's cache.
+    pub cache_read: u64,
+    /// Tokens written to the provider's cache.
+    pub cache_write: u64,
+    /// The part of `cache_write` that the provider keeps for an hour, which costs more. `None` if the agent does not tell
+    /// how long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_long: Option<u64>,
+}
+
+impl Tokens {
+    /// Returns the sum of both. Where only one tells how long its cache writes are kept, the sum tells that part.
+    #[must_use]
+    pub fn plus(self, other: Tokens) -> Tokens {
+        self.each(other, u64::saturating_add)
+    }
+
+    /// Returns the larger number of each kind.
+    #[must_use]
+    pub fn max(self, other: Tokens) -> Tokens {
+        self.each(other, u64::max)
+    }
+
+    fn each(self, other: Tokens, join: fn(u64, u64) -> u64) -> Tokens {
+        Tokens {
+            input: join(self.input, other.input),
+            output: join(self.output, other.output),
+            cache_read: join(self.cache_read, other.cache_read),
+            cache_write: join(self.cache_write, other.cache_write),
+            cache_write_long: match (self.cache_write_long, other.cache_write_long) {
+                (Some(one), Some(another)) => Some(join(one, another)),
+                (one, another) => one.or(another),
+            },
+        }
+    }
+
+    /// Returns the number of tokens that a model was given: read at full price, from the cache, and into the cache.
+    pub fn given(self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
+    /// Returns the number of all tokens.
+    pub fn total(self) -> u64 {
+        self.given().saturating_add(self.output)
+    }
+}
+
+/// The tokens of one model in one service tier.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct ModelUsage {
+    /// The model, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The provider's service tier, such as `fast`; `None` for the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// The tokens.
+    #[serde(default)]
+    pub tokens: Tokens,
+}
+
+impl ModelUsage {
+    /// Adds tokens to those of the same model and tier in a list.
+    pub fn add_to(self, list: &mut Vec<ModelUsage>) {
+        match list.iter_mut().find(|known| known.model == self.model && known.tier == self.tier) {
+            Some(known) => known.tokens = known.tokens.plus(self.tokens),
+            None => list.push(self),
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! `git shiftlog stats`: what recorded work has used. Each increment counts once, and no price is invented.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Scratch, Session};
+
+/// Usage of one answer: of a million dollars' parts, 53,750.
+fn usage() -> Value {
+    json!({ "input_tokens": 1000, "output_tokens": 100, "cache_read_input_tokens": 20_000,
+        "cache_creation_input_tokens": 4000,
+        "cache_creation": { "ephemeral_5m_input_tokens": 1000, "ephemeral_1h_input_tokens": 3000 } })
+}
+
+/// Adds an answer of a model, written as two records of one id, as Claude Code does.
+fn answers(session: &Session<'_>, id: &str, model: &str, usage: &Value) {
+    for text in ["Well.", "So."] {
+        let message = json!({ "id": id, "role": "assistant", "model": model, "usage": usage,
+            "content": [{ "type": "text", "text": text }] });
+        let record = json!({ "type": "assistant", "uuid": format!("{id}-{text}"), "sessionId": session.id,
+            "timestamp": "2026-01-02T03:04:06Z", "message": message });
+        session.append(format!("{record}\n").as_bytes());
+    }
+}
+
+/// A session with an answer of Opus and two calls of a model without a price, and its commit.
+fn work(scratch: &Scratch, name: &str) -> String {
+    let session = scratch.session(name);
+    session.prompt(&format!("make {name}"));
+    answers(&session, &format!("msg_{name}"), "claude-opus-4-8", &usage());
+    session.edits(&format!("{name}.txt"), "words\n");
+    session.commits(&format!("add {name}"))
+}
+
+fn objects(scratch: &Scratch, args: &[&str]) -> Vec<Value> {
+    let printed = scratch.shiftlog("stats", [&["--json"], args].concat()).ok();
+    printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Returns all groups together, without what depends on how many commits there are.
+fn total(scratch: &Scratch, args: &[&str]) -> Value {
+    let mut total = objects(scratch, args).pop().unwrap();
+    assert_eq!(total["total"], true);
+    for key in ["commits", "coverage"] {
+        total.as_object_mut().unwrap().remove(key);
+    }
+    total
+}
+
+#[test]
+fn a_record_tells_the_tokens_of_each_model() {
+    let scratch = Scratch::set_up();
+    work(&scratch, "one");
+    let record = scratch.record("HEAD");
+    let opus = json!({ "input": 1000, "output": 100, "cacheRead": 20_000, "cacheWrite": 4000, "cacheWriteLong": 3000 });
+    let other = json!({ "input": 20, "output": 10, "cacheRead": 0, "cacheWrite": 0 });
+    let expected =
+        json!([{ "model": "claude-opus-4-8", "tokens": opus }, { "model": "claude-test-1", "tokens": other }]);
+    assert_eq!(record["usage"], expected);
+    assert_eq!((&record["tokens"]["input"], &record["tokens"]["cacheWriteLong"]), (&json!(1020), &json!(3000)));
+    assert_eq!((&record["model"], &record["active"]), (&json!("claude-test-1"), &json!(0)));
+    let head = scratch.shiftlog("show", ["HEAD"]).ok();
+    assert!(head.contains(", tokens 1020 in, 110 out, 24000 cached, at least 0.05 USD at list\n"), "{head}");
+    assert_eq!(scratch.shiftlog("log", ["--format=%(cost)"]).ok(), "at least 0.05\n");
+}
+
+#[test]
+fn what_was_used_is_told_by_agent_and_model() {
+    let scratch = Scratch::set_up();
+    work(&scratch, "one");
+    scratch.git(["commit", "-q", "--allow-empty", "-m", "by hand"]).ok();
+    work(&scratch, "two");
+    let expected = "\
+4 commits, 2 with a record (50 %), 2 sessions, 2 turns
+agent   model            commits  turns  input  output  cache read  written           cost
+claude  claude-opus-4-8        2      0   2.0k     200       40.0k     8.0k           0.11
+claude  claude-test-1          2      2     40      20           0        0        unknown
+total                          2      2   2.0k     220       40.0k     8.0k  at least 0.11
+no price known for claude-test-1
+list prices of 2026-11-22, in US dollars; a subscription costs something else
+";
+    assert_eq!(scratch.shiftlog("stats", [""; 0]).ok(), expected);
+    let chart = scratch.shiftlog("stats", ["--chart", "--by=day"]).ok();
+    assert_eq!(chart, format!("2026-01-02  at least 0.11  {}\n", "=".repeat(53)));
+    let csv = scratch.shiftlog("stats", ["--csv", "--model=opus"]).ok();
+    assert_eq!(
+        csv,
+        "agent,model,commits,sessions,turns,messages,active,input,output,cacheRead,cacheWrite,cacheWriteLong,cost,atLeast\r\n\
+         claude,claude-opus-4-8,2,2,0,0,0,2000,200,40000,8000,6000,0.1075,false\r\n"
+    );
+    let plain = scratch.shiftlog("stats", ["--no-cost", "--by=agent"]).ok();
+    assert_eq!(
+        plain.lines().skip(1).collect::<Vec<_>>(),
+        [
+            "agent   commits  turns  input  output  cache read  written",
+            "claude        2      2   2.0k     220       40.0k     8.0k"
+        ]
+    );
+}
+
+#[test]
+fn a_service_tier_has_prices_of_its_own() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make a");
+    let mut fast = usage();
+    fast["speed"] = json!("fast");
+    answers(&session, "msg_1", "claude-opus-4-8", &fast);
+    fast["speed"] = json!("breakneck");
+    answers(&session, "msg_2", "claude-opus-4-8", &fast);
+    session.edits("a.txt", "words\n");
+    session.commits("add a");
+    let groups = objects(&scratch, &["--by=model", "--model=opus"]);
+    let told: Vec<_> = groups.iter().map(|group| (&group["by"]["model"], &group["cost"], &group["atLeast"])).collect();
+    assert_eq!(
+        told[..2],
+        [
+            (&json!("claude-opus-4-8 (fast)"), &json!("0.1075"), &json!(false)),
+            (&json!("claude-opus-4-8 (breakneck)"), &json!("0.00"), &json!(true))
+        ]
+    );
+    assert_eq!(groups[0]["tokens"], groups[1]["tokens"]);
+}
+
+#[test]
+fn without_a_record_nothing_is_counted() {
+    let scratch = Scratch::set_up();
+    let ran = scratch.shiftlog("stats", [""; 0]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (1, "", "error: no conversation recorded\n"));
+    assert_eq!(scratch.shiftlog("stats", ["--by=mood"]).code, 129);
+}
+
+#[test]
+fn groups_of_every_kind_add_up() {
+    let scratch = Scratch::set_up();
+    for name in ["one", "two"] {
+        work(&scratch, name);
+    }
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    work(&scratch, "three");
+    let whole = objects(&scratch, &["--branches"]).pop().unwrap();
+    for by in ["agent", "model", "author", "branch", "commit", "day", "week", "month", "session", "day,model,branch"] {
+        let mut groups = objects(&scratch, &["--branches", &format!("--by={by}")]);
+        assert_eq!(groups.pop().as_ref(), Some(&whole), "{by}");
+        for key in ["turns", "messages", "active"] {
+            let sum: u64 = groups.iter().map(|group| group[key].as_u64().unwrap()).sum();
+            assert_eq!(Some(sum), whole[key].as_u64(), "{key} by {by}");
+        }
+        for key in ["input", "output", "cacheRead", "cacheWrite"] {
+            let sum: u64 = groups.iter().map(|group| group["tokens"][key].as_u64().unwrap()).sum();
+            assert_eq!(Some(sum), whole["tokens"][key].as_u64(), "{key} by {by}");
+        }
+        let cents: f64 = groups.iter().map(|group| group["cost"].as_str().unwrap().parse::<f64>().unwrap()).sum();
+        assert!((cents - 0.16125).abs() < 1e-9, "cost by {by}: {cents}");
+    }
+    let branches = objects(&scratch, &["--branches", "--by=branch"]);
+    let names: Vec<_> = branches.iter().filter_map(|group| group["by"]["branch"].as_str()).collect();
+    assert_eq!(names, ["main", "topic"]);
+}
+
+#[test]
+fn copies_of_a_commit_change_no_total() {
+    let scratch = Scratch::set_up();
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    let session = scratch.session("long");
+    for (number, name) in ["a", "b", "c"].iter().enumerate() {
+        session.prompt(&format!("make {name}"));
+        answers(&session, &format!("msg_{number}"), "claude-opus-4-8", &usage());
+        session.edits(&format!("{name}.txt"), "words\n");
+        session.commits(&format!("add {name}"));
+    }
+    session.hook("SessionEnd");
+    let once = total(&scratch, &["--branches"]);
+    assert_eq!((&once["turns"], &once["cost"]), (&json!(3), &json!("0.16125")));
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["cherry-pick", "topic~1"]).ok();
+    scratch.shiftlog("remap", ["-q"]);
+    assert!(!scratch.records("HEAD").is_empty(), "the record was carried");
+    assert_eq!(total(&scratch, &["--branches"]), once, "after a cherry-pick");
+    scratch.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+    scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+    scratch.git(["commit", "-q", "-m", "all of topic"]).ok();
+    scratch.shiftlog("remap", ["-q"]);
+    assert_eq!(scratch.record("HEAD")["turns"], 3, "the records were joined");
+    assert_eq!(total(&scratch, &["--branches"]), once, "after a squash, beside its sources");
+    assert_eq!(total(&scratch, &["main"]), once, "without them");
+    scratch.git(["commit", "-q", "--amend", "-m", "amended"]).ok();
+    assert_eq!(total(&scratch, &["--branches"]), once, "after an amend");
+    // Two clones that both have all notes join them in either order.
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", "--mirror", ".", clone.to_str().unwrap()]).ok();
+    scratch.git(["fetch", "-q", clone.to_str().unwrap(), "refs/notes/shiftlog:refs/notes/theirs"]).ok();
+    let note = scratch.git(["notes", "--ref=theirs", "show", "topic"]).ok();
+    scratch.git(["notes", "--ref=theirs", "add", "-f", "-m", &format!("{note}{note}"), "topic"]).ok();
+    scratch.git(["notes", "--ref=shiftlog", "merge", "-q", "-s", "union", "theirs"]).ok();
+    assert_eq!(total(&scratch, &["--branches"]), once, "after a merge of notes");
+}
+
+#[test]
+fn words_and_notes_tell_the_same() {
+    let scratch = Scratch::set_up();
+    for name in ["one", "two"] {
+        work(&scratch, name);
+    }
+    assert_eq!(total(&scratch, &["--words"]), total(&scratch, &[]));
+    // A fork repeats an answer under another session.
+    let session = scratch.session("fork");
+    session.prompt("go on");
+    answers(&session, "msg_one", "claude-opus-4-8", &usage());
+    session.edits("fork.txt", "words\n");
+    session.commits("add fork");
+    assert_eq!(total(&scratch, &["--words", "--model=opus"])["cost"], "0.1075", "the answer counts once");
+    assert_eq!(total(&scratch, &["--model=opus"])["cost"], "0.16125", "notes do not tell of answers");
+}
+
+#[test]
+fn a_long_answer_is_priced_exactly_with_its_words() {
+    let scratch = Scratch::set_up();
+    let prices = scratch.root().join("prices.tsv");
+    std::fs::write(&prices, "claude-test-1\t-\t1\t1\nlong-1\t-\t1\t1\t1\t-\t-\t200000\t2\t2\t2\n").unwrap();
+    scratch.git(["config", "shiftlog.prices", prices.to_str().unwrap()]).ok();
+    let session = scratch.session("s1");
+    session.prompt("make a");
+    answers(&session, "msg_1", "long-1", &json!({ "input_tokens": 150_000 }));
+    answers(&session, "msg_2", "long-1", &json!({ "input_tokens": 250_000 }));
+    session.edits("a.txt", "words\n");
+    session.commits("add a");
+    let cost = |args: &[&str]| {
+        let total = total(&scratch, &[&["--model=long"], args].concat());
+        (total["cost"].as_str().unwrap().to_owned(), total["atLeast"].as_bool().unwrap())
+    };
+    assert_eq!(cost(&[]), ("0.40".to_owned(), true));
+    assert_eq!(cost(&["--words"]), ("0.65".to_owned(), false));
+    let shown = scratch.shiftlog("stats", ["--by=agent"]).ok();
+    assert!(
+        shown.ends_with("list prices of 2026-11-22 and your own, in US dollars; a subscription costs something else\n")
+    );
+    std::fs::write(&prices, "long-1\t-\tone\t1\n").unwrap();
+    let ran = scratch.shiftlog("stats", [""; 0]);
+    let told = format!("error: cannot use '{}': line 1 is no price\n", prices.display());
+    assert_eq!((ran.code, ran.stderr), (129, told));
+}
+
+#[test]
+fn hostile_counts_are_cut_and_told() {
+    let scratch = Scratch::set_up();
+    let id = work(&scratch, "one");
+    let mut record = scratch.record(&id);
+    record["session"] = json!("=HYPERLINK(\"x\"),\u{1b}[31m");
+    record["usage"] = json!([{ "model": "claude-opus-4-8", "tokens": { "input": u64::MAX, "output": u64::MAX } }]);
+    scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", &record.to_string(), &id]).ok();
+    work(&scratch, "two");
+    let shown = scratch.shiftlog("stats", ["--by=session"]).ok();
+    assert!(
+        shown.contains("\nsome counts are too large to add up, and are cut\n") && !shown.contains('\u{1b}'),
+        "{shown}"
+    );
+    assert_eq!(total(&scratch, &[])["cut"], true);
+    let csv = scratch.shiftlog("stats", ["--by=session", "--csv"]).ok();
+    assert!(csv.contains("\r\n\"'=HYPERLINK(\"\"x\"\"),\",1,1,"), "{csv}");
+}
+
+#[test]
+fn an_independent_recount_of_the_raw_usage_gives_the_same_cents() {
+    let scratch = Scratch::new();
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let data = top.join("tests/data/agents/claude");
+    let session = "projects/-home-dev-harbour/3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e.jsonl";
+    for (number, name) in ["many-tools.jsonl", session].iter().enumerate() {
+        let path = data.join(name);
+        let transcript = format!("--transcript={}", path.display());
+        scratch.git(["commit", "-q", "--allow-empty", "-m", name]).ok();
+        scratch.shiftlog("add", ["-q", &transcript, &format!("--session=s{number}")]).ok();
+        let table = top.join("src/stats/prices.tsv");
+        let script = top.join("tests/recount.py");
+        let recount = scratch.run_in(&scratch.top, "python3", [&script, &table, &path]).ok();
+        let expected: f64 = recount.trim().parse().unwrap();
+        assert!(expected > 0.0, "{name} has used something");
+        for words in [&["HEAD^!"][..], &["HEAD^!", "--words"]] {
+            let cost: f64 = total(&scratch, words)["cost"].as_str().unwrap().parse().unwrap();
+            assert!((cost - expected).abs() < 1e-9, "{name}: {cost}, but recounted {expected}");
+        }
+    }
+}
+
+#[test]
+fn older_records_are_counted_again() {
+    let scratch = Scratch::set_up();
+    let commit = work(&scratch, "one");
+    let record = scratch.record(&commit);
+    let mut older = record.clone();
+    let keys = older.as_object_mut().unwrap();
+    keys.remove("usage");
+    keys.remove("active");
+    keys["tokens"].as_object_mut().unwrap().remove("cacheWriteLong");
+    // Another clone, in which an earlier version wrote the record.
+    let other = Scratch::empty(&[]);
+    let from = scratch.top.to_str().unwrap();
+    other.git(["fetch", "-q", from, "main:refs/heads/work", "refs/shiftlog/sessions:refs/shiftlog/sessions"]).ok();
+    other.git(["notes", "--ref=shiftlog", "add", "-m", &older.to_string(), &commit]).ok();
+    assert_eq!(total(&other, &["work"])["unpriced"], json!(["claude-test-1"]), "the record has one model");
+    assert_eq!(other.shiftlog("fsck", ["--recount"]).code, 129, "nothing is changed without --repair");
+    let told = other.shiftlog("fsck", ["--repair", "--recount"]).ok();
+    assert!(told.starts_with("counted 1 record again\n"), "{told}");
+    assert_eq!(other.record(&commit), record);
+    let again = other.shiftlog("fsck", ["--repair", "--recount"]).ok();
+    assert!(again.starts_with("checked "), "{again}");
+}
+
+#[test]
+fn nothing_is_fetched() {
+    let scratch = Scratch::set_up();
+    work(&scratch, "one");
+    let expected = scratch.shiftlog("stats", [""; 0]).ok();
+    // A network of its own, in which nobody is.
+    let ran = scratch.run_in(&scratch.top, "unshare", ["-rn", "git", "shiftlog", "stats"]);
+    assert_eq!(ran.ok(), expected);
+    let listed = scratch.run_in(&scratch.top, "unshare", ["-rn", "git", "shiftlog", "prices", "claude-opus-4-8"]).ok();
+    assert!(listed.ends_with("\nclaude-opus-4-8\t-\t5\t25\t0.5\t6.25\t10\n"), "{listed}");
+}
+
+#[test]
+fn prices_tell_what_holds_for_a_model() {
+    let scratch = Scratch::new();
+    let all = scratch.shiftlog("prices", [""; 0]).ok();
+    assert!(all.starts_with("# prices of ") && all.lines().count() > 100);
+    let ran = scratch.shiftlog("prices", ["anthropic/claude-opus-4.8", "no-such-model"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: no price known for 'no-such-model'\n"));
+    assert!(ran.stdout.ends_with("\nclaude-opus-4-8\t-\t5\t25\t0.5\t6.25\t10\n"), "{}", ran.stdout);
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/prices.py");
+    scratch.run_in(&scratch.top, "python3", [tool.to_str().unwrap(), "--check"]).ok();
+}
