@@ -29,6 +29,8 @@ __git_shiftlog_sort_keys ()
 __git_shiftlog_parts ()
 {
 	echo "prompts answers thinking calls results notices all"
+}
+
 # What is counted by.
 __git_shiftlog_stats_keys ()
 {
@@ -164,14 +166,14 @@ _git_shiftlog ()
 		;;
 	why,--*)
 		__gitcomp "
-			--no-ignore-whitespace --ignore-rev= --ignore-revs-file= --no-ignore-revs --contents= --first-parent --since= --full
+			--no-ignore-whitespace --ignore-rev= --ignore-revs-file= --no-ignore-revs --contents= --first-parent --since= --root --full
 			--no-thinking --max-count= --json --format= --porcelain --line-porcelain --incremental --date= --ref= --color --color= --help
 			"
 		;;
 	blame,--*)
 		__gitcomp "
-			--no-ignore-whitespace --ignore-rev= --ignore-revs-file= --no-ignore-revs --contents= --first-parent --since=
-			--show-email --json --format= --porcelain --line-porcelain --incremental --date= --ref= --color --color= --help
+			--no-ignore-whitespace --ignore-rev= --ignore-revs-file= --no-ignore-revs --contents= --first-parent --since= --root
+			--show-email --show-name --show-number --json --format= --porcelain --line-porcelain --incremental --date= --ref= --color --color= --help
 			"
 		;;
 	grep,--*)
@@ -249,8 +251,7 @@ _git_shiftlog ()
 		__gitcomp "--dry-run --ref= --quiet --help"
 		;;
 	fsck,--*)
-		__gitcomp "--repair --dry-run --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
-		__gitcomp "--repair --recount --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
+		__gitcomp "--repair --dry-run --recount --unreachable --json --porcelain --porcelain= --ref= --quiet --help"
 		;;
 	verify,--*)
 		__gitcomp "--signed --own-tree --json --ref= --quiet --help"
@@ -1931,8 +1932,7 @@ _git__shiftlog__fsck() {
 
     case "${cmd}" in
         git__shiftlog__fsck)
-            opts="-n -q -h --repair --dry-run --unreachable --json --porcelain --ref --quiet"
-            opts="-q -h --repair --recount --unreachable --json --porcelain --ref --quiet"
+            opts="-n -q -h --repair --dry-run --recount --unreachable --json --porcelain --ref --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

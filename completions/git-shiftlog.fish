@@ -387,7 +387,7 @@ auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-stats -l no-merges -d 'No merge commits'
 complete -c git-shiftlog-stats -l merges -d 'Only merge commits'
 complete -c git-shiftlog-stats -l first-parent -d 'Follow only the first parent of a merge commit'
-complete -c git-shiftlog-stats -l all -d 'Start from all refs'
+complete -c git-shiftlog-stats -l all -d 'Start from HEAD and all branches and tags'
 complete -c git-shiftlog-stats -l branches -d 'Start from all local branches'
 complete -c git-shiftlog-stats -l tags -d 'Start from all tags'
 complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches'

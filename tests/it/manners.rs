@@ -55,7 +55,7 @@ fn every_page_is_one_of_the_git_manual() {
 }
 
 /// The first words of summaries of commands that only read.
-const READING: &[&str] = &["Check", "Find", "List", "Look", "Print", "Read", "Serve", "Show"];
+const READING: &[&str] = &["Check", "Count", "Find", "List", "Look", "Print", "Read", "Serve", "Show"];
 /// The first words of options with which a command that reads does more.
 const CHANGING: &[&str] =
     &["Delete", "Fix", "Keep", "Purge", "Remove", "Repair", "Save", "Sign", "Store", "Update", "Write"];
@@ -105,6 +105,7 @@ fn every_page_of_a_command_has_the_option_for_its_usage() {
 /// The options that say in which format a command prints.
 const FORMATS: &[&str] = &[
     "--count",
+    "--csv",
     "--format",
     "--incremental",
     "--json",
@@ -202,8 +203,11 @@ fn n_is_dry_run_in_every_command_that_changes_something() {
         let names = short.map(names).unwrap_or_default();
         let is_dry_run = names.iter().any(|name| name == "dry-run");
         assert_eq!(is_dry_run, changes_something(listed), "{}: -n is {names:?}", listed.name);
-        // 'grep' has the options of 'git grep'.
-        let is_known = names.is_empty() || names == ["max-count"] || listed.name == "grep" && names == ["line-number"];
+        // 'grep' and 'blame' have the options of 'git grep' and 'git blame'.
+        let is_gits = [("grep", "line-number"), ("blame", "show-number")]
+            .iter()
+            .any(|(name, option)| listed.name == *name && names == [*option]);
+        let is_known = names.is_empty() || names == ["max-count"] || is_gits;
         assert!(is_dry_run || is_known, "{}: -n is {names:?}", listed.name);
     }
     let changing: Vec<&str> =
