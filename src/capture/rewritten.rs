@@ -234,13 +234,16 @@ fn carry_notes(recorder: &Recorder<'_>, rewrite: &Rewrite) -> Result<()> {
     let message = format!("shiftlog: notes carried over by {}\n", rewrite.command);
     notes::carry(recorder.repo, &recorder.notes_ref, &message, recorder.deadline, |editor| {
         let carried = notes_to_carry(recorder, editor, rewrite, reader.as_ref(), &undone)?;
-        for (new, mut note) in carried {
+        for (new, mut lines) in carried {
             let present = editor.get(new)?;
             let present_bytes = present.as_deref().unwrap_or_default();
-            match undone.get(&new) {
-                Some(copy) => merge_proven(recorder.repo, &mut note, copy.taken_back(present_bytes)),
-                None => merge_proven(recorder.repo, &mut note, Note::parse_lines(present_bytes)),
-            }
+            // Git may have copied the same lines, so they are joined when all of them are there.
+            lines.merge_lines(&match undone.get(&new) {
+                Some(copy) => copy.taken_back(present_bytes),
+                None => Note::parse_lines(present_bytes),
+            });
+            let mut note = Note::default();
+            merge_proven(recorder.repo, &mut note, lines);
             if rewrite.command == "amend" {
                 let old = rewrite.pairs.iter().filter_map(|(old, _)| recorder.repo.commit(*old).ok());
                 note.forget_joined(&old.map(|commit| commit.tree_id.to_string()).collect::<Vec<_>>());
@@ -262,7 +265,7 @@ fn carry_notes(recorder: &Recorder<'_>, rewrite: &Rewrite) -> Result<()> {
     Ok(())
 }
 
-/// Returns the joined notes of the old commits by their new commit, with an empty note for each commit in `undone`.
+/// Returns the lines of the notes of the old commits by their new commit, with an empty note for each commit in `undone`.
 ///
 /// A note that has nothing to be joined with is copied byte for byte by `editor`, and not returned.
 fn notes_to_carry(
@@ -291,7 +294,7 @@ fn notes_to_carry(
             },
         };
         if let Some(note) = note {
-            merge_proven(recorder.repo, carried.entry(*new).or_default(), note);
+            carried.entry(*new).or_default().merge_lines(&note);
         }
     }
     Ok(carried)

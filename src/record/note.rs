@@ -278,7 +278,7 @@ impl Note {
     }
 
     /// Adds everything in `other` that this note lacks. Does not join records.
-    pub(super) fn merge_lines(&mut self, other: &Note) {
+    pub(crate) fn merge_lines(&mut self, other: &Note) {
         self.problems.extend_from_slice(&other.problems);
         other.units.iter().for_each(|unit| self.add_line(unit.clone()));
         other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));

@@ -173,7 +173,7 @@ fn commits_of_one_session_that_became_one_are_told_as_joined() {
         let shown = show(scratch, &[]);
         assert!(shown.contains("\njoined from the records of 3 commits\n"), "{shown}");
     };
-    assert_eq!(scratch.records("HEAD")[0]["joinedTrees"].as_array().unwrap().len(), 2, "it is one record");
+    assert_eq!(scratch.record("HEAD")["joinedTrees"].as_array().unwrap().len(), 2, "it is one record");
     is_joined(&scratch);
     scratch.git(["switch", "-q", "-c", "squashed", "apart~3"]).ok();
     scratch.commit("b.txt", "b\n", "meanwhile");
