@@ -9,6 +9,7 @@ pub mod deinit;
 pub mod dispatch;
 pub mod doctor;
 mod elsewhere;
+pub mod export;
 pub mod fsck;
 pub mod get;
 pub mod grep;
@@ -120,6 +121,12 @@ pub const ALL: &[Listed] = &[
         summary: "List branches with their conversations",
         options: branches::Options::command,
         run: branches::run,
+    },
+    Listed {
+        name: "export",
+        summary: "Write conversations to files, as pages or Markdown",
+        options: export::Options::command,
+        run: export::run,
     },
     Listed {
         name: "get",

@@ -10,6 +10,7 @@ mod home;
 mod hooks;
 mod hostile;
 mod kept;
+mod pages;
 mod readers;
 mod redaction;
 mod repositories;
@@ -24,7 +25,7 @@ const ROUNDS: usize = 60;
 /// A bar: its name, and what measures it.
 type Row = (&'static str, fn() -> bool);
 
-const ROWS: [Row; 21] = [
+const ROWS: [Row; 22] = [
     ("idle", hooks::idle_hook),
     ("old", hooks::old_sessions),
     ("live", hooks::live_sessions),
@@ -38,6 +39,7 @@ const ROWS: [Row; 21] = [
     ("why", why::why),
     ("growth", hooks::growth),
     ("memory", hooks::memory),
+    ("pages", pages::pages),
     ("mcp", readers::mcp),
     ("sync", readers::sync),
     ("remap", readers::remap),
