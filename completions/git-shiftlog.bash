@@ -82,7 +82,7 @@ __git_shiftlog_without_own_refs ()
 
 _git_shiftlog ()
 {
-	local commands="init log list show why blame grep search status summarise tldr resume branches stats prices get keys lsp mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show why blame grep search status summarise tldr resume branches stats prices export get keys lsp mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -223,6 +223,21 @@ _git_shiftlog ()
 	prices,--*)
 		__gitcomp "--prices= --help"
 		;;
+	export,--view=*)
+		__gitcomp "focused normal full" "" "${cur##--view=}"
+		;;
+	export,--theme=*)
+		__gitcomp "auto light dark" "" "${cur##--theme=}"
+		;;
+	export,--output=*)
+		_filedir 2>/dev/null
+		;;
+	export,--*)
+		__gitcomp "
+			--html --markdown --output= --force --full --session= --view= --no-thinking --no-tools --no-patch --title= --theme=
+			--ref= --quiet --help
+			"
+		;;
 	get,--*)
 		__gitcomp "--help"
 		;;
@@ -278,7 +293,7 @@ _git_shiftlog ()
 		__git_complete_revlist_file
 		__git_shiftlog_without_own_refs
 		;;
-	show,*|remap,*|purge,*|verify,*|summarise,*|tldr,*|resume,*|add,*)
+	show,*|export,*|remap,*|purge,*|verify,*|summarise,*|tldr,*|resume,*|add,*)
 		# Behind '--' are paths, which bash completes by itself.
 		__git_has_doubledash && return
 		__git_complete_revlist
@@ -1418,6 +1433,81 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__prices -o nosort -o bashdefault -o default git-shiftlog-prices
 else
     complete -F _git__shiftlog__prices -o bashdefault -o default git-shiftlog-prices
+fi
+
+_git__shiftlog__export() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__export"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__export)
+            opts="-o -f -q -h --html --markdown --output --force --full --session --view --no-thinking --no-tools --no-patch --title --theme --ref --quiet"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
+                    return 0
+                    ;;
+                --view)
+                    COMPREPLY=($(compgen -W "focused normal full" -- "${cur}"))
+                    return 0
+                    ;;
+                --title)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --theme)
+                    COMPREPLY=($(compgen -W "auto light dark" -- "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__export -o nosort -o bashdefault -o default git-shiftlog-export
+else
+    complete -F _git__shiftlog__export -o bashdefault -o default git-shiftlog-export
 fi
 
 _git__shiftlog__get() {

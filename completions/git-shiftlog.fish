@@ -93,6 +93,7 @@ complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a resume -d 'Resu
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a branches -d 'List branches with their conversations'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a stats -d 'Count commits, turns, tokens and their cost'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a prices -d 'Print the list prices of models'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a export -d 'Write conversations to files, as pages or Markdown'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a keys -d 'List the keys at a path of the recorded data'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a lsp -d 'Show editors the conversation behind a line'
@@ -111,7 +112,7 @@ complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a deinit -d 'Undo
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a install-docs -d 'Install manual pages and completions'
 complete -c git-shiftlog -n 'not __fish_git_shiftlog_needs_command' -a '(__fish_git_shiftlog_as_program)'
 
-for command in show summarise resume add remap purge verify
+for command in show export summarise resume add remap purge verify
     complete -c git-shiftlog-$command -f -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
 for command in log scan why blame
@@ -401,6 +402,26 @@ complete -c git-shiftlog-stats -s h -d 'Print this usage'
 
 complete -c git-shiftlog-prices -l prices -d 'Take prices from this file first' -r -F
 complete -c git-shiftlog-prices -s h -d 'Print this usage'
+
+complete -c git-shiftlog-export -s o -l output -d 'Write to this file, or into this directory if it ends with \'/\' or exists (default: \'-\', stdout)' -r
+complete -c git-shiftlog-export -l session -d 'Write only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-export -l view -d 'How much is shown at first (focused, normal or full); focused leaves out all but prompts and last answers' -r -f -a "focused\t''
+normal\t''
+full\t''"
+complete -c git-shiftlog-export -l title -d 'Give a page this title' -r
+complete -c git-shiftlog-export -l theme -d 'Give a page these colours (auto, light or dark)' -r -f -a "auto\t''
+light\t''
+dark\t''"
+complete -c git-shiftlog-export -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-export -l html -d 'Write pages for a browser'
+complete -c git-shiftlog-export -l markdown -d 'Write Markdown'
+complete -c git-shiftlog-export -s f -l force -d 'Replace files that are there'
+complete -c git-shiftlog-export -l full -d 'Write whole sessions up to their commits'
+complete -c git-shiftlog-export -l no-thinking -d 'Leave out the model\'s thinking'
+complete -c git-shiftlog-export -l no-tools -d 'Leave out tool calls'
+complete -c git-shiftlog-export -l no-patch -d 'Leave out the changes that the commits made'
+complete -c git-shiftlog-export -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-export -s h -d 'Print this usage'
 
 complete -c git-shiftlog-get -s h -d 'Print this usage'
 

@@ -10,6 +10,7 @@ pub mod deinit;
 pub mod dispatch;
 pub mod doctor;
 mod elsewhere;
+pub mod export;
 pub mod fsck;
 pub mod get;
 pub mod grep;
@@ -135,6 +136,12 @@ pub const ALL: &[Listed] = &[
         summary: "Print the list prices of models",
         options: prices::Options::command,
         run: prices::run,
+    },
+    Listed {
+        name: "export",
+        summary: "Write conversations to files, as pages or Markdown",
+        options: export::Options::command,
+        run: export::run,
     },
     Listed {
         name: "get",

@@ -151,7 +151,9 @@ fn question(
     mut conversations: Vec<Conversation>,
     redactor: &Redactor,
 ) -> Result<String> {
-    conversations.iter_mut().for_each(|conversation| conversation.redact(redactor));
+    conversations.iter_mut().for_each(|conversation| {
+        conversation.redact(redactor);
+    });
     let problems = conversations.iter().flat_map(|conversation| &conversation.problems);
     if conversations.iter().all(|conversation| conversation.messages.is_empty()) {
         let nothing = Error::other(format!("there are no words to summarise for {revision}"));

@@ -55,6 +55,19 @@ impl Repository {
         command.lines()
     }
 
+    /// Returns the lines of a commit's patch against its first parent, in Git's own form whatever the settings are.
+    ///
+    /// # Errors
+    ///
+    /// If Git cannot be run; the last line is an error if it fails.
+    pub fn patch(&self, commit_id: ObjectId) -> Result<Lines> {
+        let id = commit_id.to_string();
+        let plain = ["-c", "core.quotePath=false", "show", "--format=", "--patch", "--no-color", "--no-ext-diff"];
+        let form = ["--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--inter-hunk-context=0"];
+        let rest = ["--find-renames", "--submodule=short", "-m", "--first-parent", &id, "--"];
+        git([&plain[..], &form, &rest].concat()).repository(self).lines()
+    }
+
     /// Returns the output of Git for some commits, in the given order: `fields` texts for each, split at NUL.
     ///
     /// A commit has no NUL in its text, so a format with `fields - 1` times `%x00` gives `fields` texts. Runs one process.

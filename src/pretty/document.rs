@@ -62,6 +62,23 @@ pub fn document_message(message: &Message, depth: Depth) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
+/// Writes a list of documents: of each its address, its name, and the subjects of its commits.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_document_index(
+    out: &mut dyn Write,
+    title: &str,
+    documents: &[(String, String, Vec<String>)],
+) -> io::Result<()> {
+    writeln!(out, "# {}\n", prose(title))?;
+    documents.iter().try_for_each(|(address, name, subjects)| {
+        let subjects: Vec<String> = subjects.iter().map(|subject| prose(subject)).collect();
+        writeln!(out, "- [{}](<{address}>): {}", prose(name), subjects.join("; "))
+    })
+}
+
 fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation) -> io::Result<()> {
     let summary = &conversation.summary;
     writeln!(out, "# {}\n", prose(&outside::line(&commit.subject().to_str_lossy())))?;

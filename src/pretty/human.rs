@@ -80,16 +80,21 @@ impl<'a> View<'a> {
 
     /// Returns the sub-agents that no shown call has started.
     pub(super) fn uncalled(&self) -> impl Iterator<Item = &'a SubAgent> {
-        let parts = self.conversation.messages.iter().flat_map(|message| &message.parts);
-        let called: HashSet<&str> = parts
-            .filter_map(|part| match part {
-                Part::ToolResult(result) => result.sub_agent.as_deref(),
-                _ => None,
-            })
-            .collect();
         let is_all = self.turns.is_none();
-        self.sub_agents.iter().filter(move |other| is_all && !called.contains(other.id.as_str()))
+        uncalled(self.conversation, self.sub_agents).filter(move |_| is_all)
     }
+}
+
+/// Returns the sub-agents that no call in a conversation has started.
+pub(super) fn uncalled<'s>(of: &Conversation, sub_agents: &'s [SubAgent]) -> impl Iterator<Item = &'s SubAgent> {
+    let parts = of.messages.iter().flat_map(|message| &message.parts);
+    let called: HashSet<String> = parts
+        .filter_map(|part| match part {
+            Part::ToolResult(result) => result.sub_agent.clone(),
+            _ => None,
+        })
+        .collect();
+    sub_agents.iter().filter(move |other| !called.contains(&other.id))
 }
 
 /// A choice of turns by their numbers.

@@ -11,6 +11,7 @@ mod diff;
 mod document;
 mod format;
 mod found;
+pub mod html;
 mod human;
 mod json;
 mod markdown;
@@ -28,7 +29,7 @@ mod width;
 
 pub use self::blame::{BlameColumns, BlameTable, MachineFormat, write_machine};
 pub use self::depth::{Amount, Depth};
-pub use self::document::{document_head, document_message, write_document};
+pub use self::document::{document_head, document_message, write_document, write_document_index};
 pub use self::format::Format;
 pub use self::found::{FoundLayout, FoundPlace, found_object, hit_line, hit_object, marked, part_name, write_found};
 pub use self::human::{TurnRange, View, write_commit, write_conversation};

@@ -269,17 +269,19 @@ impl Reader<'_> {
 
 impl Conversation {
     /// Redacts the transcript, which an earlier tool may have stored with secrets, and removes messages without
-    /// content.
-    pub fn redact(&mut self, redactor: &Redactor) {
+    /// content. Says whether anything was removed from the transcript.
+    pub fn redact(&mut self, redactor: &Redactor) -> bool {
         let (redacted, dealt) = redactor.redact(&self.bytes);
         // No later capture will complete an unfinished key; it is left out.
-        if matches!(redacted, Cow::Owned(_)) || dealt < self.bytes.len() {
+        let has_secrets = matches!(redacted, Cow::Owned(_)) || dealt < self.bytes.len();
+        if has_secrets {
             let bytes = redacted.into_owned();
             let agent = agent::find(&self.summary.key.agent);
             self.messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes));
             self.bytes = bytes;
         }
         self.messages.retain(|message| !message.parts.is_empty());
+        has_secrets
     }
 }
 

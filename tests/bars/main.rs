@@ -10,6 +10,7 @@ mod home;
 mod hooks;
 mod hostile;
 mod kept;
+mod pages;
 mod readers;
 mod redaction;
 mod repositories;
@@ -39,6 +40,7 @@ const ROWS: [Row; 22] = [
     ("why", why::why),
     ("growth", hooks::growth),
     ("memory", hooks::memory),
+    ("pages", pages::pages),
     ("mcp", readers::mcp),
     ("sync", readers::sync),
     ("remap", readers::remap),

@@ -149,6 +149,14 @@ const WAYS: &[(&str, &str, &[&str])] = &[
     ("REMOTES_PREFIX}{", "Repository::tracking_ref", &["git/remote.rs"]),
     // HTML: `pretty::markdown::inert`.
     ("&lt;", "pretty::markdown::inert", &["pretty/markdown.rs"]),
+    (
+        "PreEscaped(",
+        "pretty::html::words::markdown; maud escapes all else",
+        &[
+            "pretty/html/words.rs", // What the parser made of Markdown without HTML.
+            "pretty/html/page.rs",  // Our own style.
+        ],
+    ),
 ];
 
 #[test]

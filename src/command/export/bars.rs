@@ -1,0 +1,159 @@
+//! The commits between the turns: their diffs, each hunk with the turn that wrote it.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use bstr::{BString, ByteSlice as _};
+
+use super::plan::{Made, Plan, Session, clean};
+use crate::error::Result;
+use crate::git::{BlamedCommit, BlamedFile, BlamedLines, ObjectId};
+use crate::pretty::html::{Bar, Hunk, PatchFile, patch_files};
+use crate::record::{Conversation, Reader, redaction};
+use crate::redact::Redactor;
+use crate::replay::Explainer;
+use crate::transcript::SessionKey;
+
+/// The longest diff of a commit that is shown.
+const MAX_PATCH_LINES: usize = 3000;
+
+/// Makes the bars of one page.
+pub struct Bars<'a, 'r> {
+    reader: &'a Reader<'r>,
+    redactor: &'a Redactor,
+    explainer: Explainer<'a, 'r>,
+    plan: &'a Plan,
+    /// The sessions on the page.
+    sessions: &'a [usize],
+    /// The commits that have a bar.
+    shown: HashSet<ObjectId>,
+}
+
+impl<'a, 'r> Bars<'a, 'r> {
+    /// Prepares those of a page with some sessions.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration of redaction is wrong.
+    pub fn new(reader: &'a Reader<'r>, redactor: &'a Redactor, plan: &'a Plan, sessions: &'a [usize]) -> Result<Self> {
+        let explainer = Explainer::new(reader, None, Some(redaction::redactor(reader.repo())?));
+        Ok(Bars { reader, redactor, explainer, plan, sessions, shown: HashSet::new() })
+    }
+
+    /// Returns the bars of a conversation: that of its commit at the end, and of a whole session those of all its commits,
+    /// each after the messages that were recorded with it.
+    ///
+    /// # Errors
+    ///
+    /// If Git fails.
+    pub fn after(
+        &mut self,
+        session: &Session,
+        made: &Made,
+        conversation: &Conversation,
+        has_patch: bool,
+    ) -> Result<Vec<(usize, Bar)>> {
+        if !session.is_full {
+            return Ok(vec![(conversation.messages.len(), self.bar(made, has_patch, true)?)]);
+        }
+        let mut bars = Vec::new();
+        for made in &session.made {
+            let said = |at: &usize| conversation.messages[*at].span.start as u64 >= made.bytes;
+            let after = (0..conversation.messages.len()).find(said).unwrap_or(conversation.messages.len());
+            bars.push((after, self.bar(made, has_patch, false)?));
+        }
+        Ok(bars)
+    }
+
+    fn bar(&mut self, made: &Made, has_patch: bool, is_explained: bool) -> Result<Bar> {
+        let commit_id = made.commit.commit_id;
+        let name = commit_id.to_hex_with_len(7).to_string();
+        let is_first = self.shown.insert(commit_id);
+        let again = self.shown.len();
+        let (mut files, mut is_cut) = (Vec::new(), false);
+        if has_patch && is_first {
+            (files, is_cut) = self.patch(commit_id)?;
+            if is_explained {
+                self.explain(made, &mut files)?;
+            }
+        }
+        // A commit of several sessions stands in each; the first has its change.
+        let id =
+            if is_first { format!("c-{name}") } else { format!("c-{name}-{again}-{}", made.summary.key.file_name()) };
+        Ok(Bar { id, name, commit: made.commit.clone(), files, is_cut })
+    }
+
+    fn patch(&self, commit_id: ObjectId) -> Result<(Vec<PatchFile>, bool)> {
+        let mut lines: Vec<BString> = Vec::new();
+        for line in self.reader.repo().patch(commit_id)? {
+            lines.push(line?);
+            if lines.len() > MAX_PATCH_LINES {
+                break;
+            }
+        }
+        // A key of several lines is known only with all of them.
+        let text = bstr::join("\n", &lines);
+        let text = clean(self.redactor, &text.to_str_lossy());
+        Ok(patch_files(text.lines().map(|line| line.as_bytes().to_vec()), MAX_PATCH_LINES))
+    }
+
+    /// Finds the turn of each hunk.
+    fn explain(&mut self, made: &Made, files: &mut [PatchFile]) -> Result<()> {
+        let commit = Rc::new(BlamedCommit { commit_id: made.commit.commit_id, head: Vec::new() });
+        let parent_id = made.commit.parent_ids.first().copied();
+        for file in files {
+            let is_new = file.notes.iter().any(|note| note.starts_with("new file"));
+            let before = file.notes.iter().find_map(|note| note.strip_prefix("rename from ")).unwrap_or(&file.path);
+            let previous = parent_id.filter(|_| !is_new).map(|parent_id| (parent_id, BString::from(before)));
+            let path = BString::from(file.path.as_str());
+            let blamed = BlamedFile { path: path.clone(), quoted_path: path, previous, previous_line: None };
+            let blamed = Rc::new(blamed);
+            for hunk in &mut file.hunks {
+                self.explain_hunk(made, &commit, &blamed, hunk)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn explain_hunk(
+        &mut self,
+        made: &Made,
+        commit: &Rc<BlamedCommit>,
+        file: &Rc<BlamedFile>,
+        hunk: &mut Hunk,
+    ) -> Result<()> {
+        let mut votes: HashMap<(SessionKey, usize), usize> = HashMap::new();
+        let added = hunk.added();
+        for (start, count) in &added {
+            let lines = BlamedLines {
+                commit: Rc::clone(commit),
+                file: Rc::clone(file),
+                orig_line: *start,
+                final_line: *start,
+                count: *count,
+                texts: Vec::new(),
+                is_first: true,
+                names_file: true,
+            };
+            for found in self.explainer.explain(&lines)? {
+                if let (Some(talk), Some(call)) = (found.talk(), found.call())
+                    && !talk.is_beyond_record
+                {
+                    *votes.entry((talk.key.clone(), call.turn)).or_default() += 1;
+                }
+            }
+        }
+        hunk.was_explained = !added.is_empty();
+        // Of two with as many lines, the earlier turn: the order of a map is not the same twice.
+        let best =
+            votes.into_iter().max_by_key(|((key, turn), votes)| (*votes, std::cmp::Reverse((*turn, key.clone()))));
+        let Some(((key, turn), _)) = best else { return Ok(()) };
+        let Some(at) = self.sessions.iter().copied().find(|at| self.plan.sessions[*at].key == key) else {
+            hunk.was_explained = false;
+            return Ok(());
+        };
+        let prefix = self.plan.prefix(self.sessions, at, made, 0);
+        hunk.turn = Some((format!("#{prefix}t{turn}"), format!("turn {turn}")));
+        Ok(())
+    }
+}

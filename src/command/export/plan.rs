@@ -1,0 +1,231 @@
+//! What is exported: the sessions of the chosen commits, each with its commits in the order in which they were made.
+
+use std::collections::HashSet;
+
+use bstr::BString;
+
+use crate::command::target::{self, Target};
+use crate::error::{Error, Kind, Result};
+use crate::git::{Commit, ObjectId};
+use crate::pretty::count;
+use crate::record::{Note, Reader, Summary};
+use crate::redact::Redactor;
+use crate::transcript::SessionKey;
+
+/// A commit of a session.
+#[derive(Debug)]
+pub struct Made {
+    /// The commit.
+    pub commit: Commit,
+    /// What its record says.
+    pub summary: Summary,
+    /// The length of the session's transcript when it was recorded.
+    pub bytes: u64,
+}
+
+/// A session that is exported.
+#[derive(Debug)]
+pub struct Session {
+    /// Its name.
+    pub key: SessionKey,
+    /// Whether all of it is exported, up to its last commit.
+    pub is_full: bool,
+    /// Its commits.
+    pub made: Vec<Made>,
+}
+
+/// What is exported.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The sessions, in the order of their first commits.
+    pub sessions: Vec<Session>,
+}
+
+impl Plan {
+    /// Finds the sessions that words mean; see [`target::targets`]. `only` is the beginning of a session's id.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Missing`] if nothing is recorded there.
+    pub fn of(
+        reader: &Reader<'_>,
+        words: &[String],
+        only: Option<&str>,
+        is_full: bool,
+        redactor: &Redactor,
+    ) -> Result<Self> {
+        let head = ["HEAD".to_owned()];
+        let words = if words.is_empty() { &head } else { words };
+        let mut plan = Plan::default();
+        let mut seen = HashSet::new();
+        // Ranges are listed with the newest first; a story begins with the oldest.
+        for target in target::targets(reader, words)?.into_iter().rev() {
+            let (commit_id, wanted) = match target {
+                Target::Commit(revision) => (
+                    reader.repo().resolve(&revision).map_err(|error| match error.kind() {
+                        Kind::Missing => Error::other(error.to_string()),
+                        _ => error,
+                    })?,
+                    None,
+                ),
+                Target::Session { commit_id, key } => (commit_id, Some(key)),
+            };
+            if seen.insert((commit_id, wanted.clone())) {
+                let note = reader.note(commit_id)?.unwrap_or_default();
+                let is_wanted = |key: &SessionKey| match (&wanted, only) {
+                    (Some(wanted), _) => key == wanted,
+                    (None, Some(only)) => key.id.starts_with(only),
+                    (None, None) => !has_parent(key, &note),
+                };
+                plan.add(reader, commit_id, &note, is_full || wanted.is_some(), redactor, is_wanted)?;
+            }
+        }
+        if plan.sessions.is_empty() {
+            return Err(Error::new(Kind::Missing, format!("no conversation recorded for {}", words.join(" "))));
+        }
+        for session in plan.sessions.iter_mut().filter(|session| session.is_full) {
+            session.find_commits(reader, redactor)?;
+        }
+        Ok(plan)
+    }
+
+    fn add(
+        &mut self,
+        reader: &Reader<'_>,
+        commit_id: ObjectId,
+        note: &Note,
+        is_full: bool,
+        redactor: &Redactor,
+        is_wanted: impl Fn(&SessionKey) -> bool,
+    ) -> Result<()> {
+        for mut summary in note.summaries().into_iter().filter(|summary| is_wanted(&summary.key)) {
+            let mut commit = reader.repo().commit(commit_id)?;
+            commit.message = clean(redactor, &commit.message.to_string()).into();
+            clean_summary(redactor, &mut summary);
+            let bytes = bytes_of(note, &summary);
+            let known = self.sessions.iter_mut().find(|session| session.key == summary.key);
+            let session = match known {
+                Some(session) => session,
+                None => {
+                    self.sessions.push(Session { key: summary.key.clone(), is_full, made: Vec::new() });
+                    let last = self.sessions.len() - 1;
+                    &mut self.sessions[last]
+                }
+            };
+            session.is_full |= is_full;
+            // A commit can have several records of a session; they are read together.
+            if session.made.iter().all(|made| made.commit.commit_id != commit_id) {
+                session.made.push(Made { commit, summary, bytes });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what is told of some sessions below the title of their page.
+    pub fn lead(&self, sessions: &[usize]) -> String {
+        let made = || sessions.iter().flat_map(|at| &self.sessions[*at].made);
+        let commits: HashSet<ObjectId> = made().map(|made| made.commit.commit_id).collect();
+        let counts = [count(sessions.len() as u64, "session"), count(commits.len() as u64, "commit")];
+        counts.join(", ")
+    }
+
+    /// Returns what stands in front of the ids of a conversation on a page with some sessions: nothing if it is alone there.
+    pub fn prefix(&self, sessions: &[usize], session: usize, made: &Made, number: usize) -> String {
+        let parts: usize = sessions.iter().map(|at| self.sessions[*at].reads().len()).sum();
+        let name = match (parts, self.sessions[session].is_full) {
+            (1, _) => String::new(),
+            (_, true) => format!("s{}-", session + 1),
+            _ => {
+                let commit = made.commit.commit_id.to_hex_with_len(7);
+                let of_commit = |at: &&usize| {
+                    let session = &self.sessions[**at];
+                    !session.is_full
+                        && session.reads().iter().any(|other| other.commit.commit_id == made.commit.commit_id)
+                };
+                match sessions.iter().filter(of_commit).position(|at| *at == session) {
+                    None | Some(0) => format!("{commit}-"),
+                    Some(before) => format!("{commit}-s{}-", before + 1),
+                }
+            }
+        };
+        if number == 0 { name } else { format!("{name}r{}-", number + 1) }
+    }
+}
+
+impl Session {
+    /// Returns the name of the file for it.
+    pub fn file_name(&self, extension: &str) -> String {
+        format!("{}.{extension}", self.key.file_name())
+    }
+
+    /// Returns what the records say of it: of all commits, or of the last where that counts all.
+    pub fn summaries(&self) -> Vec<Summary> {
+        self.made.iter().map(|made| made.summary.clone()).collect()
+    }
+
+    /// Returns the commits whose notes are read: the last alone has all of a session.
+    pub fn reads(&self) -> &[Made] {
+        let start = if self.is_full { self.made.len().saturating_sub(1) } else { 0 };
+        &self.made[start..]
+    }
+
+    /// Returns the ids of the session and of its sub-agents in a note.
+    pub fn ids(&self, note: &Note) -> Vec<String> {
+        let keys = note.summaries().into_iter().map(|summary| summary.key);
+        let is_own = |key: &SessionKey| key.agent == self.key.agent && key.parent_id() == Some(&self.key.id);
+        let mut seen = HashSet::new();
+        let sub_agents = keys.filter(is_own).map(|key| key.id).filter(|id| seen.insert(id.clone()));
+        [self.key.id.clone()].into_iter().chain(sub_agents).collect()
+    }
+
+    /// Finds all commits of a session that is exported whole, up to the last that was asked for.
+    fn find_commits(&mut self, reader: &Reader<'_>, redactor: &Redactor) -> Result<()> {
+        let Some(bytes) = self.made.iter().map(|made| made.bytes).max() else { return Ok(()) };
+        for (commit_id, blob_ids) in reader.noted()? {
+            let is_known = self.made.iter().any(|made| made.commit.commit_id == commit_id);
+            if is_known || !reader.repo().has_object(commit_id) {
+                continue;
+            }
+            let Ok(note) = reader.note_of_blobs(&blob_ids) else { continue };
+            let summaries = note.summaries().into_iter().filter(|summary| summary.key == self.key);
+            for mut summary in summaries.take(1) {
+                let own = bytes_of(&note, &summary);
+                // Where history was rewritten, several commits have the same words.
+                if own >= bytes || self.made.iter().any(|made| made.bytes == own) {
+                    continue;
+                }
+                let mut commit = reader.repo().commit(commit_id)?;
+                commit.message = clean(redactor, &commit.message.to_string()).into();
+                clean_summary(redactor, &mut summary);
+                self.made.push(Made { commit, summary, bytes: own });
+            }
+        }
+        self.made.sort_by_key(|made| (made.bytes, made.commit.committer.time.seconds, made.commit.commit_id));
+        Ok(())
+    }
+}
+
+fn has_parent(key: &SessionKey, note: &Note) -> bool {
+    let parent = key.parent_id().map(|id| SessionKey::new(&key.agent, id));
+    parent.is_some_and(|parent| note.summaries().iter().any(|summary| summary.key == parent))
+}
+
+fn bytes_of(note: &Note, summary: &Summary) -> u64 {
+    let records = note.records().filter(|record| record.key() == summary.key);
+    records.map(|record| record.bytes).max().unwrap_or(0)
+}
+
+/// Returns text without secrets.
+pub fn clean(redactor: &Redactor, text: &str) -> String {
+    let lines = BString::from(format!("{text}\n"));
+    let (clean, _) = redactor.redact(&lines);
+    let clean = String::from_utf8_lossy(&clean).into_owned();
+    clean.strip_suffix('\n').map(str::to_owned).unwrap_or(clean)
+}
+
+/// Takes secrets out of what a record says.
+pub fn clean_summary(redactor: &Redactor, summary: &mut Summary) {
+    for text in [&mut summary.prompt, &mut summary.summary].into_iter().flatten() {
+        *text = clean(redactor, text);
+    }
+}

@@ -1,0 +1,105 @@
+//! Where an export goes: stdout, a file, or files in a directory. A file is there whole or not at all.
+
+use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::cli;
+use crate::error::{Error, Kind, Result};
+
+/// Where an export goes.
+#[derive(Debug)]
+pub struct Target {
+    place: Place,
+    /// Whether files that are there are replaced.
+    is_forced: bool,
+}
+
+#[derive(Debug)]
+enum Place {
+    Stdout,
+    File(PathBuf),
+    Directory(PathBuf),
+}
+
+impl Target {
+    /// Tells from the option where an export goes.
+    pub fn new(output: Option<&OsStr>, is_forced: bool) -> Self {
+        let place = match output {
+            None => Place::Stdout,
+            Some(path) if path == "-" => Place::Stdout,
+            Some(path) if path.as_encoded_bytes().ends_with(b"/") || Path::new(path).is_dir() => {
+                Place::Directory(path.into())
+            }
+            Some(path) => Place::File(path.into()),
+        };
+        Target { place, is_forced }
+    }
+
+    /// Says whether there are to be several files.
+    pub fn is_directory(&self) -> bool {
+        matches!(self.place, Place::Directory(_))
+    }
+
+    /// Makes the directory, and looks whether any of the files is there already.
+    ///
+    /// # Errors
+    ///
+    /// If one is, and files are not to be replaced.
+    pub fn prepare(&self, names: &[String]) -> Result<()> {
+        if let Place::Directory(directory) = &self.place {
+            std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
+        }
+        let files = match &self.place {
+            Place::Stdout => Vec::new(),
+            Place::File(path) => vec![path.clone()],
+            Place::Directory(directory) => names.iter().map(|name| directory.join(name)).collect(),
+        };
+        match files.iter().find(|path| !self.is_forced && path.symlink_metadata().is_ok()) {
+            Some(path) => Err(exists(path)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes one file, which appears when it is complete. `name` is that of a file in the directory.
+    ///
+    /// # Errors
+    ///
+    /// What `write` returns; or if the file cannot be written, or has appeared meanwhile.
+    pub fn write(&self, name: Option<&str>, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+        let path = match (&self.place, name) {
+            (Place::Stdout, _) => {
+                let mut out = cli::Output::plain();
+                write(&mut out)?;
+                return out.finish();
+            }
+            (Place::Directory(directory), Some(name)) => directory.join(name),
+            (Place::File(path) | Place::Directory(path), _) => path.clone(),
+        };
+        let failed = |error: std::io::Error| match Error::io("write", &path, error) {
+            // A directory that is not there is no missing conversation.
+            error if error.kind() == Kind::Missing => Error::other(error.to_string()),
+            error => error,
+        };
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // As any file that a program creates: what the umask leaves.
+        let permissions = Permissions::from_mode(0o666);
+        let temporary = tempfile::Builder::new().prefix(".shiftlog-").permissions(permissions).tempfile_in(directory);
+        let mut out = BufWriter::with_capacity(1 << 16, temporary.map_err(failed)?);
+        write(&mut out)?;
+        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
+        if self.is_forced {
+            return file.persist(&path).map(drop).map_err(|error| failed(error.error));
+        }
+        file.persist_noclobber(&path).map(drop).map_err(|error| match error.error.kind() {
+            std::io::ErrorKind::AlreadyExists => exists(&path),
+            _ => failed(error.error),
+        })
+    }
+}
+
+fn exists(path: &Path) -> Error {
+    Error::other(format!("'{}' already exists", path.display())).hint("'-f' replaces it")
+}

@@ -1,0 +1,225 @@
+//! Tool calls as HTML: one line that says what was done, and below it the change, the command or the answer.
+
+use std::collections::HashMap;
+
+use maud::{Markup, html};
+
+use super::super::call::{self, Act, Item};
+use super::super::place::Place;
+use super::change;
+use super::words::{beginning, markdown};
+use crate::outside;
+use crate::transcript::{ToolCall, ToolResult};
+
+/// A change of at most so many lines is open from the start.
+const MAX_OPEN_LINES: usize = 40;
+/// Lines of an answer that are shown at once; the others open with a click.
+const ANSWER_LINES: usize = 40;
+/// Characters of what a call is about.
+const ABOUT_CHARS: usize = 110;
+
+/// A call as a page has it.
+#[derive(Debug)]
+pub struct Shown {
+    /// The line that is always there.
+    pub summary: Markup,
+    /// What opens below it.
+    pub body: Markup,
+    /// Whether it is open from the start.
+    pub is_open: bool,
+    /// Whether the tool says that it failed.
+    pub has_failed: bool,
+}
+
+/// Shows calls.
+#[derive(Debug, Default)]
+pub struct Calls {
+    place: Place,
+    /// The items of lists that calls have made one by one, by their ids.
+    tasks: HashMap<String, String>,
+}
+
+impl Calls {
+    /// Shows calls with paths as they are from a place.
+    pub fn new(place: Place) -> Self {
+        Calls { place, tasks: HashMap::new() }
+    }
+
+    /// Keeps the name of an item that was made: later calls have only its number.
+    pub fn remember(&mut self, call: &ToolCall, result: Option<&ToolResult>) {
+        if let (Act::Task(None, item), Some(result)) = (Act::of(call), result) {
+            let number = result.text.split_once('#').map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit));
+            if let Some(number) = number.map(String::from_iter).filter(|number| !number.is_empty()) {
+                self.tasks.insert(number, item.text.to_string());
+            }
+        }
+    }
+
+    /// Returns what a call is about, in plain text.
+    pub fn about(&self, call: &ToolCall) -> String {
+        match Act::of(call) {
+            Act::Command(command) => command.trim().to_owned(),
+            Act::Edits(edits) => self.paths(edits.iter().map(|edit| edit.path.as_str())),
+            Act::Reading(path) => self.place.path(path).to_owned(),
+            Act::Plan(plan) => plan.trim_start_matches(['#', ' ']).to_owned(),
+            Act::List(items) => {
+                let done = items.iter().filter(|item| item.state.mark() == "[x]").count();
+                format!("{done} of {} done", items.len())
+            }
+            Act::Task(id, item) => self.item(&item, id.as_deref()),
+            Act::Questions(questions) => questions.first().map(|first| first.text.to_owned()).unwrap_or_default(),
+            Act::Delegation(what, _) => what.to_owned(),
+            Act::Other(about, path) => {
+                let path = path.map(|path| self.place.path(path)).unwrap_or_default();
+                let space = if about.is_empty() || path.is_empty() { "" } else { " " };
+                format!("{}{space}{path}", self.place.text(&about))
+            }
+        }
+    }
+
+    fn paths<'p>(&'p self, paths: impl Iterator<Item = &'p str>) -> String {
+        let mut shown: Vec<&str> = paths.map(|path| self.place.path(path)).collect();
+        shown.dedup();
+        shown.join(", ")
+    }
+
+    fn item(&self, item: &Item<'_>, id: Option<&str>) -> String {
+        let known = id.and_then(|id| self.tasks.get(id)).map(String::as_str);
+        let text = if item.text.is_empty() { known.unwrap_or_default() } else { &item.text };
+        let number = id.filter(|_| text.is_empty()).map(|id| format!("#{id}")).unwrap_or_default();
+        outside::line(&format!("{} {number}{text}", sign(item)))
+    }
+
+    /// Returns a call and what the tool answered.
+    pub fn call(&self, call: &ToolCall, result: Option<&ToolResult>, is_whole: bool) -> Shown {
+        let act = Act::of(call);
+        let has_failed = result.is_some_and(|result| result.is_error);
+        let about = beginning(&self.about(call), ABOUT_CHARS);
+        let (mut tally, mut lines) = ((0, 0), 0);
+        let mut body = match &act {
+            Act::Edits(edits) => {
+                let diffs: Vec<_> = edits.iter().map(|edit| (&edit.path, change::lines_of(edit))).collect();
+                let of = diffs.iter().map(|(_, lines)| change::tally(lines));
+                tally = of.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+                lines = diffs.iter().map(|(_, lines)| lines.len()).sum();
+                let has_many = diffs.iter().any(|(path, _)| *path != diffs[0].0);
+                html! {
+                    @for (path, lines) in diffs.iter().filter(|(_, lines)| !lines.is_empty()) {
+                        @if has_many { p.path { (outside::line(self.place.path(path))) } }
+                        (change::lines_html(lines))
+                    }
+                }
+            }
+            Act::Command(command) if command.trim().contains('\n') || command.trim().chars().count() > ABOUT_CHARS => {
+                html! { pre.command tabindex="0" { (outside::text(command.trim())) } }
+            }
+            Act::Plan(plan) => html! { div.body { (markdown(plan)) } },
+            Act::List(items) => html! { ul.todo { @for item in items { li { (self.item(item, None)) } } } },
+            Act::Questions(questions) => html! {
+                @for question in questions {
+                    div.body {
+                        p { strong { (outside::text(question.text)) } }
+                        ul { @for (label, about) in &question.options {
+                            li { (outside::line(label)) @if let Some(about) = about { ": " (outside::line(about)) } }
+                        } }
+                    }
+                }
+            },
+            Act::Delegation(_, prompt) => html! { div.typed.task { (outside::text(prompt)) } },
+            Act::Other(..) if has_more(&act, call) => {
+                html! { pre.input tabindex="0" { (call::input_lines(&call.input).join("\n")) } }
+            }
+            _ => html! {},
+        };
+        let mut first = String::new();
+        if let Some(result) = result {
+            if !act.answers_itself() || result.is_error {
+                body = html! { (body) (self.result(Some(&act), result)) };
+                first = self.first_line(&act, result);
+            }
+        } else if !call.call_id.is_empty() {
+            first = "no answer".to_owned();
+        }
+        let summary = html! {
+            span.tool { (outside::line(&call.name)) } " "
+            @if matches!(act, Act::Command(_)) { code.about { (about) } } @else { span.about { (about) } }
+            (change::tally_html(tally))
+            @if has_failed { " " span.badge.bad { "failed" } }
+            @if !first.is_empty() { " " span.first { (first) } }
+        };
+        let is_open = is_whole || (lines > 0 && lines <= MAX_OPEN_LINES);
+        Shown { summary, body, is_open, has_failed }
+    }
+
+    /// Returns the first line of an answer, or how much it is.
+    fn first_line(&self, act: &Act<'_>, result: &ToolResult) -> String {
+        let text = call::without_frame(&result.text);
+        match text.trim().lines().count() {
+            0 => String::new(),
+            lines if act.is_reading() && !result.is_error => super::super::count(lines as u64, "line"),
+            _ => beginning(text, 60),
+        }
+    }
+
+    /// Returns what a tool answered: a part of it where it is long, the rest opens with a click.
+    pub fn result(&self, act: Option<&Act<'_>>, result: &ToolResult) -> Markup {
+        let text = match act {
+            Some(Act::Plan(plan)) => call::without_plan(&result.text, plan),
+            _ => call::without_frame(&result.text),
+        };
+        if let Some(Act::Questions(questions)) = act
+            && !result.is_error
+        {
+            let given: Vec<&str> = questions.iter().filter_map(|question| question.answer(&result.text)).collect();
+            if !given.is_empty() {
+                return html! { @for answer in given { div.prompt { div.typed { (outside::text(answer)) } } } };
+            }
+        }
+        let text = outside::text(text.trim_end().trim_start_matches('\n'));
+        let text = self.place.text(&text);
+        let is_command = matches!(act, Some(Act::Command(_)));
+        if text.is_empty() {
+            return html! {};
+        }
+        let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+        // What would leave a line or two for a click is shown.
+        let hidden = (ends.len() + 1).saturating_sub(ANSWER_LINES);
+        if hidden < 5 {
+            return html! { pre.result tabindex="0" { (text) } };
+        }
+        let more = |text: &str, what: &str| {
+            html! { details.more { summary { (hidden) " " (what) } pre.result tabindex="0" { (text) } } }
+        };
+        match is_command {
+            // The end of a command's output says how it went.
+            true => {
+                let (before, last) = text.split_at(ends[hidden - 1]);
+                html! { (more(before, "earlier lines")) pre.result tabindex="0" { (last) } }
+            }
+            false => {
+                let (first, rest) = text.split_at(ends[ANSWER_LINES - 1]);
+                html! { pre.result tabindex="0" { (first) } (more(rest, "more lines")) }
+            }
+        }
+    }
+}
+
+/// Says whether the input of a call says more than its line.
+fn has_more(act: &Act<'_>, call: &ToolCall) -> bool {
+    let members = call.input.as_object().map_or(0, serde_json::Map::len);
+    match act {
+        Act::Other(about, path) => {
+            members > 1 + usize::from(path.is_some() && !about.is_empty()) || about.trim().contains('\n')
+        }
+        _ => false,
+    }
+}
+
+fn sign(item: &Item<'_>) -> &'static str {
+    match item.state.mark() {
+        "[x]" => "☑",
+        "[>]" => "▶",
+        "[-]" => "☒",
+        _ => "☐",
+    }
+}

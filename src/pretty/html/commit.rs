@@ -1,0 +1,214 @@
+//! A commit as a bar between turns, with its diff.
+
+use std::io::{self, Write};
+
+use bstr::ByteSlice as _;
+use maud::{Markup, html};
+
+use super::change::{Line, lines_html, mark_changes, tally, tally_html};
+use super::turn::time_html;
+use crate::git::Commit;
+use crate::outside;
+
+/// A commit that a page shows.
+#[derive(Debug)]
+pub struct Bar {
+    /// The id that a link to it has.
+    pub id: String,
+    /// Its abbreviated id.
+    pub name: String,
+    /// The commit.
+    pub commit: Commit,
+    /// What it changes, file by file.
+    pub files: Vec<PatchFile>,
+    /// Whether not all of that is here.
+    pub is_cut: bool,
+}
+
+/// What a commit changes of one file.
+#[derive(Debug, Default)]
+pub struct PatchFile {
+    /// The path as Git shows it.
+    pub path: String,
+    /// What Git says of the file where it shows no lines: that it is binary, renamed, has another mode.
+    pub notes: Vec<String>,
+    /// Its hunks.
+    pub hunks: Vec<Hunk>,
+}
+
+/// A hunk of a diff.
+#[derive(Debug, Default)]
+pub struct Hunk {
+    /// Git's line above it.
+    pub head: String,
+    /// The number of its first line in the new file, from 1.
+    pub start: usize,
+    /// Its lines.
+    pub lines: Vec<Line>,
+    /// The address of the turn that wrote it, and what the link says.
+    pub turn: Option<(String, String)>,
+    /// Whether the turn was looked for.
+    pub was_explained: bool,
+}
+
+impl Hunk {
+    /// Returns the runs of added lines: the number of the first in the new file, from 1, and how many.
+    pub fn added(&self) -> Vec<(usize, usize)> {
+        let mut number = self.start;
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for line in &self.lines {
+            match line.sign {
+                '+' => {
+                    match runs.last_mut().filter(|(start, count)| start + count == number) {
+                        Some((_, count)) => *count += 1,
+                        None => runs.push((number, 1)),
+                    }
+                    number += 1;
+                }
+                ' ' => number += 1,
+                _ => {}
+            }
+        }
+        runs
+    }
+}
+
+/// Takes a patch of Git apart. Returns its files, and whether some of it was left out: at most `max_lines` are taken.
+pub fn patch_files(lines: impl Iterator<Item = Vec<u8>>, max_lines: usize) -> (Vec<PatchFile>, bool) {
+    let mut files: Vec<PatchFile> = Vec::new();
+    let mut taken = 0;
+    // Lines that the hunk still has, of the old and of the new file: a line of a file can look like a head.
+    let mut left = (0_usize, 0_usize);
+    for line in lines {
+        let line = line.to_str_lossy();
+        if taken == max_lines {
+            finish(&mut files);
+            return (files, true);
+        }
+        taken += 1;
+        if left != (0, 0) {
+            let sign = line.chars().next().unwrap_or(' ');
+            match sign {
+                '+' => left.1 = left.1.saturating_sub(1),
+                '-' => left.0 = left.0.saturating_sub(1),
+                ' ' => left = (left.0.saturating_sub(1), left.1.saturating_sub(1)),
+                _ => {}
+            }
+            let hunk = files.last_mut().and_then(|file| file.hunks.last_mut());
+            if let Some(hunk) = hunk.filter(|_| matches!(sign, '+' | '-' | ' ')) {
+                hunk.lines.push(Line::new(sign, line.get(1..).unwrap_or_default()));
+            }
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix("diff --git ") {
+            let path = rest.rsplit_once(" b/").map_or(rest, |(_, path)| path);
+            files.push(PatchFile { path: path.trim_end_matches('"').to_owned(), ..PatchFile::default() });
+        }
+        let Some(file) = files.last_mut() else { continue };
+        if let Some(path) = line.strip_prefix("+++ b/") {
+            file.path = path.trim_end_matches('\t').to_owned();
+        } else if let Some((start, counts)) = hunk_head(&line) {
+            left = counts;
+            file.hunks.push(Hunk { head: outside::line(&line), start, ..Hunk::default() });
+        } else if ["Binary", "new file", "deleted", "rename from", "old mode", "new mode", "similarity"]
+            .iter()
+            .any(|known| line.starts_with(known))
+        {
+            file.notes.push(outside::line(&line));
+        }
+    }
+    finish(&mut files);
+    (files, false)
+}
+
+fn finish(files: &mut [PatchFile]) {
+    files.iter_mut().flat_map(|file| &mut file.hunks).for_each(|hunk| mark_changes(&mut hunk.lines));
+}
+
+/// Reads `@@ -12,6 +12,8 @@`: the first line in the new file, and the numbers of lines in both.
+fn hunk_head(line: &str) -> Option<(usize, (usize, usize))> {
+    let mut words = line.strip_prefix("@@ -")?.split(' ');
+    let range = |word: &str| {
+        let (start, count) = word.split_once(',').unwrap_or((word, "1"));
+        Some((start.parse::<usize>().ok()?, count.parse::<usize>().ok()?))
+    };
+    let (_, old) = range(words.next()?)?;
+    let (start, new) = range(words.next()?.strip_prefix('+')?)?;
+    Some((start, (old, new)))
+}
+
+impl Bar {
+    /// Writes the bar.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let commit = &self.commit;
+        let name = format!("{}-name", self.id);
+        let lines = || self.files.iter().flat_map(|file| &file.hunks).map(|hunk| tally(&hunk.lines));
+        let whole = lines().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let head = html! {
+            h3 id=(name) {
+                a.self href={ "#" (self.id) } { span.who { "Commit" } " " code { (self.name) } " "
+                span.subject { (outside::line(&commit.subject().to_str_lossy())) } }
+            }
+            p.by { (outside::line(&commit.author.name.to_str_lossy())) ", " (time_html(commit.author.time.seconds, commit.author.time.offset)) }
+        };
+        write!(out, "<section class=\"commit\" id=\"{}\" aria-labelledby=\"{name}\">{}", self.id, head.into_string())?;
+        if !self.files.is_empty() {
+            let summary = html! {
+                (super::super::count(self.files.len() as u64, "file")) " changed" (tally_html(whole))
+                @if self.is_cut { " (the first part of a long change)" }
+            };
+            write!(out, "<details class=\"patch\" open><summary>{}</summary>", summary.into_string())?;
+            for file in &self.files {
+                out.write_all(file_html(file).into_string().as_bytes())?;
+            }
+            write!(out, "</details>")?;
+        }
+        writeln!(out, "</section>")
+    }
+}
+
+fn file_html(file: &PatchFile) -> Markup {
+    let all = file.hunks.iter().map(|hunk| tally(&hunk.lines)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    // A long file is closed at first.
+    let is_open = file.hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() <= 200;
+    html! {
+        details.file open[is_open] {
+            summary { code.path { (outside::line(&file.path)) } (tally_html(all)) }
+            @for note in &file.notes { p.notice { (note.trim_end_matches(" mode 100644")) } }
+            @for hunk in &file.hunks {
+                div.hunk {
+                    p.hunk-head {
+                        code { (hunk.head) }
+                        @if let Some((address, text)) = &hunk.turn { " " a href=(address) { (text) } }
+                        @else if hunk.was_explained { " " span.nowhere { "not in the conversation" } }
+                    }
+                    (lines_html(&hunk.lines))
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_is_taken_apart_by_its_counts() {
+        let patch = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -3,3 +3,4 @@ fn f()\n a\n--- b\n+++ b/c\n+d\n e\n\
+                     diff --git a/y b/z\nsimilarity index 100%\nrename from y\nrename to z\n";
+        let (files, is_cut) = patch_files(patch.lines().map(|line| line.as_bytes().to_vec()), 100);
+        assert!(!is_cut);
+        assert_eq!(files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["x", "z"]);
+        let hunk = &files[0].hunks[0];
+        assert_eq!(hunk.lines.iter().map(|line| line.sign).collect::<String>(), " -++ ");
+        assert_eq!(hunk.added(), [(4, 2)]);
+        assert_eq!(files[1].notes, ["similarity index 100%", "rename from y"]);
+        let (_, is_cut) = patch_files(patch.lines().map(|line| line.as_bytes().to_vec()), 6);
+        assert!(is_cut);
+    }
+}

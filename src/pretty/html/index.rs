@@ -1,0 +1,85 @@
+//! The overview of several pages.
+
+use std::io::{self, Write};
+
+use bstr::ByteSlice as _;
+use maud::html;
+
+use super::Shape;
+use super::page::{end, head, header};
+use super::turn::time_html;
+use super::words::beginning;
+use crate::git::Commit;
+use crate::git::date::Format;
+use crate::outside;
+use crate::pretty::count;
+use crate::record::Summary;
+
+/// A session as the overview lists it.
+#[derive(Debug)]
+pub struct Indexed<'a> {
+    /// The address of its page.
+    pub address: String,
+    /// Its commits with what their records say, in the order in which they were made.
+    pub made: Vec<(&'a Commit, &'a Summary)>,
+}
+
+/// Writes the overview: the sessions by the day of their last commit, the newest first.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_index(out: &mut dyn Write, title: &str, sessions: &[Indexed<'_>], shape: &Shape) -> io::Result<()> {
+    let last = |session: &Indexed<'_>| session.made.last().map(|(commit, _)| commit.author.time);
+    let mut sessions: Vec<_> = sessions.iter().filter_map(|session| Some((last(session)?, session))).collect();
+    sessions.sort_by_key(|(time, _)| std::cmp::Reverse(time.seconds));
+    let day = |time| Format::default().day_and_clock(time).0;
+    let commits: usize = sessions.iter().map(|(_, session)| session.made.len()).sum();
+    let turns = sessions.iter().flat_map(|(_, session)| &session.made).map(|(_, summary)| summary.turns);
+    let lead = [
+        count(sessions.len() as u64, "session"),
+        count(turns.fold(0, u64::saturating_add), "turn"),
+        count(commits as u64, "commit"),
+    ];
+    let markup = html! {
+        (header(None, shape, false))
+        main #main.index tabindex="-1" {
+            header.title { h1 { (outside::line(title)) } p.lead { (lead.join(", ")) } }
+            @for run in sessions.chunk_by(|one, next| day(one.0) == day(next.0)) {
+                section.day {
+                    h2 { (day(run[0].0)) }
+                    @for (time, session) in run { (card(session, time.offset)) }
+                }
+            }
+        }
+    };
+    write!(out, "{}{}{}", head(&outside::line(title), shape), markup.into_string(), end())
+}
+
+fn card(session: &Indexed<'_>, offset: i32) -> maud::Markup {
+    let Some((_, first)) = session.made.first() else { return html! {} };
+    let prompt = session.made.iter().find_map(|(_, summary)| summary.prompt.as_deref()).unwrap_or_default();
+    let prompt = beginning(prompt, 160);
+    let turns = session.made.iter().map(|(_, summary)| summary.turns).fold(0, u64::saturating_add);
+    let model = session.made.iter().rev().find_map(|(_, summary)| summary.model.as_deref());
+    html! {
+        article.card {
+            h3 { a href=(session.address) { @if prompt.is_empty() { "(no prompt)" } @else { (prompt) } } }
+            ul.facts {
+                li { (outside::line(&first.key.agent)) }
+                @if let Some(model) = model { li { (outside::line(model)) } }
+                li { (count(turns, "turn")) }
+            }
+            ol.commits {
+                @for (commit, _) in &session.made {
+                    li {
+                        code { (commit.commit_id.to_hex_with_len(7)) } " "
+                        span.subject { (outside::line(&commit.subject().to_str_lossy())) } " "
+                        span.by { (outside::line(&commit.author.name.to_str_lossy())) } " "
+                        (time_html(commit.author.time.seconds, offset))
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! The frame of a page: head, policy, views, sessions, contents.
+
+use std::io::{self, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bstr::ByteSlice as _;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest as _, Sha256};
+
+use super::super::place::Place;
+use super::super::sub_agent::SubAgent;
+use super::super::{count, human};
+use super::call::Calls;
+use super::commit::Bar;
+use super::item::{Answers, tally};
+use super::turn::Turns;
+use super::words::{beginning, markdown};
+use super::{Shape, Span, Theme};
+use crate::record::{Conversation, Summary};
+use crate::transcript::{SessionKey, turns};
+use crate::{agent, outside};
+
+/// The style of all pages.
+const CSS: &str = include_str!("page.css");
+/// The script of all pages.
+const JS: &str = include_str!("page.js");
+
+/// What stands above the conversation of a session.
+#[derive(Clone, Debug)]
+pub struct SessionHead<'a> {
+    /// The session.
+    pub key: &'a SessionKey,
+    /// What its records say, in the order of the page.
+    pub summaries: &'a [Summary],
+    /// The id that a link to the session has.
+    pub id: &'a str,
+}
+
+/// A conversation as one commit has it.
+#[derive(Debug)]
+pub struct Part<'a> {
+    /// The conversation.
+    pub conversation: &'a Conversation,
+    /// The sub-agents of its session.
+    pub sub_agents: &'a [SubAgent],
+    /// The abbreviated id of the commit whose conversation goes on in this one, and the prompt that is answered here.
+    pub continues: Option<&'a (String, String)>,
+    /// What stands in front of the ids of its turns; empty if the page has no other part.
+    pub prefix: &'a str,
+    /// The offset of the author's clock, in seconds.
+    pub offset: i32,
+    /// The commits that were made meanwhile, each after the messages that it has; the last stands at the end.
+    pub bars: &'a [(usize, Bar)],
+}
+
+/// An entry of the contents.
+#[derive(Debug)]
+enum Entry {
+    Session { id: String, text: String },
+    Turn { id: String, number: usize, text: String, tally: String },
+    Commit { id: String, name: String, text: String },
+}
+
+/// A page that is being written.
+pub struct Page<'p> {
+    out: &'p mut dyn Write,
+    shape: &'p Shape,
+    contents: Vec<Entry>,
+    is_in_session: bool,
+}
+
+impl<'p> Page<'p> {
+    /// Begins a page. `lead` stands below the title.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn begin(
+        out: &'p mut dyn Write,
+        title: &str,
+        lead: &str,
+        up: Option<&str>,
+        shape: &'p Shape,
+    ) -> io::Result<Self> {
+        let title = outside::line(title);
+        let markup = html! {
+            (header(up, shape, true))
+            main #main tabindex="-1" {
+                header.title { h1 { (title) } @if !lead.is_empty() { p.lead { (outside::line(lead)) } } }
+            }
+        };
+        let markup = markup.into_string();
+        let opening = markup.strip_suffix("</main>").unwrap_or(&markup);
+        write!(out, "{}{opening}", head(&title, shape))?;
+        Ok(Page { out, shape, contents: Vec::new(), is_in_session: false })
+    }
+
+    /// Begins a session.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn session(&mut self, head: &SessionHead<'_>) -> io::Result<()> {
+        self.end_session()?;
+        self.is_in_session = true;
+        let agent = agent_name(&head.key.agent);
+        let short: String = outside::line(&head.key.id).chars().take(8).collect();
+        self.contents.push(Entry::Session { id: head.id.to_owned(), text: format!("{agent} {short}") });
+        let name = format!("{}-name", head.id);
+        let markup = html! {
+            header.session-head {
+                h2 id=(name) { a.self href={ "#" (head.id) } { (agent) " " code { (short) } } }
+                ul.facts { @for fact in facts(head.summaries) { li { (fact) } } }
+            }
+        };
+        write!(self.out, "<section class=\"session\" id=\"{}\" aria-labelledby=\"{name}\">", head.id)?;
+        self.out.write_all(markup.into_string().as_bytes())
+    }
+
+    /// Writes the conversation of a session as one commit has it.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn part(&mut self, part: &Part<'_>) -> io::Result<()> {
+        let conversation = part.conversation;
+        let summary = &conversation.summary;
+        let notice = summary.newer_notice();
+        let class = if conversation.lack.is_some() { "notice" } else { "problem" };
+        let has_words = !conversation.bytes.is_empty() || summary.is_removed;
+        let head = html! {
+            @for problem in notice.iter().chain(&conversation.problems) { p.(class) { (outside::line(problem)) } }
+            @if let Some(text) = &summary.summary { div.summary { span.who { "Summary" } (markdown(text)) } }
+            @if let Some(prompt) = summary.prompt.as_deref().filter(|_| !has_words) {
+                div.prompt { span.who { "Prompt" } div.typed { (outside::text(prompt)) } }
+            }
+        };
+        self.out.write_all(head.into_string().as_bytes())?;
+        let directory = agent::directory(&conversation.bytes);
+        let place = Place::new(directory.as_deref(), self.shape.top.as_deref());
+        let mut writer = Turns {
+            shape: self.shape,
+            prefix: part.prefix.to_owned(),
+            answers: Answers::of(&conversation.messages),
+            calls: Calls::new(place),
+            sub_agents: part.sub_agents,
+            is_sub_agent: summary.key.parent_id().is_some(),
+            offset: part.offset,
+        };
+        let mut bars = part.bars.iter().peekable();
+        for turn in turns(&conversation.messages) {
+            let messages = &conversation.messages[turn.messages.clone()];
+            let id = format!("{}t{}", part.prefix, turn.number);
+            let (head, text) = match (turn.number, part.continues) {
+                (0, Some((commit, prompt))) => {
+                    let prompt = beginning(prompt, 120);
+                    (html! { "Turn 0, continues " code { (commit) } ": " span.cited { (prompt) } }, prompt.clone())
+                }
+                (number, _) => {
+                    let text = messages.iter().find(|message| message.is_prompt()).map(|prompt| prompt.text());
+                    let text = beginning(&text.unwrap_or_default(), 90);
+                    (writer.head(number, turn.start, turn.duration_secs()), text)
+                }
+            };
+            writer.write(self.out, turn.number, &head, messages)?;
+            let tally = if self.shape.has_tools { tally(messages) } else { String::new() };
+            self.contents.push(Entry::Turn { id, number: turn.number, text, tally });
+            while let Some((_, bar)) = bars.next_if(|(at, _)| *at <= turn.messages.end) {
+                bar.write(self.out)?;
+                self.contents.push(entry(bar));
+            }
+        }
+        for other in human::uncalled(conversation, part.sub_agents) {
+            if self.shape.has_tools && self.shape.span != Span::Focused {
+                writer.write_sub_agent(self.out, other)?;
+            }
+        }
+        for (_, bar) in bars {
+            bar.write(self.out)?;
+            self.contents.push(entry(bar));
+        }
+        Ok(())
+    }
+
+    fn end_session(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_in_session) { writeln!(self.out, "</section>") } else { Ok(()) }
+    }
+
+    /// Ends the page with its contents.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn end(mut self) -> io::Result<()> {
+        self.end_session()?;
+        let nav = html! {
+            nav #contents aria-label="Contents" {
+                h2.contents { "Contents" }
+                ol {
+                    @for entry in &self.contents {
+                        @match entry {
+                            Entry::Session { id, text } => li.of-session { a href={ "#" (id) } { (text) } },
+                            Entry::Turn { id, number, text, tally } => li.of-turn {
+                                a href={ "#" (id) } {
+                                    span.number { (number) } " " span.text { @if text.is_empty() { "…" } @else { (text) } }
+                                    @if !tally.is_empty() { span.tally { (tally) } }
+                                }
+                            },
+                            Entry::Commit { id, name, text } => li.of-commit {
+                                a href={ "#" (id) } { code { (name) } " " span.text { (text) } }
+                            },
+                        }
+                    }
+                }
+            }
+        };
+        write!(self.out, "</main>{}", nav.into_string())?;
+        self.out.write_all(end().as_bytes())
+    }
+}
+
+fn entry(bar: &Bar) -> Entry {
+    let text = beginning(&bar.commit.subject().to_str_lossy(), 60);
+    Entry::Commit { id: bar.id.clone(), name: bar.name.clone(), text }
+}
+
+/// Returns the name of an agent as people write it.
+fn agent_name(name: &str) -> String {
+    let name = outside::line(name);
+    let mut chars = name.chars();
+    chars
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>())
+        .into_iter()
+        .chain([chars.as_str().to_owned()])
+        .collect()
+}
+
+/// Returns what is told of a session: the model, counts, tokens, the id.
+fn facts(summaries: &[Summary]) -> Vec<Markup> {
+    let sum = |of: fn(&Summary) -> u64| summaries.iter().map(of).fold(0, u64::saturating_add);
+    let model = summaries.iter().rev().find_map(|summary| summary.model.as_deref());
+    let tokens = summaries.iter().filter_map(|summary| summary.tokens).reduce(|a, b| a.plus(b));
+    let mut facts = Vec::new();
+    facts.extend(model.map(|model| html! { (outside::line(model)) }));
+    facts.push(html! { (count(sum(|summary| summary.turns), "turn")) });
+    facts.push(html! { (count(sum(|summary| summary.messages), "message")) });
+    facts.extend(tokens.map(|tokens| {
+        html! { (thousands(tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write))) " tokens in, "
+        (thousands(tokens.output)) " out" }
+    }));
+    facts
+}
+
+/// Returns a large number in few digits: `812`, `18.3k`, `2.1M`.
+fn thousands(number: u64) -> String {
+    match number {
+        0..=999 => number.to_string(),
+        1_000..=999_999 => format!("{:.1}k", number as f64 / 1e3),
+        _ => format!("{:.1}M", number as f64 / 1e6),
+    }
+}
+
+/// Returns a digest as a policy names it.
+fn digest(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+/// Returns the beginning of a document up to the body's first element. Nothing is fetched from anywhere, and no script or
+/// style runs but ours.
+pub fn head(title: &str, shape: &Shape) -> String {
+    let policy = format!(
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        digest(CSS),
+        digest(JS)
+    );
+    let theme = match shape.theme {
+        Theme::Auto => "auto",
+        Theme::Light => "light",
+        Theme::Dark => "dark",
+    };
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" data-theme=(theme) {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                meta name="generator" content={ "git-shiftlog " (env!("CARGO_PKG_VERSION")) };
+                title { (title) }
+                style { (PreEscaped(CSS)) }
+            }
+            body {}
+        }
+    };
+    let markup = markup.into_string();
+    markup.strip_suffix("</body></html>").unwrap_or(&markup).to_owned()
+}
+
+/// Returns the bar at the top of a page; `up` is the address of the overview.
+pub fn header(up: Option<&str>, shape: &Shape, has_views: bool) -> Markup {
+    let views =
+        [("focused", "Focused", Span::Focused), ("normal", "Normal", Span::Normal), ("full", "Full", Span::Full)];
+    html! {
+        a.skip href="#main" { "Skip to the conversation" }
+        header.top {
+            @if let Some(up) = up { a.up href=(up) { "← Overview" } } @else { span.brand { "git shiftlog" } }
+            @if has_views && shape.span != Span::Focused {
+                fieldset.views {
+                    legend { "View" }
+                    @for (id, name, span) in views {
+                        label { input #{ "view-" (id) } type="radio" name="view" value=(id) checked[span == shape.span]; span { (name) } }
+                    }
+                }
+            }
+            div #tools {}
+            @if has_views { a.jump href="#contents" { "Contents" } }
+        }
+    }
+}
+
+/// Returns the end of a document.
+pub fn end() -> String {
+    format!("<script>{JS}</script></body></html>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn style_and_script_are_small_and_cannot_end_early() {
+        assert!(CSS.len() <= 20 << 10, "{} bytes of CSS", CSS.len());
+        assert!(JS.len() <= 12 << 10, "{} bytes of JavaScript", JS.len());
+        assert!(!CSS.contains("</") && !CSS.contains("url(") && !CSS.contains("@import"));
+        assert!(!JS.contains("</") && !JS.contains("innerHTML") && !JS.contains("fetch("));
+    }
+}

@@ -1,0 +1,238 @@
+//! The turns of a conversation as HTML.
+
+use std::io::{self, Write};
+
+use maud::{Markup, html};
+
+use super::super::clock::duration;
+use super::super::place::Place;
+use super::super::printer::attachment;
+use super::super::sub_agent::SubAgent;
+use super::call::Calls;
+use super::item::{Answers, Item, What, groups};
+use super::words::{beginning, markdown};
+use super::{Shape, Span};
+use crate::git::date::{Format, Time};
+use crate::outside;
+use crate::transcript::{Message, Part};
+
+/// Writes the items of a conversation.
+pub struct Turns<'a> {
+    pub(super) shape: &'a Shape,
+    /// What stands in front of the ids of this conversation.
+    pub(super) prefix: String,
+    pub(super) answers: Answers<'a>,
+    pub(super) calls: Calls,
+    pub(super) sub_agents: &'a [SubAgent],
+    /// Whether these are the words of a sub-agent: they have no numbers of their own.
+    pub(super) is_sub_agent: bool,
+    /// The offset of the clock by which times are shown, in seconds.
+    pub(super) offset: i32,
+}
+
+impl<'a> Turns<'a> {
+    /// Writes one turn. `head` says when it was, `number` is that of `show`.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn write(
+        &mut self,
+        out: &mut dyn Write,
+        number: usize,
+        head: &Markup,
+        messages: &'a [Message],
+    ) -> io::Result<()> {
+        let id = format!("{}t{number}", self.prefix);
+        let name = format!("{id}-name");
+        let items = self.answers.items(messages, false);
+        let turn = html! { h3 id=(name) { a.self href={ "#" (id) } { (head) } } };
+        write!(out, "<section class=\"turn\" id=\"{id}\" aria-labelledby=\"{name}\">{}", turn.into_string())?;
+        self.write_items(out, &items, Some(&id))?;
+        writeln!(out, "</section>")
+    }
+
+    fn write_items(&mut self, out: &mut dyn Write, items: &[Item<'a>], id: Option<&str>) -> io::Result<()> {
+        for group in groups(items) {
+            if !group.iter().any(|item| self.is_shown(item)) {
+                continue;
+            }
+            match group {
+                [item] => self.write_item(out, item, id)?,
+                many => {
+                    let name = many.iter().find_map(|item| match &item.what {
+                        What::Call(call, _) => Some(outside::line(&call.name)),
+                        _ => None,
+                    });
+                    let about: Vec<String> = many.iter().take(3).filter_map(|item| self.about(item)).collect();
+                    let about = format!("{}{}", about.join(", "), if many.len() > 3 { ", …" } else { "" });
+                    let summary = html! {
+                        span.count { (many.len()) } " " span.tool { (name.unwrap_or_default()) } " " span.about { (about) }
+                    };
+                    write!(out, "<details class=\"work run\"><summary>{}</summary>", summary.into_string())?;
+                    many.iter().try_for_each(|item| self.write_item(out, item, id))?;
+                    writeln!(out, "</details>")?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_shown(&self, item: &Item<'_>) -> bool {
+        if self.shape.span == Span::Focused {
+            return matches!(item.what, What::Prompt(_)) || item.is_last_answer;
+        }
+        match item.what {
+            What::Thinking(_) => self.shape.has_thinking,
+            What::Call(..) | What::Result(_) | What::Aside(_) => self.shape.has_tools,
+            _ => true,
+        }
+    }
+
+    /// Returns what a call of a run is about, in a few words.
+    fn about(&self, item: &Item<'_>) -> Option<String> {
+        match &item.what {
+            What::Call(call, _) => Some(beginning(&self.calls.about(call), 40)).filter(|about| !about.is_empty()),
+            _ => None,
+        }
+    }
+
+    fn write_item(&mut self, out: &mut dyn Write, item: &Item<'a>, id: Option<&str>) -> io::Result<()> {
+        let own = id.filter(|_| item.message.1 && !self.is_sub_agent).map(|id| format!("{id}m{}", item.message.0));
+        let gone = if item.is_abandoned { " gone" } else { "" };
+        let whole = self.shape.span == Span::Full;
+        let markup = match &item.what {
+            What::Prompt(message) => html! {
+                div.prompt.(gone.trim()) id=[own] {
+                    @if self.is_sub_agent { span.who { "Task" } } @else { span.who { "Prompt" } }
+                    @if item.is_abandoned { " " span.badge { "taken back" } }
+                    (self.prompt(message))
+                }
+            },
+            What::Answer(text) => html! {
+                div.answer.(gone.trim()).(if item.is_last_answer { "last" } else { "" }) id=[own] { (markdown(text)) }
+            },
+            What::Thinking(text) => html! {
+                details.work.thinking id=[own] open[whole] {
+                    summary { span.tool { "Thinking" } " " span.about { (beginning(text, 90)) } }
+                    div.body { (markdown(text)) }
+                }
+            },
+            What::Notice(text) => html! { p.notice.work id=[own] { (outside::text(text)) } },
+            What::Attachment(what) => html! { p.notice id=[own] { (attachment(what)) } },
+            What::Call(call, result) => {
+                self.calls.remember(call, *result);
+                let ran = result.and_then(|result| result.sub_agent.as_deref());
+                let ran = ran.and_then(|id| self.sub_agents.iter().find(|other| other.id == id));
+                return self.write_call(out, own, self.calls.call(call, *result, whole), ran);
+            }
+            What::Result(result) => html! {
+                details.work.call id=[own] open[whole] {
+                    summary { span.tool { "Answer" } " " span.about { (beginning(&result.text, 90)) } }
+                    (self.calls.result(None, result))
+                }
+            },
+            What::Aside(messages) => {
+                let said = SubAgent::said(messages);
+                let summary = html! { span.tool { "Sub-agent" } " " span.about { (said) } };
+                write!(
+                    out,
+                    "<details class=\"work call sub\"{}><summary>{}</summary>",
+                    opened(whole),
+                    summary.into_string()
+                )?;
+                self.write_within(out, messages)?;
+                return writeln!(out, "</details>");
+            }
+        };
+        writeln!(out, "{}", markup.into_string())
+    }
+
+    /// Writes a call, and the words of the sub-agent that it has started.
+    fn write_call(
+        &mut self,
+        out: &mut dyn Write,
+        id: Option<String>,
+        call: super::call::Shown,
+        ran: Option<&'a SubAgent>,
+    ) -> io::Result<()> {
+        let class = format!("work call{}", if call.has_failed { " failed" } else { "" });
+        let id = id.map(|id| format!(" id=\"{id}\"")).unwrap_or_default();
+        if call.body.0.is_empty() && ran.is_none() {
+            return writeln!(out, "<p class=\"{class} bare\"{id}>{}</p>", call.summary.into_string());
+        }
+        let open = opened(call.is_open);
+        writeln!(out, "<details class=\"{class}\"{id}{open}><summary>{}</summary>", call.summary.into_string())?;
+        out.write_all(call.body.0.as_bytes())?;
+        if let Some(ran) = ran {
+            self.write_sub_agent(out, ran)?;
+        }
+        writeln!(out, "</details>")
+    }
+
+    /// Writes a sub-agent with its words.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn write_sub_agent(&mut self, out: &mut dyn Write, ran: &'a SubAgent) -> io::Result<()> {
+        let whole = opened(self.shape.span == Span::Full);
+        let summary = html! {
+            span.tool { "Sub-agent" } " " span.about { (outside::line(&ran.id)) (outside::line(&ran.folded(None))) }
+        };
+        write!(out, "<details class=\"work call sub\"{whole}><summary>{}</summary>", summary.into_string())?;
+        let problems = html! { @for problem in &ran.problems { p.problem { (outside::line(problem)) } } };
+        out.write_all(problems.into_string().as_bytes())?;
+        if let Some(conversation) = &ran.conversation {
+            let directory = crate::agent::directory(&conversation.bytes);
+            let place = Place::new(directory.as_deref(), self.shape.top.as_deref());
+            let outer = std::mem::replace(&mut self.answers, Answers::of(&conversation.messages));
+            let calls = std::mem::replace(&mut self.calls, Calls::new(place));
+            let written = self.write_within(out, &conversation.messages);
+            (self.answers, self.calls) = (outer, calls);
+            written?;
+        }
+        writeln!(out, "</details>")
+    }
+
+    fn write_within(&mut self, out: &mut dyn Write, messages: &'a [Message]) -> io::Result<()> {
+        let items = self.answers.items(messages, true);
+        let was_sub_agent = std::mem::replace(&mut self.is_sub_agent, true);
+        let written = self.write_items(out, &items, None);
+        self.is_sub_agent = was_sub_agent;
+        written
+    }
+
+    /// Returns a prompt: its text as it was typed, and what came with it.
+    fn prompt(&self, message: &Message) -> Markup {
+        html! {
+            @for part in &message.parts {
+                @match part {
+                    Part::Text(text) => div.typed { (outside::text(text.trim())) },
+                    Part::Attachment(what) => p.notice { (attachment(what)) },
+                    _ => {},
+                }
+            }
+        }
+    }
+
+    /// Returns what stands above a turn.
+    pub fn head(&self, number: usize, start: Option<i64>, secs: Option<i64>) -> Markup {
+        html! {
+            "Turn " (number)
+            @if let Some(start) = start { " " (time_html(start, self.offset)) }
+            @if let Some(took) = secs.and_then(duration) { " " span.took { (took) } }
+        }
+    }
+}
+
+fn opened(is_open: bool) -> &'static str {
+    if is_open { " open" } else { "" }
+}
+
+/// Returns a time as HTML: day and time of day, by the clock with this offset in seconds.
+pub fn time_html(seconds: i64, offset: i32) -> Markup {
+    let time = Time { seconds, offset };
+    let (day, clock) = Format::default().day_and_clock(time);
+    html! { time datetime=(Format::STRICT.show(time)) { (day) " " (clock) } }
+}

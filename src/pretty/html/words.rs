@@ -1,0 +1,234 @@
+//! Text of others as HTML: Markdown of answers, and plain text of prompts and tools.
+//!
+//! Only this file marks text as HTML that is already escaped, and only the output of [`markdown`].
+
+use maud::{Markup, PreEscaped, html};
+use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
+
+use crate::outside;
+
+/// Longer text is shown as it stands: to read that much as Markdown would take many times its size.
+const MAX_MARKDOWN_BYTES: usize = 1 << 20;
+/// The schemes of addresses that a link may lead to.
+const SCHEMES: &[&str] = &["http", "https", "mailto"];
+
+/// Returns an answer of a model as HTML. HTML in it is shown as text, nothing is fetched, and a link leads to the web or to
+/// mail alone.
+pub fn markdown(source: &str) -> Markup {
+    let source = outside::text(source.trim());
+    if source.len() > MAX_MARKDOWN_BYTES {
+        return html! { pre { (source) } };
+    }
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut html = String::with_capacity(source.len() * 5 / 4);
+    let mut addresses = Vec::new();
+    let mut is_code = false;
+    let events = Parser::new_ext(&source, options).map(|event| match event {
+        Event::Start(Tag::CodeBlock(kind)) => {
+            is_code = true;
+            Event::Start(Tag::CodeBlock(language(kind)))
+        }
+        Event::End(TagEnd::CodeBlock) => {
+            is_code = false;
+            event
+        }
+        event if is_code => event,
+        event => harmless(event, &mut addresses),
+    });
+    pulldown_cmark::html::push_html(&mut html, events);
+    // A reader with a keyboard scrolls only what takes the focus.
+    let html = html.replace("<pre>", "<pre tabindex=\"0\">");
+    let html = html.replace("<table>", "<div class=\"table\" tabindex=\"0\"><table>");
+    PreEscaped(html.replace("</table>", "</table></div>"))
+}
+
+/// Returns an event of the parser that makes no HTML of others. `addresses` are those of the links that are open.
+fn harmless<'e>(event: Event<'e>, addresses: &mut Vec<String>) -> Event<'e> {
+    match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        Event::TaskListMarker(is_done) => Event::Text(if is_done { "☑ " } else { "☐ " }.into()),
+        // The alignment of columns would be an attribute 'style'.
+        Event::Start(Tag::Table(columns)) => Event::Start(Tag::Table(vec![Alignment::None; columns.len()])),
+        // The heading of a turn is one of the third level; those of an answer stand below it.
+        Event::Start(Tag::Heading { level, .. }) => {
+            ours(format!("<h{} class=\"h{}\">", below(level as usize), level as usize))
+        }
+        Event::End(TagEnd::Heading(level)) => ours(format!("</h{}>\n", below(level as usize))),
+        Event::Start(Tag::Link { dest_url, .. }) => {
+            let address = outside::line(&dest_url);
+            let opening = match is_harmless(&address) {
+                true => html! { a href=(address) rel="noopener noreferrer" title=(address) {} }.into_string(),
+                false => "<em></em>".to_owned(),
+            };
+            addresses.push(address);
+            // The end of the element is another event.
+            ours(opening.rsplit_once("</").map(|(opening, _)| opening.to_owned()).unwrap_or_default())
+        }
+        Event::End(TagEnd::Link) => {
+            let address = addresses.pop().unwrap_or_default();
+            let place = shown_place(&address);
+            ours(match is_harmless(&address) {
+                true if place.is_empty() => "</a>".to_owned(),
+                true => format!("</a>{}", html! { " " span.place { "(" (place) ")" } }.into_string()),
+                false => format!("</em>{}", html! { " " code { (address) } }.into_string()),
+            })
+        }
+        Event::Start(Tag::Image { dest_url, .. }) => {
+            addresses.push(outside::line(&dest_url));
+            ours("<span class=\"image\">image: ".to_owned())
+        }
+        Event::End(TagEnd::Image) => {
+            let address = addresses.pop().unwrap_or_default();
+            ours(format!("{}</span>", html! { " " code { (address) } }.into_string()))
+        }
+        event => event,
+    }
+}
+
+fn below(level: usize) -> usize {
+    (level + 3).min(6)
+}
+
+fn ours(html: String) -> Event<'static> {
+    Event::InlineHtml(CowStr::from(html))
+}
+
+/// Returns where a link leads, to be shown behind its text; empty for mail.
+fn shown_place(address: &str) -> String {
+    let rest = address.split_once("://").map_or("", |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    host.rsplit('@').next().unwrap_or_default().to_owned()
+}
+
+/// Says whether an address has one of the schemes that a link may have. Browsers skip white space and control characters in
+/// front of it and within it, so an address with any of them is none.
+fn is_harmless(address: &str) -> bool {
+    let is_plain = !address.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\');
+    let scheme = address.split_once(':').map(|(scheme, _)| scheme);
+    is_plain && scheme.is_some_and(|scheme| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
+}
+
+/// Returns the language of a code block in letters that are safe in a class.
+fn language(kind: CodeBlockKind<'_>) -> CodeBlockKind<'_> {
+    match kind {
+        CodeBlockKind::Fenced(info) => {
+            let word = info.split_whitespace().next().unwrap_or_default();
+            let plain: String = word.chars().filter(|c| c.is_ascii_alphanumeric() || "+-#.".contains(*c)).collect();
+            CodeBlockKind::Fenced(plain.into())
+        }
+        CodeBlockKind::Indented => CodeBlockKind::Indented,
+    }
+}
+
+/// Returns the beginning of a text on one line, cut at `max_chars` characters.
+pub fn beginning(text: &str, max_chars: usize) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = outside::line(line);
+    match line.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shown(source: &str) -> String {
+        markdown(source).into_string()
+    }
+
+    #[test]
+    fn markdown_becomes_html_and_html_becomes_text() {
+        assert_eq!(shown("a **b** `c < d`"), "<p>a <strong>b</strong> <code>c &lt; d</code></p>\n");
+        assert_eq!(shown("# Head"), "<h4 class=\"h1\">Head</h4>\n\n");
+        for hostile in ["<script>alert(1)</script>", "a <img src=x onerror=alert(1)> b", "<!-- x --> <b onclick=x>"] {
+            let html = shown(hostile);
+            assert!(
+                !html.contains("<script") && !html.contains("<img") && !html.contains("<b ") && !html.contains("<!--")
+            );
+            assert!(html.contains("&lt;"), "what it says stays: {html}");
+        }
+    }
+
+    #[test]
+    fn a_link_leads_to_the_web_or_to_mail_and_says_where() {
+        let link = shown("[docs](https://example.com/x?a=1&b=2)");
+        assert!(link.contains("<a href=\"https://example.com/x?a=1&amp;b=2\" rel=\"noopener noreferrer\""), "{link}");
+        assert!(link.contains("docs</a> <span class=\"place\">(example.com)</span>"), "{link}");
+        assert!(shown("[x](https://bank.example@evil.example/)").contains("(evil.example)"));
+        for hostile in [
+            "[x](javascript:alert(1))",
+            "[x](JaVaScRiPt:alert(1))",
+            "[x](java&#115;cript:alert(1))",
+            "[x](&#1;javascript:alert(1))",
+            "[x](<java\tscript:alert(1)>)",
+            "[x](data:text/html;base64,PHNjcmlwdD4=)",
+            "[x](vbscript:x)",
+            "[x](//evil.example/)",
+            "[x](file:///etc/passwd)",
+            "<javascript:alert(1)>",
+            "[x][r]\n\n[r]: javascript:alert(1)",
+            "[x](docs/a.md)",
+        ] {
+            let html = shown(hostile);
+            assert!(!html.contains("href="), "{hostile:?} -> {html}");
+        }
+    }
+
+    #[test]
+    fn a_picture_is_its_text_and_its_address() {
+        let html = shown("![a cat](https://evil.example/p.png)");
+        assert!(!html.contains("<img"), "{html}");
+        assert!(html.contains("image: a cat <code>https://evil.example/p.png</code>"), "{html}");
+        let html = shown("[![a](https://a.example/p.png)](https://b.example)");
+        assert!(!html.contains("<img") && html.contains("(b.example)"), "{html}");
+    }
+
+    /// The elements and attributes that Markdown may become.
+    const ALLOWED: &[&str] = &[
+        "p",
+        "h4",
+        "h5",
+        "h6",
+        "strong",
+        "em",
+        "del",
+        "code",
+        "pre",
+        "ul",
+        "ol",
+        "li",
+        "blockquote",
+        "hr",
+        "br",
+        "a",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "span",
+        "div",
+    ];
+
+    proptest! {
+        #[test]
+        fn no_text_makes_an_element_that_is_not_ours(
+            text in r"([<>`~!\[\]():#&;*_\\ |\né日\x00\x1b-]|script|/|onclick=|style=|javascript:|https:|x|    |```|\[a\]: |\|-\|){0,60}"
+        ) {
+            let html = shown(&text);
+            for (at, _) in html.match_indices('<') {
+                let tag: String = html[at + 1..].trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+                prop_assert!(ALLOWED.contains(&tag.as_str()), "{:?} -> {}", text, html);
+                let whole = &html[at..at + html[at..].find('>').unwrap_or(0)];
+                prop_assert!(!whole.contains("style=") || whole.contains('"'), "{}", whole);
+                let names = whole.split('"').step_by(2).collect::<String>();
+                prop_assert!(!names.contains(" on") && !names.contains("style="), "{:?} -> {}", text, whole);
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+"""Opens exported pages in a browser and looks whether they do what they promise.
+
+Usage: pages.py <directory of the programs> <axe.min.js> [<directory for pictures>]
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+from playwright.sync_api import sync_playwright
+
+import world as worlds
+
+PROGRAMS, AXE = sys.argv[1], pathlib.Path(sys.argv[2]).read_text()
+PICTURES = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Tab:
+    """A page with a record of what it should not do."""
+
+    def __init__(self, browser, path, fragment="", **options):
+        self.context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 860}), **options)
+        self.page = self.context.new_page()
+        self.bad = []
+        self.page.on("dialog", lambda dialog: (self.bad.append("dialog " + dialog.message), dialog.dismiss()))
+        self.page.on("request", lambda request: self.bad.append("request " + request.url)
+                     if not request.url.startswith("file:") or request.resource_type != "document" else None)
+        self.page.on("console", lambda message: self.bad.append("console " + message.text) if message.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.bad.append("error " + str(error)))
+        self.page.goto(pathlib.Path(path).as_uri() + fragment)
+
+    def __enter__(self):
+        return self.page
+
+    def __exit__(self, kind, *_):
+        self.context.close()
+        if kind is None:
+            assert not self.bad, self.bad
+
+
+def top_of(page, selector):
+    return page.eval_on_selector(selector, "e => e.getBoundingClientRect().top")
+
+
+def is_seen(page, text):
+    return page.get_by_text(text, exact=False).first.is_visible()
+
+
+def wide(page):
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def nothing_hostile_happens(browser, files):
+    with Tab(browser, files["villain"]) as page:
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        page.wait_for_timeout(300)
+        elements = page.evaluate("[...new Set([...document.querySelectorAll('*')].map(e => e.localName))]")
+        foreign = set(elements) & {"img", "iframe", "svg", "base", "form", "object", "embed", "link", "video"}
+        assert not foreign, foreign
+        assert page.evaluate("document.scripts.length") == 1 and page.evaluate("document.querySelectorAll('style').length") == 1
+        handlers = page.evaluate("[...document.querySelectorAll('*')].flatMap(e => [...e.attributes])"
+                                 ".filter(a => /^on|^style$/.test(a.name)).map(a => a.name)")
+        assert not handlers, handlers
+        hrefs = page.evaluate("[...document.links].map(a => a.protocol)")
+        assert set(hrefs) <= {"file:", "http:", "https:", "mailto:"}, hrefs
+        assert page.evaluate("document.querySelector('main').innerText").count("<script>alert(1)</script>") > 5
+        assert page.url.startswith("file:"), page.url
+
+
+def the_policy_stops_what_is_not_ours(browser, files):
+    """Whatever got in would not run: tried with a page into which somebody has put it."""
+    path = pathlib.Path(files["session"])
+    broken = path.with_name("broken.html")
+    broken.write_text(path.read_text().replace("<main", "<script>document.title = 'owned'</script>"
+                      "<img src='https://evil.example/x.png' onerror=\"document.title = 'owned'\"><main", 1))
+    context = browser.new_context()
+    page = context.new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("requestfailed", lambda request: asked.remove(request.url) if "csp" in (request.failure or "") else None)
+    page.goto(broken.as_uri())
+    page.wait_for_timeout(200)
+    assert page.title() != "owned"
+    assert not [url for url in asked if "evil" in url], asked
+    context.close()
+
+
+def a_deep_link_goes_to_its_turn(browser, files):
+    with Tab(browser, files["session"], "#t2") as page:
+        page.wait_for_timeout(700)
+        assert 0 <= top_of(page, "#t2") < 200, top_of(page, "#t2")
+    with Tab(browser, files["session"], "#t1m3") as page:
+        page.wait_for_timeout(700)
+        assert page.eval_on_selector("#t1m3", "e => !!e.closest('details').open")
+        assert 0 <= top_of(page, "#t1m3") < 500
+
+
+def keys_walk_and_open(browser, files):
+    with Tab(browser, files["session"]) as page:
+        page.keyboard.press("J")
+        page.keyboard.press("J")
+        page.wait_for_timeout(600)
+        assert page.evaluate("document.activeElement.id") == "t2"
+        page.keyboard.press("K")
+        assert page.evaluate("document.activeElement.id") == "t1"
+        page.keyboard.press("]")
+        assert page.evaluate("document.activeElement.className").startswith("commit")
+        page.keyboard.press("K")
+        for _ in range(2):
+            page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.closest('details').className").find("thinking") >= 0
+        page.keyboard.press("o")
+        assert page.evaluate("document.activeElement.closest('details').open")
+        page.keyboard.press("?")
+        assert page.locator("dialog").is_visible()
+        page.keyboard.press("Escape")
+        page.keyboard.press("t")
+        assert page.evaluate("document.documentElement.dataset.theme") == "light"
+
+
+def views_show_what_they_say(browser, files):
+    for scripts in (True, False):
+        with Tab(browser, files["session"], java_script_enabled=scripts) as page:
+            assert is_seen(page, "hammers the server") and page.locator(".thinking").first.is_visible()
+            page.get_by_text("Focused", exact=True).click()
+            assert is_seen(page, "hammers the server") and not page.locator(".thinking").first.is_visible()
+            assert is_seen(page, "The cap holds") and not is_seen(page, "I would change three things")
+            page.get_by_text("Full", exact=True).click()
+            page.locator(".thinking .body").first.scroll_into_view_if_needed()
+            assert page.locator(".thinking .body").first.is_visible()
+    with Tab(browser, files["session"], "?view=focused") as page:
+        assert page.locator("#view-focused").is_checked()
+
+
+def search_opens_what_it_finds(browser, files):
+    with Tab(browser, files["session"]) as page:
+        page.keyboard.press("/")
+        page.keyboard.type("line 17 of relay/pool.py")
+        page.wait_for_timeout(300)
+        assert page.locator(".hits li").count() == 1
+        assert page.locator("[role=status]").inner_text() == "1 hit"
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(600)
+        found = page.get_by_text("line 17 of relay/pool.py").last
+        assert found.is_visible()
+        page.locator(".search input").fill("/[0-9]+ passed/")
+        page.wait_for_timeout(300)
+        assert page.locator(".hits li").count() == 1
+        page.locator(".search input").fill("nowhere to be found")
+        page.wait_for_timeout(300)
+        assert page.locator("[role=status]").inner_text() == "0 hits"
+
+
+def everything_is_there_without_scripts(browser, files):
+    with Tab(browser, files["session"], java_script_enabled=False) as page:
+        for text in ["hammers the server", "Double the delay", "link: back off with jitter", "Add a test for the cap"]:
+            assert is_seen(page, text), text
+        page.locator(".thinking summary").first.click()
+        assert is_seen(page, "spreads them; a cap keeps recovery quick")
+        page.locator("#contents a", has_text="Add a test").click()
+        page.wait_for_timeout(600)
+        assert 0 <= top_of(page, "#t2") < 250
+        page.locator("a", has_text="turn 1").first.click()
+
+
+def nothing_is_wider_than_a_phone(browser, files):
+    for name in ["session", "commit", "villain", "index"]:
+        for scale in ({"width": 400, "height": 800}, {"width": 1280, "height": 800}):
+            with Tab(browser, files[name], "?view=full", viewport=scale) as page:
+                assert wide(page) <= 0, (name, scale, wide(page))
+
+
+def colours_follow_the_system_and_the_choice(browser, files):
+    shades = {}
+    for scheme in ("light", "dark"):
+        with Tab(browser, files["session"], color_scheme=scheme) as page:
+            shades[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert shades["light"] != shades["dark"], shades
+    with Tab(browser, files["dark"], color_scheme="light") as page:
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == shades["dark"]
+
+
+def print_has_the_words_and_no_columns(browser, files):
+    with Tab(browser, files["session"]) as page:
+        page.emulate_media(media="print")
+        assert not page.locator("#contents").is_visible() and not page.locator("header.top").is_visible()
+        assert is_seen(page, "hammers the server")
+        assert len(page.pdf()) > 20000
+
+
+def axe_finds_nothing_serious(browser, files):
+    for name in ["session", "commit", "index"]:
+        for scheme in ("light", "dark"):
+            context = browser.new_context(color_scheme=scheme, bypass_csp=True, viewport={"width": 1280, "height": 900},
+                                          reduced_motion="reduce")
+            page = context.new_page()
+            page.goto(pathlib.Path(files[name]).as_uri())
+            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+            page.evaluate(AXE)
+            found = page.evaluate("axe.run().then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))"
+                                  ".map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 120) + ' ' + "
+                                  "(n.any[0] ? n.any[0].message : '')).join(' | ')))")
+            context.close()
+            assert not found, (name, scheme, found)
+
+
+def long_pages_open_at_once(browser, files):
+    """The figures that a reader waits for: first paint, and the document being ready."""
+    with Tab(browser, files["long"]) as page:
+        page.wait_for_timeout(300)
+        times = page.evaluate("({ready: performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart,"
+                              "paint: (performance.getEntriesByName('first-contentful-paint')[0] || {}).startTime,"
+                              "nodes: document.querySelectorAll('*').length})")
+        size = os.path.getsize(files["long"])
+        print(f"  {size / 1e6:.2f} MB, {times['nodes']} elements: first paint {times['paint']:.0f} ms, ready {times['ready']:.0f} ms")
+
+
+def pictures(browser, files):
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for name in ["index", "session", "commit"]:
+        for scheme in ("light", "dark"):
+            for width, height in ((1280, 860), (400, 800)):
+                with Tab(browser, files[name], viewport={"width": width, "height": height}, color_scheme=scheme) as page:
+                    page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")
+
+
+def long_session(world):
+    c = worlds.Session(world, "long")
+    for turn in range(60):
+        c.prompt(f"Prompt number {turn}: go on with the next module, and keep the tests green.")
+        for step in range(6):
+            c.says(f"Step {step} of turn {turn}.\n\n- it does `this({step})`\n- and then **that**\n\n" + "Words go on. " * 40)
+            c.call("Bash", "\n".join(f"output {n} of step {step}" for n in range(80)), command=f"make step-{step}")
+    world.write("long.txt", "x\n")
+    return c.commit("a long session")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
+        place = os.path.realpath(place)
+        world = worlds.World(place, PROGRAMS)
+        commits = worlds.stories(world)
+        site = os.path.join(place, "site")
+        world.export("-o", site + "/", "--title=Conversations of relay", "HEAD")
+        world.export("-o", site + "/", "--title=Conversations of relay", "HEAD~4..")
+        files = {"index": os.path.join(site, "index.html")}
+        for name, words in {
+            "session": ["--full", commits[1]], "commit": [commits[0]], "dark": ["--theme=dark", commits[0]],
+        }.items():
+            files[name] = os.path.join(place, name + ".html")
+            world.export("-o", files[name], *words)
+        for name, make in {"villain": worlds.villain, "long": long_session}.items():
+            files[name] = os.path.join(place, name + ".html")
+            world.export("-o", files[name], make(world))
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        cases = [nothing_hostile_happens, the_policy_stops_what_is_not_ours, a_deep_link_goes_to_its_turn, keys_walk_and_open,
+                 views_show_what_they_say, search_opens_what_it_finds, everything_is_there_without_scripts,
+                 nothing_is_wider_than_a_phone, colours_follow_the_system_and_the_choice, print_has_the_words_and_no_columns,
+                 axe_finds_nothing_serious, long_pages_open_at_once] + ([pictures] if PICTURES else [])
+        failed = []
+        for case in cases:
+            try:
+                case(browser, files)
+                print("ok", case.__name__.replace("_", " "))
+            except Exception as error:  # Each case is tried, whatever the others do.
+                failed.append(case)
+                print("FAILED", case.__name__.replace("_", " "), "-", type(error).__name__, str(error)[:1500])
+        browser.close()
+        sys.exit(1 if failed else 0)
+
+
+main()

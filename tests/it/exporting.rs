@@ -1,0 +1,262 @@
+//! `git shiftlog export`: pages and Markdown as files.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::json;
+
+use crate::support::Scratch;
+
+/// A repository with three commits of one session and one of another.
+fn recorded() -> Scratch {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("alpha");
+    session.prompt("make one <b>and</b> tell");
+    session.says("First **this**, then `x < y`.");
+    session.edits("one.rs", "fn one() {}\n");
+    session.commits("add one");
+    session.prompt("make two");
+    session.edits("two.rs", "fn two() {}\nfn more() {}\n");
+    session.calls("r1", "Bash", &json!({ "command": "cargo test" }));
+    session.answers("r1", "test result: ok");
+    session.commits("add two");
+    session.prompt("and tidy up");
+    session.edits("one.rs", "fn one() { two() }\n");
+    session.says("Tidied.");
+    session.commits("tidy");
+    session.hook("SessionEnd");
+    let session = scratch.session("beta");
+    session.prompt("make three");
+    session.edits("three.rs", "fn three() {}\n");
+    session.commits("add three");
+    scratch
+}
+
+/// Returns the values of an attribute, in order.
+fn values<'h>(html: &'h str, attribute: &str) -> Vec<&'h str> {
+    let mark = format!(" {attribute}=\"");
+    html.match_indices(&mark).filter_map(|(at, _)| html[at + mark.len()..].split('"').next()).collect()
+}
+
+/// Asserts what holds for every page: ids that are there once, links that lead somewhere, nothing from elsewhere.
+#[track_caller]
+fn assert_whole(html: &str) {
+    assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"), "{html}");
+    let mut ids = values(html, "id");
+    ids.sort_unstable();
+    let count = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "each id is there once");
+    for address in values(html, "href").iter().filter_map(|address| address.strip_prefix('#')) {
+        assert!(ids.contains(&address), "nothing has the id {address}");
+    }
+    assert!(values(html, "src").is_empty() && values(html, "style").is_empty());
+    let policy = values(html, "content").into_iter().find(|value| value.contains("default-src")).unwrap();
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
+}
+
+#[test]
+fn a_page_has_the_turns_and_the_commits_with_links_to_each() {
+    let scratch = recorded();
+    let page = scratch.shiftlog("export", ["--html", "HEAD~3.."]).ok();
+    assert_whole(&page);
+    let short = |revision: &str| scratch.id(revision)[..7].to_owned();
+    for revision in ["HEAD~2", "HEAD~1", "HEAD"] {
+        assert!(page.contains(&format!("id=\"{}-t1\"", short(revision))), "{revision}");
+        assert!(page.contains(&format!("id=\"c-{}\"", short(revision))), "{revision}");
+    }
+    assert!(page.find("make two").unwrap() < page.find("and tidy up").unwrap(), "the oldest comes first");
+    assert!(!page.contains("make one"), "what is outside the range is not there");
+    let one = scratch.shiftlog("export", ["--html", "HEAD~3"]).ok();
+    assert_whole(&one);
+    assert!(one.contains("id=\"t1\"") && one.contains("id=\"t1m2\""), "a single conversation has plain numbers");
+    assert!(one.contains("make one &lt;b&gt;and&lt;/b&gt; tell") && one.contains("First <strong>this</strong>"));
+    assert!(one.contains("<a href=\"#t1\">turn 1</a>"), "the hunk leads to its turn: {one}");
+}
+
+#[test]
+fn a_hunk_that_nobody_recorded_says_so() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("alpha");
+    session.prompt("make one");
+    session.edits("one.rs", "fn one() {}\n");
+    scratch.write("by_hand.txt", "these lines were typed\nby a person\n");
+    session.commits("add one and a file by hand");
+    let page = scratch.shiftlog("export", ["--html"]).ok();
+    let (file, rest) = page
+        .split_once("<code class=\"path\">by_hand.txt</code>")
+        .map(|(_, rest)| rest.split_once("</details>").unwrap())
+        .unwrap();
+    assert!(file.contains("not in the conversation") && !file.contains("href"), "{file}");
+    assert!(rest.contains("<a href=\"#t1\">turn 1</a>"), "{rest}");
+}
+
+#[test]
+fn a_whole_session_has_its_commits_between_its_turns() {
+    let scratch = recorded();
+    for args in [&["--html", "--full", "HEAD~1"][..], &["--html", "alpha"]] {
+        let page = scratch.shiftlog("export", args).ok();
+        assert_whole(&page);
+        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not there"));
+        let short = |revision: &str| format!("id=\"c-{}\"", &scratch.id(revision)[..7]);
+        let order = [
+            place("id=\"t1\""),
+            place(&short("HEAD~3")),
+            place("id=\"t2\""),
+            place(&short("HEAD~2")),
+            place("id=\"t3\""),
+            place(&short("HEAD~1")),
+        ];
+        assert!(order.is_sorted(), "{order:?}");
+        assert!(!page.contains("make three"));
+    }
+}
+
+#[test]
+fn a_directory_has_a_page_for_each_session_and_an_overview() {
+    let scratch = recorded();
+    let site = scratch.top.join("site");
+    scratch.shiftlog("export", ["--html", "-o", "site/", "HEAD~4.."]).ok();
+    let mut names: Vec<_> = fs::read_dir(&site).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["claude~alpha.html", "claude~beta.html", "index.html"]);
+    let index = fs::read_to_string(site.join("index.html")).unwrap();
+    assert_whole(&index);
+    assert!(
+        index.contains("href=\"claude%7Ealpha.html\"") && index.contains("2 sessions, 4 turns, 4 commits"),
+        "{index}"
+    );
+    let alpha = fs::read_to_string(site.join("claude~alpha.html")).unwrap();
+    assert_whole(&alpha);
+    assert!(alpha.contains("href=\"index.html\"") && !alpha.contains("make three"));
+    // A second run replaces nothing unless it is told to.
+    let again = scratch.shiftlog("export", ["--html", "-o", "site", "HEAD"]);
+    assert_eq!((again.code, again.stdout.as_str()), (128, ""));
+    assert!(again.stderr.contains("'site/claude~beta.html' already exists"), "{}", again.stderr);
+    scratch.shiftlog("export", ["--html", "-f", "-o", "site", "HEAD"]).ok();
+    scratch.shiftlog("export", ["--markdown", "-o", "md/", "HEAD~1.."]).ok();
+    let index = fs::read_to_string(scratch.top.join("md/index.md")).unwrap();
+    assert_eq!(index, "# Conversations\n\n- [claude/beta](<claude%7Ebeta.md>): add three\n");
+}
+
+#[test]
+fn an_export_is_the_same_twice_and_whole_or_not_there() {
+    let scratch = recorded();
+    let file = scratch.top.join("x.html");
+    scratch.shiftlog("export", ["--html", "-o", "x.html", "HEAD~3.."]).ok();
+    let bytes = fs::read(&file).unwrap();
+    assert_eq!(bytes, scratch.shiftlog("export", ["--html", "HEAD~3.."]).bytes);
+    assert_eq!(bytes, scratch.shiftlog("export", ["--html", "-o", "-", "HEAD~3.."]).bytes);
+    let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    scratch.write("plain", "");
+    assert_eq!(
+        mode,
+        fs::metadata(scratch.top.join("plain")).unwrap().permissions().mode() & 0o777,
+        "as the umask says"
+    );
+    fs::write(&file, "mine").unwrap();
+    let refused = scratch.shiftlog("export", ["--html", "-o", "x.html"]);
+    assert_eq!(refused.code, 128);
+    assert_eq!(refused.stderr, "fatal: 'x.html' already exists\nhint: '-f' replaces it\n");
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
+    scratch.shiftlog("export", ["--html", "-f", "-o", "x.html", "HEAD~3.."]).ok();
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+    let nowhere = scratch.shiftlog("export", ["--html", "-o", "no/such/x.html"]);
+    assert_eq!(nowhere.code, 128, "{}", nowhere.stderr);
+    let left = fs::read_dir(&scratch.top)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".shiftlog-"));
+    assert_eq!(left.count(), 0, "no half file is left");
+}
+
+#[test]
+fn a_disk_that_is_full_leaves_no_half_file() {
+    let scratch = recorded();
+    let shell = "ulimit -f 1; trap '' XFSZ; git shiftlog export --html -o x.html HEAD~3..";
+    let ran = scratch.run_in(&scratch.top, "sh", ["-c", shell]);
+    assert_eq!(ran.code, 128, "{ran:?}");
+    assert!(ran.stderr.contains("write"), "{}", ran.stderr);
+    let left: Vec<_> = fs::read_dir(&scratch.top).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        left.iter()
+            .all(|name| !name.to_string_lossy().contains("html") && !name.to_string_lossy().contains(".shiftlog-")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn a_secret_that_was_recorded_is_in_no_byte() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.redact", "off"]).ok();
+    let key = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
+    let session = scratch.session("alpha");
+    session.prompt(&format!("use {key} as the token"));
+    session.says(&format!("I set `{key}`."));
+    session.edits("token.txt", &format!("token = {key}\n"));
+    session.commits(&format!("use {key}"));
+    let shown = scratch.shiftlog("show", ["HEAD"]).ok();
+    assert!(shown.contains(&key), "it was recorded: {shown}");
+    scratch.git(["config", "--unset", "shiftlog.redact"]).ok();
+    for format in ["--html", "--markdown"] {
+        let ran = scratch.shiftlog("export", [format]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(!ran.stdout.contains(&key) && ran.stdout.contains("as the token"), "{}", ran.stdout);
+        assert_eq!(ran.stderr, "warning: secrets were removed from 1 conversation\n");
+        scratch.shiftlog("export", [format, "-q", "-o", "site/"]).ok();
+    }
+    for entry in fs::read_dir(scratch.top.join("site")).unwrap() {
+        let path = entry.unwrap().path();
+        assert!(!fs::read_to_string(&path).unwrap().contains(&key), "it is in {}", path.display());
+    }
+}
+
+#[test]
+fn options_leave_out_what_they_say() {
+    let scratch = recorded();
+    let export = |args: &[&str]| {
+        let page = scratch.shiftlog("export", [&["--html"], args, &["HEAD~2"]].concat()).ok();
+        assert_whole(&page);
+        page
+    };
+    let (all, focused) = (export(&[]), export(&["--view=focused"]));
+    assert!(all.contains("test result: ok") && all.contains("class=\"file\""));
+    assert!(focused.contains("make two") && !focused.contains("cargo test") && !focused.contains("class=\"file\""));
+    assert!(!focused.contains("name=\"view\""), "there is nothing else to show");
+    assert!(!export(&["--no-tools"]).contains("cargo test"));
+    assert!(!export(&["--no-patch"]).contains("class=\"file\""));
+    assert!(export(&["--title=A <title>"]).contains("<h1>A &lt;title&gt;</h1>"));
+    assert!(export(&["--theme=dark"]).contains("data-theme=\"dark\""));
+    assert!(export(&["--view=full"]).contains("value=\"full\" checked"));
+    let documents = scratch.shiftlog("export", ["--markdown", "HEAD~2"]).ok();
+    assert_eq!(documents, scratch.shiftlog("show", ["--format=markdown", "HEAD~2"]).ok());
+    let missing = scratch.shiftlog("export", ["--html", "HEAD~4"]);
+    assert_eq!((missing.code, missing.stdout.as_str()), (1, ""));
+    assert_eq!(missing.stderr, "error: no conversation recorded for HEAD~4\n");
+    let formless = scratch.shiftlog("export", ["HEAD"]);
+    assert_eq!(formless.code, 129, "{}", formless.stderr);
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let scratch = Scratch::set_up();
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)><!-- ]]> & \u{202e}\u{0}\u{1b}[31m";
+    let session = scratch.session("alpha");
+    session.prompt(hostile);
+    session.says(&format!(
+        "{hostile}\n\n[x](javascript:alert(1)) ![y](https://evil.example/p.png)\n\n```\"><script>\n{hostile}"
+    ));
+    session.calls("c", &format!("Tool{hostile}"), &json!({ "a": hostile, hostile: hostile }));
+    session.answers("c", hostile);
+    session.edits("one.rs", &format!("{hostile}\n"));
+    scratch.write("<img src=x onerror=alert(2)>.txt", "x\n");
+    session.commits("a <script>alert(3)</script> commit");
+    let page = scratch.shiftlog("export", ["--html"]).ok();
+    assert_whole(&page);
+    assert_eq!(page.matches("<script").count(), 1, "ours is the only script");
+    for element in ["<img", "<iframe", "<object", "<form", "<!--"] {
+        assert!(!page.contains(element), "{element}");
+    }
+    assert!(!page.contains("javascript:alert(1)\"") && !page.contains("src=\"https"));
+    assert!(!page.contains(['\u{202e}', '\u{0}', '\u{1b}']), "no character of control is left");
+    assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;"), "what was said is there");
+}
