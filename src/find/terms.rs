@@ -35,6 +35,9 @@ const EVERYWHERE: &[&str] = &[
 /// More words than this are not searched for: each costs a pass.
 const MAX_WORDS: usize = 64;
 
+/// How often a word of a search is looked at in one text. To be there more often makes no difference to a rank.
+const MAX_KEPT: usize = 1 << 16;
+
 /// The words that are searched for.
 #[derive(Clone, Debug)]
 pub struct Terms {
@@ -147,9 +150,10 @@ impl Terms {
     }
 
     /// Returns the words of a text that are among these and not in a placeholder of a secret. A text can have millions of
-    /// others.
+    /// others, and of these [`MAX_KEPT`] each are returned.
     pub(super) fn spoken(&self, text: &str) -> Vec<Word> {
         let (mut found, mut number) = (Vec::new(), 0);
+        let mut kept = vec![0; self.wanted.len() + self.excluded.len()];
         let mut hidden = placeholder(text, 0);
         each_word(text, |place| {
             number += 1;
@@ -157,16 +161,19 @@ impl Terms {
                 hidden = placeholder(text, passed.end);
             }
             let is_hidden = hidden.as_ref().is_some_and(|hidden| hidden.start < place.end);
-            if !is_hidden && self.has_word(&text[place.clone()]) {
+            let term = if is_hidden { None } else { self.term_of(&text[place.clone()]) };
+            if let Some(term) = term.filter(|term| kept[*term] < MAX_KEPT) {
+                kept[term] += 1;
                 found.push(Word { number, place });
             }
         });
         found
     }
 
-    fn has_word(&self, word: &str) -> bool {
+    /// Returns the number of the first term with a word.
+    fn term_of(&self, word: &str) -> Option<usize> {
         let may_be = word.bytes().next().is_some_and(|first| self.first_bytes[usize::from(first)]);
-        may_be && self.wanted.iter().chain(&self.excluded).any(|term| term.has_word(word))
+        self.wanted.iter().chain(&self.excluded).position(|term| may_be && term.has_word(word))
     }
 
     /// Returns the places of each wanted word in a text with these words, and whether an excluded one is there.

@@ -89,13 +89,11 @@ def the_policy_stops_what_is_not_ours(browser, files):
 
 
 def a_deep_link_goes_to_its_turn(browser, files):
-    with Tab(browser, files["session"], "#t2") as page:
-        page.wait_for_timeout(700)
-        assert 0 <= top_of(page, "#t2") < 200, top_of(page, "#t2")
-    with Tab(browser, files["session"], "#t1m3") as page:
-        page.wait_for_timeout(700)
-        assert page.eval_on_selector("#t1m3", "e => !!e.closest('details').open")
-        assert 0 <= top_of(page, "#t1m3") < 500
+    for fragment, is_call in [("#t2", False), ("#t1m3", True)]:
+        with Tab(browser, files["session"], fragment) as page:
+            page.wait_for_timeout(300)
+            assert 0 <= top_of(page, fragment) < 200, top_of(page, fragment)
+            assert not is_call or page.eval_on_selector(fragment, "e => e.open"), fragment + " is closed"
 
 
 def keys_walk_and_open(browser, files):

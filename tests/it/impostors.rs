@@ -63,6 +63,9 @@ fn a_record_that_names_the_words_of_another_session_shows_none_of_them() {
             let told = format!("{}{}", ran.stdout, ran.stderr);
             assert!(ran.code == 1 && told.contains("is of another session"), "{what}: {options:?}: {ran:?}");
         }
+        let found = scratch.shiftlog("grep", ["words of the second", "HEAD~..HEAD"]);
+        assert_eq!(found.stdout, "", "{what}");
+        assert!(found.stderr.contains("of another session"), "{what}: {found:?}");
         let verified = scratch.shiftlog("verify", ["HEAD"]);
         assert!(verified.code == 1 && verified.stdout.contains("of another session"), "{what}: {verified:?}");
     }

@@ -190,7 +190,7 @@ impl Export<'_, '_> {
         }
         let index = format!("index.{extension}");
         let names: Vec<String> = plan.sessions.iter().map(|session| session.file_name(extension)).collect();
-        target.prepare(&[&names[..], &[index.clone()]].concat())?;
+        target.prepare(&[&names[..], std::slice::from_ref(&index)].concat())?;
         for (at, name) in names.iter().enumerate() {
             target.write(Some(name), |out| self.write(out, &[at], Some(&index)))?;
         }

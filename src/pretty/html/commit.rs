@@ -76,16 +76,14 @@ impl Hunk {
 /// Takes a patch of Git apart. Returns its files, and whether some of it was left out: at most `max_lines` are taken.
 pub fn patch_files(lines: impl Iterator<Item = Vec<u8>>, max_lines: usize) -> (Vec<PatchFile>, bool) {
     let mut files: Vec<PatchFile> = Vec::new();
-    let mut taken = 0;
     // Lines that the hunk still has, of the old and of the new file: a line of a file can look like a head.
     let mut left = (0_usize, 0_usize);
-    for line in lines {
+    for (taken, line) in lines.enumerate() {
         let line = line.to_str_lossy();
         if taken == max_lines {
             finish(&mut files);
             return (files, true);
         }
-        taken += 1;
         if left != (0, 0) {
             let sign = line.chars().next().unwrap_or(' ');
             match sign {

@@ -77,14 +77,14 @@
   let here = null;
   const current = () => here && here.isConnected && shown(here) ? here : null;
   const open = e => { for (let d = e; d; d = d.parentElement) if (d.tagName === 'DETAILS' && d !== e) d.open = true; };
-  const go = e => {
+  const go = (e, behavior = 'auto') => {
     if (!e) return;
     open(e);
     if (!shown(e) && view() === 'focused') setView('normal', true);
     if (here) here.classList.remove('here');
     here = e;
     e.classList.add('here');
-    e.scrollIntoView({ block: 'start' });
+    e.scrollIntoView({ block: 'start', behavior });
     const target = e.tagName === 'DETAILS' ? $('summary', e) : e;
     if (target.tabIndex < 0) target.tabIndex = -1;
     target.focus({ preventScroll: true });
@@ -233,7 +233,9 @@
   if (asked) setView(asked, false);
   const follow = () => {
     const e = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (e && main.contains(e) && e !== main) go(e);
+    if (!e || !main.contains(e) || e === main) return;
+    if (e.tagName === 'DETAILS') e.open = true;
+    go(e, 'instant');
   };
   addEventListener('hashchange', follow);
   follow();

@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn markdown_becomes_html_and_html_becomes_text() {
         assert_eq!(shown("a **b** `c < d`"), "<p>a <strong>b</strong> <code>c &lt; d</code></p>\n");
-        assert_eq!(shown("# Head"), "<h4 class=\"h1\">Head</h4>\n\n");
+        assert_eq!(shown("# Head"), "<h4 class=\"h1\">Head</h4>\n");
         for hostile in ["<script>alert(1)</script>", "a <img src=x onerror=alert(1)> b", "<!-- x --> <b onclick=x>"] {
             let html = shown(hostile);
             assert!(
