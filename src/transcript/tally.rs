@@ -24,7 +24,7 @@ pub struct Tally {
     /// The paths that tool calls edit.
     pub edited_paths: BTreeSet<String>,
     /// The seconds in which somebody was at work: the sum of the gaps between messages that are shorter than
-    /// [`MAX_GAP_SECS`].
+    /// five minutes.
     pub active_secs: u64,
     /// The answers that may still grow, by their ids.
     open_usage: BTreeMap<String, ModelUsage>,
