@@ -27,7 +27,10 @@ pub fn without(text: &str, tags: &[&str]) -> String {
         };
     }
     kept.push_str(rest);
-    kept.trim().to_owned()
+    // A prompt can be as long as a file, and is not copied for the space around it.
+    kept.truncate(kept.trim_end().len());
+    kept.drain(..kept.len() - kept.trim_start().len());
+    kept
 }
 
 /// Returns what stands in this tag, if the text has it.

@@ -57,6 +57,15 @@ impl Asking {
     }
 }
 
+/// How often a fetch is tried again because another one moved the same refs meanwhile.
+const MAX_RACES: usize = 5;
+
+/// Says whether a fetch failed because another process moved a ref between its first look and its end.
+fn was_overtaken(error: &Error) -> bool {
+    let told = error.to_string();
+    told.contains("cannot lock ref") && told.contains("but expected")
+}
+
 impl Repository {
     /// Returns the names of the configured remotes, sorted.
     pub fn remotes(&self) -> Vec<String> {
@@ -130,7 +139,15 @@ impl Repository {
         args.extend(option.map(str::to_owned));
         args.extend(["--".into(), remote.to_owned()]);
         args.extend(fetches.iter().map(|fetch| format!("+{}:{}", fetch.ref_name, fetch.tracking)));
-        git(args).repository(self).asking(asking).watched(asking.is_watched()).capture().map(drop)
+        let fetch = || git(args.clone()).repository(self).asking(asking).watched(asking.is_watched()).capture();
+        let mut fetched = fetch();
+        for _ in 0..MAX_RACES {
+            match &fetched {
+                Err(error) if was_overtaken(error) => fetched = fetch(),
+                _ => break,
+            }
+        }
+        fetched.map(drop)
     }
 
     /// Pushes refs, each only if it is unchanged on the remote; see [`Push::expected`].

@@ -79,13 +79,17 @@ impl Message {
             && self.parts.iter().any(|part| matches!(part, Part::Text(_) | Part::Attachment(_)))
     }
 
-    /// Returns the text of all text parts, joined by a line break.
-    pub fn text(&self) -> String {
-        let texts = self.parts.iter().filter_map(|part| match part {
+    /// Returns the texts of the text parts.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
             _ => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
+        })
+    }
+
+    /// Returns the text of all text parts, joined by a line break.
+    pub fn text(&self) -> String {
+        self.texts().collect::<Vec<_>>().join("\n")
     }
 }
 

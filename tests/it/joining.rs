@@ -253,3 +253,29 @@ fn a_note_too_large_for_readers_is_joined_without_losing_a_line_and_without_much
     team.shiftlog(&b, "sync", &["-q"]).ok();
     assert_eq!((team.id(&a, "refs/notes/shiftlog"), team.id(&b, "refs/notes/shiftlog")), (tip.clone(), tip));
 }
+
+#[test]
+fn a_sync_that_another_one_overtakes_looks_again() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.says(&a, "HEAD", "first of a");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.says(&a, "HEAD", "second of a");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    // While the server packs what it sends, the refs to which it is fetched move.
+    let (hook, moved) = (team.scratch.root().join("overtake"), team.scratch.root().join("moved"));
+    let script = format!(
+        "#!/bin/sh\nmkdir {moved} 2>/dev/null &&\n\
+         (unset GIT_DIR; git -C {b} update-ref refs/shiftlog/remotes/origin/notes HEAD) >&2\nexec \"$@\"\n",
+        moved = moved.display(),
+        b = b.display()
+    );
+    fs::write(&hook, script).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    team.scratch.git(["config", "--global", "uploadpack.packObjectsHook", hook.to_str().unwrap()]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    assert!(moved.exists(), "the hook ran");
+    team.assert_said(&b, "HEAD", &["first of a", "second of a"]);
+    team.assert_sound(&b);
+}

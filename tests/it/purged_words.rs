@@ -144,3 +144,27 @@ fn a_journal_that_cannot_be_read_stays_and_blocks_the_push() {
     team.shiftlog(&a, "sync", &["push", "-q"]).ok();
     assert_eq!(team.raw(&a, "HEAD").stdout, line(SECRET));
 }
+
+#[test]
+fn an_id_that_matches_stays_so_that_the_other_words_are_found() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("hunter2");
+    session.prompt("the password is hunter2");
+    session.edits("a.txt", "1\n");
+    session.commits("one");
+    session.hook("Stop");
+    scratch.shiftlog("purge", ["--match=hunter2", "--yes"]).ok();
+    let record = scratch.record("HEAD");
+    assert_eq!(
+        (&record["session"], &record["prompt"]),
+        (&"hunter2".into(), &"the password is [REDACTED:purged]".into())
+    );
+    let said = scratch.raw("HEAD", &[]);
+    assert!(said.contains("the password is [REDACTED:purged]") && !said.contains("is hunter2"), "{said}");
+    // A pattern may match digests and names of keys as well.
+    scratch.shiftlog("purge", ["--match=[0-9a-f]{3}|prompt", "--yes"]).ok();
+    let again = scratch.record("HEAD");
+    assert_eq!((&again["session"], &again["tree"]), (&record["session"], &record["tree"]));
+    assert!(scratch.raw("HEAD", &[]).contains("REDACTED"));
+    scratch.assert_sound();
+}

@@ -116,7 +116,7 @@ fn a_graph_joins_what_has_nothing_listed_between() {
     let graph = scratch.shiftlog("log", ["--graph", "--format=%(prompt)"]).ok();
     assert_eq!(graph, "*   merge\n|\\  \n| * side\n* | fourth\n|/  \n* third\n* second\n* first\n");
     let graph = scratch.shiftlog("log", ["--graph", "--no-merges", "--format=%(prompt)"]).ok();
-    assert_eq!(graph, "* fourth\n| * side\n|/  \n* third\n* second\n* first\n");
+    assert_eq!(graph, "* side\n| * fourth\n|/  \n* third\n* second\n* first\n");
     assert_eq!(
         scratch.git(["for-each-ref", "--format=%(refname)"]).ok().lines().count(),
         4,

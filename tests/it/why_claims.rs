@@ -163,7 +163,7 @@ fn words_that_do_not_tell_what_is_meant_are_refused() {
     );
     assert_eq!(
         refused(&["blame", "-z", "--porcelain", "reconnect.py"]),
-        "error: '-z' and '--porcelain' cannot be used together"
+        "error: options '-z' and '--porcelain' cannot be used together"
     );
     assert_eq!(refused(&["blame", "--reverse", "HEAD~1..HEAD", "reconnect.py"]), "error: unknown option '--reverse'");
     let entries = scratch.shiftlog("why", ["-z", "reconnect.py:2-5"]).ok();

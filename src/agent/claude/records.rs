@@ -131,14 +131,16 @@ fn node(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Node> {
 
 fn read_user(record: &Value<'_>, inner: &Value<'_>, message: &mut Message) {
     message.parts = parts(field(inner, "content").unwrap_or(&Value::Null), record);
-    let text = message.text();
+    let first = message.texts().next().unwrap_or_default();
+    let is_interruption = first.starts_with("[Request interrupted by user");
+    let is_warm_up = first.trim() == "Warmup" && message.texts().count() == 1;
     if flag(record, "isCompactSummary") {
-        message.parts = vec![Part::Notice(text)];
-    } else if text.starts_with("[Request interrupted by user") {
+        message.parts = vec![Part::Notice(message.text())];
+    } else if is_interruption {
         message.parts = vec![Part::Notice("interrupted by the user".into())];
     } else {
         message.role = Role::User;
-        let is_typed = !flag(record, "isMeta") && text.trim() != "Warmup";
+        let is_typed = !flag(record, "isMeta") && !is_warm_up;
         message.parts.retain_mut(|part| match part {
             Part::Text(text) => {
                 *text = prompt::without(text, NOISE);

@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value};
+
 pub use self::journal::{carry_out, finish_interrupted, is_unfinished};
 use crate::archive::{self, Archive, Header};
 use crate::error::Result;
@@ -21,7 +23,7 @@ use crate::notes;
 use crate::progress::Tell;
 use crate::record::bars::Bars;
 use crate::record::tombstone::{Became, Mark, Tombstones};
-use crate::record::{EARLIER_REF, Earlier, Note, Record, Unit};
+use crate::record::{EARLIER_REF, Note, Record, Unit};
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
@@ -269,35 +271,44 @@ impl Plan {
         has_changed |= note.units().len() != count;
         let mut after = note.to_bytes();
         if let Some(redactor) = &self.redactor {
-            let mut redacted = Note::default();
-            for unit in note.units() {
-                match unit {
-                    Unit::Earlier(document, text) => {
-                        let unit = without_matches(document, text, redactor);
-                        has_changed |= unit.is_some();
-                        redacted.add_unit(unit.unwrap_or_else(|| Unit::Earlier(document.clone(), text.clone())));
-                    }
-                    unit => redacted.add_unit(unit.clone()),
-                }
-            }
-            let lines = redacted.to_bytes();
-            let (clean, dealt) = redactor.redact(&lines);
-            let clean = [&clean[..], &lines[dealt..]].concat();
-            has_changed |= clean != lines;
+            let texts = note.units().iter().map(|unit| text_without_matches(unit, redactor));
+            let clean: Vec<u8> = texts.flat_map(|text| [text, b"\n".to_vec()].concat()).collect();
+            has_changed |= clean != after;
             after = clean;
         }
         has_changed.then_some(after)
     }
 }
 
-/// Returns a document of an earlier tool whose transcript is redacted; `None` if that changes nothing.
-fn without_matches(document: &Earlier, text: &[u8], redactor: &Redactor) -> Option<Unit> {
-    let (transcript, _) = document.transcript().ok()?;
-    let (clean, dealt) = redactor.redact(&transcript);
-    let clean = [&clean[..], &transcript[dealt..]].concat();
-    if clean == transcript {
-        return None;
+/// The keys of a record that say whose it is and where its words are. Without them, the words that stay are not found.
+const IDENTITY: &[&str] =
+    &["shiftlog", "agent", "session", "time", "since", "through", "bytes", "sha256", "tree", "joinedTrees", "earlier"];
+
+/// Returns the text of a unit of a note without the matches.
+fn text_without_matches(unit: &Unit, redactor: &Redactor) -> Vec<u8> {
+    let clean = |text: &[u8]| {
+        let (clean, dealt) = redactor.redact(text);
+        [&clean[..], &text[dealt..]].concat()
+    };
+    let text = unit.text();
+    match unit {
+        Unit::Earlier(document, _) => {
+            let transcript = document.transcript().ok().map(|(transcript, _)| transcript);
+            let cleaned = transcript.and_then(|before| Some(clean(&before)).filter(|after| *after != before));
+            let changed = cleaned.and_then(|cleaned| document.with_transcript(&text, &cleaned));
+            clean(changed.as_ref().map_or(&text, |(_, text)| text))
+        }
+        Unit::Record(_) | Unit::Newer(_) => {
+            let cleaned = clean(&text);
+            if cleaned == *text {
+                return cleaned;
+            }
+            let object = |text: &[u8]| serde_json::from_slice::<Map<String, Value>>(text).unwrap_or_default();
+            let (before, mut after) = (object(&text), object(&cleaned));
+            after.retain(|key, _| before.contains_key(key));
+            after.extend(before.into_iter().filter(|(key, _)| IDENTITY.contains(&key.as_str())));
+            Value::Object(after).to_string().into_bytes()
+        }
+        Unit::Foreign(_) => clean(&text),
     }
-    let (document, text) = document.with_transcript(text, &clean)?;
-    Some(Unit::Earlier(Box::new(document), text.into()))
 }
