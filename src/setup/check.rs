@@ -52,6 +52,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         findings.push(Finding::new("Git hooks are left alone: shiftlog.gitHooks is false", None));
     }
     let places = Places::of(repo);
+    let mut has_rewrite_hook = false;
     for event in git_hooks::EVENTS.iter().filter(|_| has_git_hooks) {
         let text = std::fs::read(hooks.join(event)).unwrap_or_default();
         let chmod = format!("chmod +x {}", outside::shell(&hooks.join(event).to_string_lossy()));
@@ -67,6 +68,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         } else {
             missing_program(&String::from_utf8_lossy(&text)).then_some(("names a program that is not there", init))
         };
+        has_rewrite_hook |= *event == "post-rewrite" && problem.is_none();
         findings.push(Finding::new(format!("Git hook {event}"), problem));
     }
     let before = findings.len();
@@ -76,14 +78,13 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
     if findings.len() == before && repo.worktree().is_some() {
         findings.push(Finding::new("no agent is on this machine", None));
     }
-    let follows = repo.config_strings("notes.rewriteRef").iter().any(|name| {
-        name == notes::DEFAULT_REF || name.strip_suffix('*').is_some_and(|head| notes::DEFAULT_REF.starts_with(head))
-    });
+    let is_copied = are_copied_by_git(repo);
     findings.push(Finding::new(
         "notes follow rewritten commits",
-        (!follows).then_some(("notes.rewriteRef is not set", init)),
+        (!has_rewrite_hook && !is_copied)
+            .then_some(("the hook post-rewrite does not run, and notes.rewriteRef is not set", init)),
     ));
-    if repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
+    if is_copied && repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
         let fix = "git config notes.rewriteMode concatenate";
         findings.push(Finding::new("notes.rewriteMode", Some(("'overwrite' loses notes on amend", fix))));
     }
@@ -91,6 +92,13 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
     findings.extend(mirrors(repo));
     findings.extend(leftovers(repo));
     Ok(findings)
+}
+
+/// Says whether Git itself copies our notes to rewritten commits.
+pub(super) fn are_copied_by_git(repo: &Repository) -> bool {
+    repo.config_strings("notes.rewriteRef").iter().any(|name| {
+        name == notes::DEFAULT_REF || name.strip_suffix('*').is_some_and(|head| notes::DEFAULT_REF.starts_with(head))
+    })
 }
 
 /// Looks for refspecs by which a plain `git fetch` replaces our notes with a remote's.

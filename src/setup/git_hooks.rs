@@ -100,6 +100,21 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Says whether Git will run our part of a hook once a plan is carried out.
+///
+/// # Errors
+///
+/// If the directory with Git's hooks cannot be told, or the hook cannot be read.
+pub fn will_run(repo: &Repository, plan: &Plan, event: &str) -> Result<bool> {
+    if are_in_config() {
+        return Ok(true);
+    }
+    let hooks = directory(repo)?;
+    let path = hooks.join(event);
+    let is_turned_off = hooks.exists() && !hooks.is_dir();
+    Ok(!is_turned_off && !is_disabled(&path) && plan.planned(&path)?.is_some_and(|text| hook::has_block(&text)))
+}
+
 /// Says whether a hook file is there but not executable, which is how a user turns it off.
 pub(super) fn is_disabled(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 == 0)

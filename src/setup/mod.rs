@@ -79,12 +79,14 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
         Some(false) => plan.set_config(repo, git_hooks::KEY, "false", true),
         None => {}
     }
-    if wanted.git_hooks.unwrap_or_else(|| git_hooks::are_wanted(repo)) {
+    let has_git_hooks = wanted.git_hooks.unwrap_or_else(|| git_hooks::are_wanted(repo));
+    if has_git_hooks {
         git_hooks::plan(repo, &mut plan, &program)?;
     } else {
         git_hooks::take_back(repo, &mut plan)?;
     }
-    plan_config(repo, &mut plan);
+    let carries_notes = has_git_hooks && git_hooks::will_run(repo, &plan, "post-rewrite")?;
+    plan_config(repo, &mut plan, carries_notes);
     for agent in agents::chosen(&wanted.agents)? {
         agents::plan(repo, &mut plan, agent, wanted, &program)?;
     }
@@ -170,10 +172,17 @@ fn guard(program: &Path, is_bare_name: bool) -> (String, String) {
     (format!("test -x {program}"), program)
 }
 
-fn plan_config(repo: &Repository, plan: &mut Plan) {
-    plan.add_config(repo, "notes.rewriteRef", REWRITE_REF);
+/// Plans the config of notes. `carries_notes` says that our `post-rewrite` hook will run. Otherwise Git has to copy our
+/// notes itself, although a lock on the notes ref then makes `git commit --amend` fail.
+fn plan_config(repo: &Repository, plan: &mut Plan, carries_notes: bool) {
+    if carries_notes {
+        plan.remove_config("notes.rewriteRef", |value| value == REWRITE_REF);
+    } else {
+        plan.add_config(repo, "notes.rewriteRef", REWRITE_REF);
+    }
     plan.set_config(repo, "notes.shiftlog.mergeStrategy", "cat_sort_uniq", false);
-    if repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
+    let is_copied = !carries_notes || check::are_copied_by_git(repo);
+    if is_copied && repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
         plan.remark("notes.rewriteMode is 'overwrite': an amend loses notes until our own hook has run".into());
     }
 }

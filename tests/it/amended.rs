@@ -28,6 +28,7 @@ fn amending_keeps_the_conversation_and_adds_to_it() {
 fn an_amend_without_anything_new_keeps_the_record_even_under_overwrite() {
     for mode in ["concatenate", "overwrite", "cat_sort_uniq", "ignore"] {
         let scratch = Scratch::set_up();
+        scratch.git(["config", "notes.rewriteRef", "refs/notes/*"]).ok();
         scratch.git(["config", "notes.rewriteMode", mode]).ok();
         let session = scratch.session("s1");
         session.prompt("first");

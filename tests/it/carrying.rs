@@ -43,8 +43,8 @@ fn a_commit_that_a_rebase_skips_gives_its_conversation_to_no_other() {
             let scratch = Scratch::set_up();
             diverged(&scratch);
             scratch.git(["config", "notes.rewriteMode", mode]).ok();
-            if !copies {
-                scratch.git(["config", "--unset-all", "notes.rewriteRef"]).ok();
+            if copies {
+                scratch.git(["config", "notes.rewriteRef", "refs/notes/*"]).ok();
             }
             scratch.git(["switch", "-q", "topic"]).ok();
             let upstream = scratch.records("main");
@@ -92,7 +92,7 @@ fn a_commit_whose_change_is_there_already_gives_its_conversation_to_no_neighbour
 
 /// Runs an interactive rebase whose list a `sed` script edits.
 fn rebase_with(scratch: &Scratch, script: &str, onto: &str) -> crate::support::Ran {
-    let editor = format!("GIT_SEQUENCE_EDITOR=\"sed -i -e '{script}'\"");
+    let editor = format!("GIT_EDITOR=: GIT_SEQUENCE_EDITOR=\"sed -i -e '{script}'\"");
     scratch.run_in(&scratch.top, "sh", ["-c", &format!("{editor} git rebase -q -i {onto}")])
 }
 
@@ -148,6 +148,7 @@ fn a_rebase_under_a_lock_is_made_up_for_by_the_next_command() {
     let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
     fs::write(&lock, "").unwrap();
     let ran = scratch.git(["rebase", "--skip"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stderr.contains("the rewritten commits are kept in '"), "{ran:?}");
     let kept = kept_in(&ran.stderr);
     assert!(kept.exists(), "{ran:?}");
@@ -377,9 +378,13 @@ fn each_part_of_a_commit_that_a_rebase_split_keeps_the_conversation() {
 }
 
 #[test]
-fn a_commit_amended_under_a_lock_that_stops_git_keeps_its_conversation() {
-    for is_ended in [true, false] {
+fn a_commit_amended_under_a_lock_keeps_its_conversation_even_if_the_lock_stops_git() {
+    for (is_ended, copies) in [(true, false), (true, true), (false, false), (false, true)] {
         let scratch = Scratch::set_up();
+        if copies {
+            // Git copies notes before it runs its hook for rewritten commits, and ends there.
+            scratch.git(["config", "notes.rewriteRef", "refs/notes/*"]).ok();
+        }
         let session = scratch.session("s1");
         session.prompt("first");
         session.edits("a.txt", "a\n");
@@ -393,19 +398,43 @@ fn a_commit_amended_under_a_lock_that_stops_git_keeps_its_conversation() {
         }
         let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
         fs::write(&lock, "").unwrap();
-        // Git copies notes before it runs its hook for rewritten commits, and ends there.
-        for (text, code) in [("b\n", 128), ("c\n", 0)] {
+        for (text, has_note) in [("b\n", true), ("c\n", false)] {
             scratch.write("a.txt", text);
             let ran = scratch.git(["commit", "-q", "-a", "--amend", "-m", text]);
-            assert_eq!(ran.code, code, "only where there is a note to copy: {ran:?}");
+            let code = if copies && has_note { 128 } else { 0 };
+            assert_eq!(ran.code, code, "ended: {is_ended}, copies: {copies}: {ran:?}");
             assert!(ran.stderr.contains("the rewritten commits are kept in '"), "{ran:?}");
         }
         assert_eq!(scratch.git(["log", "-1", "--format=%s"]).ok(), "c\n", "the commit is made all the same");
         fs::remove_file(&lock).unwrap();
         let expected = if is_ended { first } else { session.text() };
-        assert_eq!(scratch.raw("HEAD", &["--full"]), expected, "ended: {is_ended}: {}", scratch.log());
+        let told = format!("ended: {is_ended}, copies: {copies}: {}", scratch.log());
+        assert_eq!(scratch.raw("HEAD", &["--full"]), expected, "{told}");
         assert!(sessions(&scratch, "HEAD").iter().all(|id| id == "s1"), "{:?}", scratch.records("HEAD"));
         assert_eq!(scratch.raw("HEAD", &[]), expected, "each word once: {:?}", scratch.records("HEAD"));
         assert_eq!(scratch.waiting(), 0);
     }
+}
+
+#[test]
+fn a_rebase_that_melds_commits_under_a_lock_ends_well_and_loses_no_conversation() {
+    let scratch = Scratch::set_up();
+    talked_about(&scratch, "first", "a", "a\n");
+    talked_about(&scratch, "second", "b", "b\n");
+    talked_about(&scratch, "third", "c", "c\n");
+    let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
+    fs::write(&lock, "").unwrap();
+    let ran = rebase_with(
+        &scratch,
+        "s/^pick \\(.*second on b\\)$/fixup \\1/;s/^pick \\(.*third on c\\)$/reword \\1/",
+        "HEAD~3",
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("the rewritten commits are kept in '"), "{ran:?}");
+    assert_eq!(scratch.git(["log", "--format=%s", "-2"]).ok(), "third on c\nfirst on a\n");
+    fs::remove_file(&lock).unwrap();
+    scratch.shiftlog("log", ["-n1"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD~1"), ["first", "second"], "{}", scratch.log());
+    assert_eq!(sessions(&scratch, "HEAD"), ["third"]);
+    assert_eq!(scratch.waiting(), 0);
 }

@@ -49,6 +49,7 @@ fn a_commit_that_becomes_empty_when_it_is_carried_leaves_its_conversation_behind
     for mode in ["concatenate", "overwrite", "cat_sort_uniq", "ignore"] {
         let scratch = Scratch::set_up();
         made_superfluous(&scratch);
+        scratch.git(["config", "notes.rewriteRef", "refs/notes/*"]).ok();
         scratch.git(["config", "notes.rewriteMode", mode]).ok();
         scratch.git(["rebase", "-q", "--empty=keep", "main", "topic"]).ok();
         assert_eq!(scratch.git(["log", "--format=%s", "main..topic"]).ok(), "second on b\nfirst on a\n");

@@ -80,7 +80,7 @@ fn what_was_there_comes_back_byte_for_byte() {
         assert_eq!(scratch.shiftlog("init", ["--agent=claude"]).ok(), "nothing to do\n", "{settings:?}");
         assert_eq!(files(&scratch), after, "twice is once");
         let refs = scratch.git(["config", "--get-all", "notes.rewriteRef"]).ok();
-        assert_eq!(refs, "refs/notes/commits\nrefs/notes/shiftlog*\n", "added, not replaced");
+        assert_eq!(refs, "refs/notes/commits\n", "our hook carries our notes");
         scratch.shiftlog("deinit", ["-q"]).ok();
         let restored = files(&scratch);
         assert_eq!(
@@ -89,6 +89,33 @@ fn what_was_there_comes_back_byte_for_byte() {
             "{settings:?}"
         );
         assert_eq!(restored, before);
+    }
+}
+
+#[test]
+fn git_copies_our_notes_itself_only_where_our_hook_cannot_run() {
+    let values = |scratch: &Scratch| scratch.git(["config", "--get-all", "notes.rewriteRef"]).stdout;
+    let scratch = Scratch::new();
+    scratch.git(["config", "notes.rewriteRef", "refs/notes/commits"]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q", "--no-git-hooks"]).ok();
+    assert_eq!(values(&scratch), "refs/notes/commits\nrefs/notes/shiftlog*\n", "added, not replaced");
+    assert_eq!(scratch.shiftlog("init", ["--agent=claude"]).ok(), "nothing to do\n");
+    scratch.shiftlog("init", ["--agent=claude", "-q", "--git-hooks"]).ok();
+    assert_eq!(values(&scratch), "refs/notes/commits\n", "what init added before goes");
+    // The same value, but the user's own.
+    scratch.git(["config", "--add", "notes.rewriteRef", "refs/notes/shiftlog*"]).ok();
+    assert_eq!(scratch.shiftlog("init", ["--agent=claude"]).ok(), "nothing to do\n");
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(values(&scratch), "refs/notes/commits\nrefs/notes/shiftlog*\n");
+    for obstacle in ["#!/usr/bin/env python3\n", "not executable"] {
+        let scratch = Scratch::new();
+        let hook = scratch.top.join(".git/hooks/post-rewrite");
+        match obstacle {
+            "not executable" => fs::write(&hook, "#!/bin/sh\n").unwrap(),
+            script => executable(&hook, script),
+        }
+        scratch.shiftlog("init", ["--agent=claude", "-q"]);
+        assert_eq!(values(&scratch), "refs/notes/shiftlog*\n", "{obstacle}");
     }
 }
 
@@ -182,7 +209,7 @@ fn a_dry_run_names_everything_and_touches_nothing() {
     let expected = format!(
         "create {top}/.git/hooks/post-commit\ncreate {top}/.git/hooks/post-rewrite\n\
          create {top}/.git/hooks/post-merge\ncreate {top}/.git/hooks/pre-push\n\
-         config notes.rewriteRef += refs/notes/shiftlog*\nconfig notes.shiftlog.mergeStrategy += cat_sort_uniq\n\
+         config notes.shiftlog.mergeStrategy += cat_sort_uniq\n\
          create {top}/.claude/settings.local.json\nedit {top}/.git/info/exclude\n"
     );
     assert_eq!(done, expected);
