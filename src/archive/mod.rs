@@ -182,6 +182,15 @@ impl<'r> Archive<'r> {
         Ok(segment_id)
     }
 
+    /// Waits while another process holds the lock of the archive's ref.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Busy`] if the lock stays; the message names it.
+    pub fn wait_while_locked(&self, deadline: Instant) -> Result<()> {
+        self.repo.wait_while_locked(REF, deadline)
+    }
+
     /// Makes written segments of a session reachable from the archive's ref, after those that are there.
     ///
     /// # Errors

@@ -281,7 +281,8 @@ pub(super) fn record_commit(
             // The next words follow this commit, not an earlier one.
             live.awaited_result = None;
         }
-        if new_commit.runners.contains(&live.key()) && !has_result {
+        // Of a session that must wait, the result is awaited once the commit is recorded.
+        if new_commit.runners.contains(&live.key()) && !has_result && !recorder.must_wait(&live.key()) {
             let (commit, call) = (commit_id.to_string(), call_id.map(str::to_owned));
             live.awaited_result = Some(AwaitedResult { commit, call });
         }
@@ -308,8 +309,9 @@ fn unrecorded_increments<'r>(
             increments.push(None);
             continue;
         }
-        if recorder.waiting.contains(&name) {
-            // Its earlier words are not stored yet, and storing them would use up the time of the other sessions.
+        if recorder.must_wait(&live.key()) {
+            // Its earlier words are not stored yet, and storing them would use up the time of the other sessions. The
+            // pending file of the commit says how far its words go, so they are not kept once more for each commit.
             outcome = Err(Error::new(Kind::Busy, format!("{name} waits for an earlier capture")));
             increments.push(None);
             continue;

@@ -66,12 +66,16 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         Event::Alive if !has_call => Patience::Session,
         Event::AfterTool | Event::Alive => Patience::Turn,
     };
-    if live.awaited_result.is_some()
+    // What waits behind an earlier capture is recorded with its own commit.
+    let may_extend = !recorder.must_wait(&key);
+    if may_extend
+        && live.awaited_result.is_some()
         && let Err(error) = recorder.extend_awaited_record(live, patience, false, None)
     {
         recorder.warn(error);
     }
-    if live.awaited_result.is_some()
+    if may_extend
+        && live.awaited_result.is_some()
         && let Err(error) = recorder.extend_record_of_sub_agent(live)
     {
         recorder.warn(error);

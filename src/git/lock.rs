@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::Repository;
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Result};
 
 /// How long Git waits for the lock of one ref unless `core.filesRefLockTimeout` says otherwise.
 const REF_TIMEOUT_MILLIS: i64 = 100;
@@ -60,6 +60,12 @@ impl Waiting {
     }
 }
 
+/// Returns the error for a ref that cannot be updated because of a lock that stays.
+pub(super) fn held_up(ref_name: &str, held: &Error) -> Error {
+    let cannot = Error::new(Kind::Busy, format!("cannot update '{ref_name}'")).because(held.to_string());
+    held.hints().iter().cloned().fold(cannot, Error::hint)
+}
+
 impl Held {
     fn error(&self) -> Error {
         let path = self.path.display();
@@ -83,6 +89,26 @@ impl Repository {
         let outcome = wait(deadline.min(started + left));
         self.lock_wait.set(Some(left.saturating_sub(started.elapsed())));
         outcome
+    }
+
+    /// Waits while the lock of a ref is there, as long as an update of the ref would wait.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Busy`] if the lock stays; the message names it.
+    pub fn wait_while_locked(&self, ref_name: &str, deadline: Instant) -> Result<()> {
+        let ref_names = [ref_name.to_owned()];
+        let path = self.common_dir().join(format!("{ref_name}.lock"));
+        let mut waiting = Waiting::default();
+        let mut attempt = 0;
+        while path.exists() {
+            if let Some(held) = waiting.look(self, &ref_names, Instant::now() >= deadline) {
+                return Err(held_up(ref_name, &held));
+            }
+            waiting.pause(self, attempt);
+            attempt += 1;
+        }
+        Ok(())
     }
 
     /// Returns a lock that prevents a change of these refs, if there is one.

@@ -9,7 +9,7 @@ use gix::date::parse::TimeBuf;
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use super::kept::{Keep, kept_name};
-use super::lock::Waiting;
+use super::lock::{Waiting, held_up};
 use super::ref_name::full_name;
 use super::sign::ARCHIVE_REF;
 use super::{ObjectId, Repository, git, gix_error};
@@ -318,10 +318,8 @@ impl Repository {
                 return Err(damaged(ref_name, error));
             }
             let is_over = Instant::now() >= deadline;
-            let cannot = || Error::new(Kind::Busy, format!("cannot update '{ref_name}'"));
             if let Some(held) = waiting.look(self, &names, is_over) {
-                let hints = held.hints().to_vec();
-                return Err(hints.into_iter().fold(cannot().because(held.to_string()), Error::hint));
+                return Err(held_up(ref_name, &held));
             }
             if is_over {
                 let message = format!("cannot update '{ref_name}': another process kept changing it");

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use bstr::ByteSlice as _;
 use serde_json::json;
 
+use crate::made::Made;
 use crate::sharing::line;
 use crate::support::{Scratch, feed, kept_in};
 
@@ -160,6 +161,8 @@ fn an_object_directory_that_cannot_be_written_puts_the_capture_aside() {
 fn a_full_disk_is_told_once_and_the_words_come_with_the_next_commit() {
     // A tmpfs of its own needs root; without it the test says that it proved nothing.
     let scratch = Scratch::set_up();
+    // On a busy machine, redacting six megabytes may take longer than a hook usually may.
+    scratch.git(["config", "shiftlog.hookTimeout", "600"]).ok();
     let git_dir = scratch.top.join(".git");
     let small = scratch.root().join("small");
     fs::create_dir_all(&small).unwrap();
@@ -295,5 +298,53 @@ fn a_capture_that_was_overtaken_still_ends_where_it_ended() {
     fs::rename(&elsewhere, &kept).unwrap();
     assert_eq!(scratch.raw(&one, &[]), said);
     assert_eq!(scratch.raw(&two, &[]), session.text(), "what was recorded later stays as it was");
+    scratch.assert_sound();
+}
+
+/// Returns the size of all files in a directory of the repository.
+fn size_of(scratch: &Scratch, directory: &str) -> u64 {
+    let files = scratch.run_in(&scratch.top, "find", [directory, "-type", "f", "-printf", "%s\n"]).ok();
+    files.lines().map(|size| size.parse::<u64>().unwrap()).sum()
+}
+
+/// Lets a session make twenty commits while the lock of the archive stays. Returns the commits with what was said until
+/// then, the first of them made before there was a lock.
+fn commits_behind_a_lock(scratch: &Scratch, session: &crate::support::Session<'_>) -> Vec<(String, String)> {
+    scratch.git(["config", "core.filesRefLockTimeout", "0"]).ok();
+    session.prompt("begin");
+    session.edits("a.txt", "0");
+    let mut commits = vec![(session.commits("0"), session.text())];
+    fs::write(scratch.top.join(".git/refs/shiftlog/sessions.lock"), "").unwrap();
+    let mut random = Made::new(18);
+    for number in 1..=20 {
+        let words: Vec<String> = (0..3000).map(|_| random.run('L', 6)).collect();
+        session.prompt(&format!("{number} {}", words.join(" ")));
+        session.edits("a.txt", &number.to_string());
+        commits.push((session.commits(&number.to_string()), session.text()));
+    }
+    commits
+}
+
+#[test]
+fn what_waits_behind_a_lock_is_kept_once_and_comes_to_its_own_commits() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    let objects = size_of(&scratch, ".git/objects");
+    let commits = commits_behind_a_lock(&scratch, &session);
+    let said = session.text().len() as u64;
+    let kept = size_of(&scratch, ".git/shiftlog");
+    assert!(kept < said * 3 / 2, "{kept} bytes wait for {said} bytes that were said");
+    let objects = size_of(&scratch, ".git/objects") - objects;
+    assert!(objects < said / 4, "{objects} bytes of objects were made in vain for {said} bytes that were said");
+    fs::remove_file(scratch.top.join(".git/refs/shiftlog/sessions.lock")).unwrap();
+    scratch.shiftlog("log", ["-n1"]).ok();
+    // The result of the last commit follows it with the next hook of the session.
+    session.hook("Stop");
+    for pair in commits.windows(2) {
+        let ((_, before), (commit, text)) = (&pair[0], &pair[1]);
+        assert_eq!(scratch.raw(commit, &[]), text[before.len()..], "{commit}: {}", scratch.log());
+    }
+    assert_eq!(scratch.raw("HEAD", &["--full"]), commits[20].1);
+    assert_eq!(scratch.waiting(), 0, "{}", scratch.log());
     scratch.assert_sound();
 }

@@ -36,6 +36,10 @@ impl Reading<'_> {
         until: u64,
         deadline: Instant,
     ) -> Result<()> {
+        if self.kept < until {
+            // Segments that no ref will reach are not written.
+            archive.wait_while_locked(deadline)?;
+        }
         let segment_ids = self.write(archive, until)?;
         if !segment_ids.is_empty() {
             archive.add(&self.key, &segment_ids, deadline)?;
