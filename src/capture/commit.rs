@@ -286,8 +286,23 @@ pub(super) fn record_commit(
             let (commit, call) = (commit_id.to_string(), call_id.map(str::to_owned));
             live.awaited_result = Some(AwaitedResult { commit, call });
         }
+        tell_left_out(recorder, live);
     }
     outcome
+}
+
+/// Warns, once for each transcript, of what is not recorded of a session and its sub-agents.
+fn tell_left_out(recorder: &mut Recorder<'_>, live: &mut LiveSession) {
+    let name = |id: &String| SessionKey::new(&live.agent, id);
+    let sub_agents = live.sub_agents.iter_mut().map(|(id, progress)| (name(id), progress));
+    let own = (name(&live.session), &mut live.progress);
+    for (key, progress) in std::iter::once(own).chain(sub_agents) {
+        if let Some(left_out) = progress.left_out.as_mut().filter(|left_out| !left_out.is_told) {
+            left_out.is_told = true;
+            let what = format!("the transcript of {key} is not recorded to its end");
+            recorder.warn(Error::new(Kind::Unsupported, what).because(left_out.why.clone()));
+        }
+    }
 }
 
 /// Reads what each session said since it was last recorded, up to the moment of the commit: one entry for each session,

@@ -16,6 +16,8 @@ pub mod commit;
 mod elsewhere;
 pub mod hook;
 mod late;
+mod left_out;
+mod parts;
 pub(crate) mod paths;
 pub(crate) mod pending;
 pub(crate) mod process;

@@ -2,15 +2,16 @@
 //!
 //! Read [`Recorder::record_increment`]. `hook` and `commit` call it for hooks, `catch_up` for pending files.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::State;
 use super::aside::{Increment, keep_unread, put_aside, with_pending_hint};
+use super::left_out::{LeftOut, MAX_LINE_BYTES};
 use super::pending::{self, Capture, Pending};
-use super::reading::{Extent, MAX_LINE_BYTES, Reading, Redaction, SessionContext};
+use super::reading::{Extent, Reading, Redaction, SessionContext};
 use super::state::{LiveSession, Lock, Patience, Progress, SegmentEnd, size_and_mtime};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
@@ -128,7 +129,15 @@ impl<'r> Recorder<'r> {
             let Some(found) = agent.transcript(&live.session, directory) else { return Ok(None) };
             live.transcript = found;
         }
+        let left_out = &mut live.progress.left_out;
+        if left_out.as_ref().is_some_and(|left_out| left_out.is_all(&live.transcript)) {
+            return Ok(None);
+        }
         let is_rendered = agent.is_rendered(&live.transcript);
+        if is_rendered && let Some(new) = LeftOut::of_document(&live.transcript, left_out.as_ref()) {
+            *left_out = Some(new);
+            return Ok(None);
+        }
         if live.progress.stored.segment.is_none() && !is_rendered {
             self.archive_repeated(live, agent)?;
         }
@@ -165,12 +174,15 @@ impl<'r> Recorder<'r> {
         progress: &mut Progress,
     ) -> Result<Option<Increment<'r>>> {
         self.recover_progress(&key, progress);
+        let length = path.metadata().map_or(0, |file| file.len());
         let reading = self.reading(agent, &key, progress, path, extent)?;
         if let Some(warning) = reading.skipped(progress) {
             self.state.log(&warning);
             return Ok(None);
         }
-        let increment = self.increment(key, reading, progress.recorded.clone())?;
+        let (increment, is_cut) = self.surveyed(key, reading, progress.recorded.clone())?;
+        let known = progress.left_out.take();
+        progress.left_out = is_cut.then(|| LeftOut::of_line(length, increment.is_some(), known.as_ref()));
         Ok(increment.map(|increment| Increment { transcript: Some(path.to_owned()), ..increment }))
     }
 
@@ -197,17 +209,28 @@ impl<'r> Recorder<'r> {
     pub(super) fn increment<'a>(
         &self,
         key: SessionKey,
-        mut reading: Reading<'a>,
+        reading: Reading<'a>,
         since: SegmentEnd,
     ) -> Result<Option<Increment<'a>>> {
+        self.surveyed(key, reading, since).map(|(increment, _)| increment)
+    }
+
+    /// Does the same, and says whether the increment ends before a line that is too long.
+    fn surveyed<'a>(
+        &self,
+        key: SessionKey,
+        mut reading: Reading<'a>,
+        since: SegmentEnd,
+    ) -> Result<(Option<Increment<'a>>, bool)> {
         let (from, end) = (reading.position(&since)?, reading.end());
         let survey = reading.survey(from, end)?;
         let until = survey.until;
-        if end.saturating_sub(until) >= MAX_LINE_BYTES {
+        let is_cut = end.saturating_sub(until) >= MAX_LINE_BYTES;
+        if is_cut {
             self.state.log(&format!("warning: {key}: a line is too long; nothing is recorded from it on"));
         }
         let increment = Increment::new(key, reading, survey, since);
-        Ok((until > from).then_some(increment))
+        Ok(((until > from).then_some(increment), is_cut))
     }
 
     /// Archives what a session said and no commit has, so that the words outlive the agent's own files.
@@ -230,6 +253,9 @@ impl<'r> Recorder<'r> {
         for found in agent.sub_agents(&live.transcript) {
             let key = SessionKey::new(&live.agent, &found.session_id);
             let progress = live.sub_agents.entry(found.session_id).or_default();
+            if progress.left_out.as_ref().is_some_and(|left_out| left_out.is_all(&found.transcript)) {
+                continue;
+            }
             let extent = if live.is_over { Extent::Over } else { Extent::Complete };
             match self.unrecorded_in(key.clone(), agent, &found.transcript, extent, progress) {
                 Ok(Some(mut increment)) => {
@@ -369,41 +395,6 @@ impl<'r> Recorder<'r> {
     fn set_recorded(&self, increment: &Increment<'_>, progress: &mut Progress) {
         progress.recorded = progress.stored.clone();
         progress.size_and_mtime = increment.size_and_mtime.filter(|_| increment.until == increment.reading.end());
-    }
-
-    /// Archives a whole transcript and records its parts on commits. `ends` are line ends with their commits; a part
-    /// goes from the end before it to its own end.
-    ///
-    /// Archived text is not split again: a part whose end is in archived text ends where that text ends.
-    ///
-    /// # Errors
-    ///
-    /// If a part cannot be stored. The parts before it stay recorded, and `progress` includes them.
-    pub(crate) fn record_parts(
-        &mut self,
-        key: &SessionKey,
-        transcript: Vec<u8>,
-        ends: &[(u64, ObjectId)],
-        progress: &mut Progress,
-    ) -> Result<()> {
-        let agent = agent::named(&key.agent)?;
-        let mut reading = Reading::of_bytes(self.context(agent, key), progress, transcript)?;
-        let (kept, end) = (reading.kept(), reading.end());
-        let mut parts: BTreeMap<u64, Vec<ObjectId>> = BTreeMap::from([(end, Vec::new())]);
-        for (until, commit_id) in ends {
-            parts.entry((*until).clamp(kept, end)).or_default().push(*commit_id);
-        }
-        for (until, commit_ids) in parts {
-            let since = progress.recorded.clone();
-            let from = if commit_ids.is_empty() { reading.kept() } else { reading.position(&since)? };
-            let survey = reading.survey(from, until)?;
-            let mut increment = Increment { commit_ids, ..Increment::new(key.clone(), reading, survey, since) };
-            if increment.until > from {
-                self.try_record(&mut increment, progress)?;
-            }
-            reading = increment.reading;
-        }
-        Ok(())
     }
 
     /// Restores `progress` from the archive and the notes if our state on disk was lost.

@@ -60,7 +60,9 @@ pub fn standing(repo: &Repository) -> Vec<Standing> {
     let now = Time::now().seconds;
     let mut found = Vec::new();
     for live in sessions {
+        let left_out = live.left_out();
         let (tally, bytes, problem) = match news(repo, &live, deadline) {
+            _ if left_out.is_some() => (Tally::default(), 0, left_out),
             Ok((tally, bytes)) => (tally, bytes, None),
             Err(error) => (Tally::default(), 0, Some(error.to_string())),
         };

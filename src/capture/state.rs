@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use super::left_out::LeftOut;
 use super::process::Process;
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -85,6 +86,9 @@ pub struct Progress {
     /// Size and modification time (ns) of a document or database when commits last had all of it.
     #[serde(default, rename = "stamp", skip_serializing_if = "Option::is_none")]
     pub size_and_mtime: Option<(u64, u64)>,
+    /// Why the transcript is not recorded to its end, if so.
+    #[serde(default, rename = "left", skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
 }
 
 impl Progress {
@@ -182,6 +186,12 @@ impl LiveSession {
     /// Returns the session's name.
     pub fn key(&self) -> SessionKey {
         SessionKey::new(&self.agent, &self.session)
+    }
+
+    /// Returns why the transcript is not recorded to its end; `None` if it is.
+    pub fn left_out(&self) -> Option<String> {
+        let left_out = self.progress.left_out.as_ref().filter(|left_out| left_out.holds(&self.transcript));
+        left_out.map(|left_out| left_out.why.clone())
     }
 
     /// Says whether a hook of the agent has told of the session; otherwise it was found in the agent's store.

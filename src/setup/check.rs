@@ -8,6 +8,7 @@ use super::git_hooks;
 use super::proof::{missing_program, proof, set_up};
 use crate::agent::{self, Agent};
 use crate::archive;
+use crate::capture::State;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::managed::hook;
@@ -185,6 +186,10 @@ fn leftovers(repo: &Repository) -> Vec<Finding> {
         let fix = format!("find '{}' -maxdepth 1 -name '.tmp*' -mtime +0 -delete", common.join("objects").display());
         findings
             .push(Finding::new(format!("{stale} unfinished objects"), Some(("'git gc' does not remove them", &fix))));
+    }
+    for live in State::new(&common).sessions() {
+        findings
+            .extend(live.left_out().map(|reason| Finding::note(format!("the transcript of {}: {reason}", live.key()))));
     }
     let pending = std::fs::read_dir(common.join("shiftlog/pending")).into_iter().flatten().flatten().count();
     let problem = (pending > 0).then_some(("could not be stored yet", "git shiftlog log"));

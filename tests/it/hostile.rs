@@ -386,6 +386,11 @@ fn a_line_without_end_costs_little_and_keeps_nothing_before_it_from_being_record
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
     assert_eq!(scratch.raw("HEAD", &[]).lines().count(), 1, "{}", scratch.log());
     assert!(scratch.log().contains("a line is too long"), "{}", scratch.log());
+    let told = "the transcript of claude/s1 is not recorded to its end: a line has more than 40 MiB";
+    assert!(ran.stderr.contains(told), "{ran:?}");
+    assert!(scratch.shiftlog("status", [""; 0]).stdout.contains("a line has more than 40 MiB"));
+    let again = scratch.git(["commit", "-q", "--allow-empty", "-m", "y"]);
+    assert_eq!(again.stderr, "", "it is told once");
 }
 
 fn commands_survive(villain: &Villain) {

@@ -7,15 +7,12 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::{Redaction, cannot_redact};
+use crate::capture::left_out::MAX_LINE_BYTES;
 use crate::error::{Error, Result};
 use crate::transcript::{complete_lines, line_ends};
 
 /// How many bytes are redacted at once; larger than any private key in plain text.
 pub const CHUNK_BYTES: usize = 256 << 10;
-
-/// The longest line that is recorded, since redacting it takes five times its size in memory. Nothing from a longer
-/// line on is recorded.
-pub const MAX_LINE_BYTES: u64 = 40 << 20;
 
 /// How many bytes are read at once when only a digest or a line end is wanted.
 const STEP_BYTES: usize = 64 << 10;

@@ -22,8 +22,9 @@ use std::time::Instant;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
+pub use self::lines::Source;
 use self::lines::{Bounded, CHUNK_BYTES, LineChunk, Lines};
-pub use self::lines::{MAX_LINE_BYTES, Source};
+use super::left_out::MAX_DOCUMENT_BYTES;
 use super::state::{AwaitedResult, Progress, ResumePoint, SegmentEnd};
 use crate::agent::{Agent, Parser};
 use crate::archive::Archive;
@@ -40,8 +41,6 @@ const SHORT_ID_DIGITS: usize = 7;
 const MAX_RESULT_IDS: usize = 256;
 /// How many bytes are parsed at once: parsed messages take as much memory as their text.
 const PARSED_BYTES: usize = 64 << 10;
-/// The largest document or database that is converted to lines.
-const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 
 /// The redactor, or the reason why there is none; without one nothing is stored.
 pub type Redaction = Rc<Result<Redactor>>;

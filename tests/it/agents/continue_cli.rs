@@ -124,3 +124,54 @@ fn a_session_that_was_written_after_its_commits_is_recorded_on_them_with_the_nex
 fn a_hostile_id_is_no_file_name() {
     refuse_hostile_ids("continue", "{\"sessionId\":\"../../x\",\"history\":[]}\n", ".continue");
 }
+
+#[test]
+fn a_document_with_too_much_in_it_is_told_once_and_not_read_until_it_is_shorter() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=continue", "-q"]).ok();
+    scratch.git(["config", "shiftlog.hookTimeout", "600"]).ok();
+    let folder = scratch.home().join(".continue/sessions");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("sessions.json"), "[]").unwrap();
+    let path = folder.join(format!("{ID}.json"));
+    let write = |history: &[Value]| {
+        let document = json!({ "sessionId": ID, "workspaceDirectory": scratch.top, "history": history });
+        fs::write(&path, document.to_string()).unwrap();
+    };
+    let commit = |name: &str, text: &str| {
+        scratch.write(name, text);
+        scratch.git(["add", "-A"]).ok();
+        scratch.git(["commit", "-q", "-m", text]).stderr
+    };
+    let told = "the transcript of continue/2dbfd673-1111-4773-b5f3-9023894a7355 is not recorded to its end: ";
+    let huge = json!({ "message": { "role": "user", "content": "word ".repeat(9 << 20) } });
+    let mut history = turn(&scratch, "add a", "a.txt");
+    history.push(huge);
+    write(&history);
+    let warned = commit("a.txt", "one");
+    assert!(warned.contains(&format!("{told}a line has more than 40 MiB")), "{warned}");
+    assert_eq!(scratch.record("HEAD")["prompt"], "add a", "{}", scratch.log());
+    assert_eq!(commit("by-hand", "two"), "", "it is told once");
+    for (command, problem) in [("status", "a line has more than 40 MiB"), ("doctor", "a line has more than 40 MiB")] {
+        let ran = scratch.shiftlog(command, [""; 0]);
+        assert!(ran.stdout.contains(problem), "{command}: {ran:?}");
+    }
+    // It would be recorded if it were read.
+    let short = [turn(&scratch, "add a", "a.txt"), turn(&scratch, "add b", "b.txt")].concat();
+    let length = path.metadata().unwrap().len();
+    write(&short);
+    let file = fs::File::options().append(true).open(&path).unwrap();
+    std::io::Write::write_all(&mut &file, &vec![b' '; usize::try_from(length).unwrap()]).unwrap();
+    assert_eq!(commit("b.txt", "three"), "");
+    assert_eq!(scratch.records("HEAD").len(), 0, "{}", scratch.log());
+    // More than is converted at all, without a byte of it on the disk.
+    file.set_len(300 << 20).unwrap();
+    assert_eq!(commit("b.txt", "four"), "");
+    write(&short);
+    assert_eq!(commit("b.txt", "five"), "");
+    assert_eq!(scratch.record("HEAD")["prompt"], "add b", "{}", scratch.log());
+    fs::File::options().append(true).open(&path).unwrap().set_len(300 << 20).unwrap();
+    let warned = commit("b.txt", "six");
+    assert!(warned.contains(&format!("{told}it has more than 256 MiB")), "{warned}");
+    scratch.assert_sound();
+}
