@@ -109,7 +109,7 @@ impl Scanner<'_> {
             listed.problems.iter().for_each(|problem| cli::warning(problem));
             let Some(note) = reader.note(commit_id)? else { return Ok(ControlFlow::Continue(())) };
             let short = names.shorten(commit_id);
-            for (_, finding) in self.redactor.scan(&note.to_bytes()) {
+            for (_, finding) in self.redactor.scan(&note.without_packed()) {
                 self.print(&[("commit", commit_id.to_string())], &format!("{short} note"), 1, &finding)?;
             }
             reader.each_conversation(&note, None, false, Words::All, |conversation| {

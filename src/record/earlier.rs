@@ -1,17 +1,22 @@
 //! Notes of the earlier tools of this name: one JSON document that contains the whole transcript.
 
+use std::borrow::Cow;
 use std::io::Read as _;
 
 use base64::Engine as _;
+use bstr::ByteSlice as _;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use super::{Note, Unit};
 use crate::archive::segment;
 use crate::error::{Error, Kind, Result};
 use crate::transcript::{ModelUsage, SessionKey, Tokens};
 
 /// The largest transcript of an earlier tool, unpacked, in bytes.
 const MAX_TRANSCRIPT_BYTES: u64 = 512 << 20;
+/// A shorter text can occur in a document by chance.
+const MIN_PACKED_BYTES: usize = 64;
 
 /// A document of an earlier tool. [`Earlier::transcript`] unpacks the transcript.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -50,6 +55,21 @@ struct Effort {
 
 fn claude() -> String {
     "claude".into()
+}
+
+impl Note {
+    /// Returns the note without the packed transcripts of earlier tools: nothing in them can be read as it stands.
+    pub fn without_packed(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        for unit in self.units() {
+            match unit {
+                Unit::Earlier(document, own) => text.extend_from_slice(&document.without_transcript(own)),
+                unit => text.extend_from_slice(&unit.text()),
+            }
+            text.push(b'\n');
+        }
+        text
+    }
 }
 
 impl Earlier {
@@ -110,6 +130,17 @@ impl Earlier {
         Some((document, text))
     }
 
+    /// Returns this document, whose bytes are `text`, without its packed transcript.
+    fn without_transcript<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let packed = self.transcript.as_bytes();
+        let is_packed = packed.len() >= MIN_PACKED_BYTES
+            && packed.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
+        match text.find(packed).filter(|_| is_packed) {
+            Some(at) => [&text[..at], &text[at + packed.len()..]].concat().into(),
+            None => text.into(),
+        }
+    }
+
     /// Unpacks the transcript. The second value is the problem if the digest differs.
     ///
     /// # Errors
@@ -130,5 +161,25 @@ impl Earlier {
         let digest = format!("sha256:{}", crate::archive::hex(&Sha256::digest(&bytes)));
         let problem = (digest != self.checksum).then(|| "the transcript does not match its checksum".to_owned());
         Ok((bytes, problem))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_left_out_and_what_can_be_read_stays() {
+        let document = |transcript: &str| {
+            format!(
+                r#"{{"session_id":"s","checksum":"sha256:0","transcript":"{transcript}","project_path":"/home/x"}}"#
+            )
+        };
+        let without = |note: &str| String::from_utf8(Note::parse(note.as_bytes()).without_packed()).expect("text");
+        let packed = "H4sIAAAA/+".repeat(10);
+        let other = "a line of somebody";
+        assert_eq!(without(&format!("{}\n{other}\n", document(&packed))), format!("{}\n{other}\n", document("")));
+        let readable = document(&"no base64: ".repeat(10));
+        assert_eq!(without(&readable), format!("{readable}\n"));
     }
 }
