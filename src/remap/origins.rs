@@ -136,19 +136,29 @@ impl<'a, 'r> Mapper<'a, 'r> {
 
     /// Returns the note of a commit, or the records that this run copies to it.
     pub(super) fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
-        match self.taken.get(&commit_id) {
-            Some(note) => Ok(Some(note.clone())),
-            None if self.noted.as_ref().is_some_and(|noted| !noted.contains_key(&commit_id)) => Ok(None),
-            None => {
-                // The trees of the refs are read once, not for each commit without a note.
-                for tree_id in &self.trees {
-                    if !notes::blobs_at(self.repo, *tree_id, commit_id)?.is_empty() {
-                        return self.reader.note(commit_id);
-                    }
-                }
-                Ok(None)
+        if let Some(note) = self.taken.get(&commit_id) {
+            return Ok(Some(note.clone()));
+        }
+        if let Some(noted) = &self.noted {
+            return if noted.contains_key(&commit_id) { self.reader.note(commit_id) } else { Ok(None) };
+        }
+        // The trees of the refs are read once, not for each commit without a note.
+        for tree_id in &self.trees {
+            if !notes::blobs_at(self.repo, *tree_id, commit_id)?.is_empty() {
+                return self.reader.note(commit_id);
             }
         }
+        Ok(None)
+    }
+
+    /// Says whether a commit has a conversation.
+    pub(super) fn has_conversation(&self, commit_id: ObjectId) -> Result<bool> {
+        // The refs and their trees are not read once more for each commit that is known to have a note.
+        let blob_ids = self.noted.as_ref().and_then(|noted| noted.get(&commit_id));
+        if blob_ids.is_some_and(|ids| self.reader.note_of_blobs(ids).is_ok_and(|note| note.has_conversation())) {
+            return Ok(true);
+        }
+        Ok(self.note(commit_id)?.is_some_and(|note| note.has_conversation()))
     }
 
     /// Returns the records of some commits, as lines; for comparing.
