@@ -88,7 +88,10 @@ pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range
         Some((last, of, at, is_secret)) if text.bytes[last.clone()] == *value && (*of, *at) == (sure, form) => {
             *is_secret
         }
-        _ => value::is_secret(value, sure, form),
+        _ => {
+            text.work += name.span.len() + value.len();
+            value::is_secret(value, sure, form)
+        }
     };
     text.judged = Some((span.clone(), sure, form, is_secret));
     is_secret.then_some(span)

@@ -25,7 +25,7 @@ fn what_is_repeated_costs_the_same_for_each_byte_however_long_it_is() {
             let (short, long) = (text(8 << 10), text(128 << 10));
             let (few, many) = (redactor.work(short.as_bytes()), redactor.work(long.as_bytes()));
             let (few, many) = (few as f64 / short.len() as f64, many as f64 / long.len() as f64);
-            if many > few * 1.5 + 1.0 || many > 64.0 {
+            if many > few * 1.5 + 1.0 || many > 24.0 {
                 slow.push(format!("{shape:?}: {many:.1} bytes a byte, of a shorter text {few:.1}"));
             }
         }
