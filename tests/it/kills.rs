@@ -1,7 +1,7 @@
 //! Processes of ours that are killed at random moments: no word is lost, and what was begun is finished by the next.
 //!
-//! A few rounds are in each run of the tests. `SHIFTLOG_KILL_ROUNDS=1000 cargo test --release --test it kills` makes so many, a
-//! quarter of them for each program; a round that fails prints after which delay it was killed.
+//! A few rounds are in each run of the tests. `SHIFTLOG_KILL_ROUNDS=1000 cargo test --release --test it kills::` makes so
+//! many, a fifth of them for each program; a round that fails prints after which delay it was killed.
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
