@@ -309,6 +309,47 @@ fn wrong_input_is_answered_with_what_helps() {
 }
 
 #[test]
+fn an_option_for_changes_that_only_git_has_is_answered_with_the_way_to_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    let hint = |name: &str, option: &str| {
+        let ran = scratch.shiftlog(name, [option]);
+        assert_eq!(ran.code, 129, "{ran:?}");
+        ran.stderr.lines().find_map(|line| Some(line.strip_prefix("hint: '")?.split('\'').next()?.to_owned()))
+    };
+    for option in ["--name-only", "--shortstat", "--name-status", "-b"] {
+        for name in ["log", "show"] {
+            let way = hint(name, option).expect("Git has this option");
+            let (ran, git) = (scratch.run_in(&scratch.top, "sh", ["-c", &way]), scratch.git([name, option, "-1"]));
+            assert_eq!((ran.code, ran.stdout), (0, git.stdout), "{way}");
+        }
+    }
+    let nosuch = ["--nosuch", "--output", "--topo-order", "-y"];
+    assert!(nosuch.iter().all(|option| hint("log", option).is_none()), "no way leads to these");
+    assert_eq!(hint("branches", "--name-only"), None);
+}
+
+#[test]
+fn lines_of_a_usage_fit_a_terminal() {
+    let scratch = Scratch::new();
+    for listed in command::ALL {
+        let usage = scratch.shiftlog(listed.name, ["-h"]).ok();
+        let too_long: Vec<_> = usage.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(too_long.is_empty(), "{}: {too_long:#?}", listed.name);
+        // Wrapping loses no word.
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let whole = shiftlog::cli::prepared((listed.options)()).render_help().to_string();
+        assert_eq!(words(&usage), words(&whole), "{}", listed.name);
+        let fitting = whole.lines().filter(|line| line.chars().count() <= 80);
+        let changed: Vec<_> = fitting.filter(|line| !usage.lines().any(|other| other == *line)).collect();
+        assert!(changed.is_empty(), "{}: {changed:#?}", listed.name);
+    }
+}
+
+#[test]
 fn a_pager_that_is_not_there_is_fatal_as_in_git() {
     let mut scratch = Scratch::set_up();
     if scratch.run_in(&scratch.top, "sh", ["-c", "command -v script"]).code != 0 {
@@ -351,7 +392,9 @@ fn a_usage_says_each_value_once() {
         let usage = scratch.shiftlog(name, ["-h"]).ok();
         assert!(usage.starts_with("usage: ") && !usage.contains("possible values"), "{usage}");
     }
-    assert!(scratch.shiftlog("show", ["-h"]).ok().contains("(none, short or full)\n"));
+    let usage = scratch.shiftlog("show", ["-h"]).ok();
+    let words = usage.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("(none, short or full) "), "{usage}");
 }
 
 #[test]
