@@ -205,7 +205,7 @@ complete -c git-shiftlog-why -s M -d 'Find lines moved within a file' -r
 complete -c git-shiftlog-why -s C -d 'Find lines copied from other files; given more often, from more files' -r
 complete -c git-shiftlog-why -l ignore-rev -d 'Look through the changes of this revision' -r
 complete -c git-shiftlog-why -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
-complete -c git-shiftlog-why -l contents -d 'Take this for the content of the file; \'-\' is the standard input' -r
+complete -c git-shiftlog-why -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
 complete -c git-shiftlog-why -l since -d 'Look no further back than this' -r
 complete -c git-shiftlog-why -s n -l max-count -d 'Show at most this many edits and sessions' -r
 complete -c git-shiftlog-why -l format -d 'Print in this format' -r -f -a '(__fish_git_shiftlog_formats)'
@@ -233,7 +233,7 @@ complete -c git-shiftlog-blame -s M -d 'Find lines moved within a file' -r
 complete -c git-shiftlog-blame -s C -d 'Find lines copied from other files; given more often, from more files' -r
 complete -c git-shiftlog-blame -l ignore-rev -d 'Look through the changes of this revision' -r
 complete -c git-shiftlog-blame -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
-complete -c git-shiftlog-blame -l contents -d 'Take this for the content of the file; \'-\' is the standard input' -r
+complete -c git-shiftlog-blame -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
 complete -c git-shiftlog-blame -l since -d 'Look no further back than this' -r
 complete -c git-shiftlog-blame -l format -d 'Print each line in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-blame -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
