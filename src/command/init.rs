@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 
-use crate::agent;
+use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome};
 use crate::error::Result;
 use crate::record::kept;
@@ -98,7 +98,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let steps = setup::describe(&plan);
         plan.remarks().iter().for_each(|remark| cli::warning(remark));
         plan.hints().iter().for_each(|hint| cli::hint(&repo, hint));
-        if !is_choice && !agent::ALL.iter().any(|agent| agent.is_installed()) {
+        let is_known = |agent: &dyn Agent| agent.is_installed() || setup::has_hooks(&repo, agent);
+        if !is_choice && !agent::all().any(is_known) {
             cli::warning("no agent found on this machine");
             let names: Vec<&str> = agent::ALL.iter().map(|agent| agent.name()).collect();
             cli::hint(&repo, &format!("git shiftlog init --agent={}", names.join("|")));
