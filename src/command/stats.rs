@@ -126,7 +126,7 @@ impl Options {
     fn print(&self, repo: &Repository, of: Statistics<'_>) -> Result<()> {
         let mut screen = Screen::paged(repo, self.color, date::Format::SHORT);
         let end = if self.nul { '\0' } else { '\n' };
-        let columns = screen.columns.unwrap_or(COLUMNS);
+        let room = screen.columns;
         let names = self.names(repo, of);
         screen.write(|out, style| match () {
             () if self.json => {
@@ -135,8 +135,8 @@ impl Options {
                 objects.try_for_each(|object| write!(out, "{}{end}", outside::json(&object)))
             }
             () if self.csv => pretty::write_values(out, of, if self.nul { "\0" } else { "\r\n" }),
-            () if self.chart => pretty::write_chart(out, of, &names, (columns, !is_utf8()), end),
-            () => pretty::write_table(out, of, &names, style, end),
+            () if self.chart => pretty::write_chart(out, of, &names, (room.unwrap_or(COLUMNS), !is_utf8()), end),
+            () => pretty::write_table(out, of, &names, style, (room, end)),
         })?;
         screen.out.finish()
     }
