@@ -14,7 +14,7 @@ use crate::git::{Repository, date};
 use crate::pretty::{self, Statistics};
 use crate::record::Reader;
 use crate::stats::{self, Collected, Counted, Key, Prices};
-use crate::{notes, outside};
+use crate::{agent, notes, outside};
 
 /// How wide a chart is where no terminal says it.
 const COLUMNS: usize = 80;
@@ -99,6 +99,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             found.retain_model(part);
         }
         if found.entries.is_empty() {
+            options.chosen.agent.as_deref().map(agent::named).transpose()?;
             return cli::or_no(Err(Error::new(Kind::Missing, "no conversation recorded")));
         }
         let all = reader.count_commits(&query)?;

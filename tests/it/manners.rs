@@ -279,6 +279,26 @@ fn wrong_input_is_answered_with_what_helps() {
         ("show", &[""], 128, "fatal: bad revision ''"),
         ("add", &["--transcript=nosuch"], 128, "fatal: cannot read 'nosuch': No such file or directory"),
         ("scan", &["--", "nosuch"], 128, "fatal: cannot read 'nosuch': No such file or directory"),
+        ("resume", &["--agent=hal"], 129, "error: unknown agent 'hal'"),
+        ("stats", &["--agent=hal"], 129, "error: unknown agent 'hal'"),
+        (
+            "stats",
+            &["--by=x"],
+            129,
+            "error: 'x' is not a value for '--by': agent, model, author, branch, commit, day, week, month, session",
+        ),
+        ("why", &["--since=garbage", "a.txt:1"], 128, "fatal: cannot read the date 'garbage'"),
+        ("blame", &["--since=garbage", "a.txt"], 128, "fatal: cannot read the date 'garbage'"),
+        ("log", &["@{u}"], 128, "fatal: no upstream configured for branch 'main'"),
+        ("show", &["@{u}"], 128, "fatal: no upstream configured for branch 'main'"),
+        ("show", &["main@{99}"], 128, "fatal: log for 'main' only has 2 entries"),
+        ("prices", &["nosuch"], 1, "error: no price known for 'nosuch'"),
+        (
+            "export",
+            &["--html", "-o", "no/such.html"],
+            128,
+            "fatal: cannot write 'no/such.html': No such file or directory",
+        ),
         ("get", &["x"], 129, "error: 'x' is not a path: unexpected character 'x' at position 0"),
         ("keys", &[""], 129, "error: '' is not a path: empty path"),
         ("get", &["[commit][nosuch]"], 1, "error: no commit matches nosuch"),
@@ -287,6 +307,16 @@ fn wrong_input_is_answered_with_what_helps() {
         let ran = scratch.shiftlog(name, *args);
         assert_eq!((ran.code, first(&ran).as_str()), (*code, *message), "{name} {args:?}: {ran:?}");
     }
+    let short = &scratch.id("HEAD")[..7];
+    for (args, what) in [
+        (&["--session=nosuch"][..], "no session 'nosuch'"),
+        (&["--agent=codex"], "no session of codex"),
+        (&["--agent=codex", "--session=s"], "no session 's' of codex"),
+    ] {
+        let ran = scratch.shiftlog("resume", args);
+        assert_eq!((ran.code, first(&ran)), (1, format!("error: {what} recorded for {short}")));
+    }
+    assert_eq!(scratch.shiftlog("prices", ["nosuch"]).stdout, "", "no table without rows");
     let ran = scratch.shiftlog("get", ["[commit][nosuch]"]);
     assert!(ran.stderr.ends_with("\nhint: 'git shiftlog log' lists the commits that have a conversation\n"), "{ran:?}");
     let hint = |name: &str, args: &[&str]| scratch.shiftlog(name, args).stderr.lines().nth(1).unwrap().to_owned();

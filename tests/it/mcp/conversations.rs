@@ -131,7 +131,7 @@ fn the_tools_list_read_and_search_what_was_recorded() {
             )
         );
         let missing = client.refused("shiftlog_get_conversation", json!({ "commit_sha": "HEAD", "session": "zz" }));
-        assert_eq!(missing, format!("no session 'zz' recorded there; sessions of {}: s1", &second[..7]));
+        assert_eq!(missing, format!("no session 'zz' is recorded on this commit; sessions of {}: s1", &second[..7]));
     }
 }
 
