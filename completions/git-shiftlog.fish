@@ -38,6 +38,11 @@ function __fish_git_shiftlog_formats
     printf '%s\n' oneline short medium full fuller reference email raw
 end
 
+# What is counted by.
+function __fish_git_shiftlog_stats_keys
+    printf '%s\n' agent model author branch commit day week month session
+end
+
 # What branches are sorted by.
 function __fish_git_shiftlog_sort_keys
     printf '%s\n' refname conversations date -refname -conversations -date
@@ -115,7 +120,7 @@ complete -c git-shiftlog -n 'not __fish_git_shiftlog_needs_command' -a '(__fish_
 for command in show export summarise resume add remap purge verify
     complete -c git-shiftlog-$command -f -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
-for command in log scan why blame
+for command in log grep search stats scan why blame
     complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
 complete -c git-shiftlog-sync -f -a 'pull push (git remote 2>/dev/null)'
@@ -167,6 +172,9 @@ complete -c git-shiftlog-log -l tags -d 'Start from all tags'
 complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches'
 complete -c git-shiftlog-log -l reverse -d 'List the chosen commits in reverse order'
 complete -c git-shiftlog-log -l graph -d 'Draw how the commits follow each other'
+complete -c git-shiftlog-log -l stat -d 'Also print how many lines the commit changed in each file'
+complete -c git-shiftlog-log -s p -l patch -d 'Also print the change that the commit made'
+complete -c git-shiftlog-log -s s -l no-patch -d 'Leave out the change that the commit made, which is the default'
 complete -c git-shiftlog-log -l oneline -d 'Print the abbreviated id and the subject'
 complete -c git-shiftlog-log -l no-decorate -d 'Print no names of refs'
 complete -c git-shiftlog-log -l json -d 'Print one JSON object a line'
@@ -195,8 +203,9 @@ complete -c git-shiftlog-show -l show-signature -d 'Say who wrote and signed eac
 complete -c git-shiftlog-show -s v -l verbose -d 'Print what is cut by default; given twice, also the inputs of tools'
 complete -c git-shiftlog-show -l no-thinking -d 'Leave out the model\'s thinking'
 complete -c git-shiftlog-show -l no-tools -d 'Leave out tool calls'
-complete -c git-shiftlog-show -l stat -d 'After the conversation, print how much the commit changed of each file'
-complete -c git-shiftlog-show -s p -l patch -d 'After the conversation, print the change that the commit made'
+complete -c git-shiftlog-show -l stat -d 'Also print how many lines the commit changed in each file'
+complete -c git-shiftlog-show -s p -l patch -d 'Also print the change that the commit made'
+complete -c git-shiftlog-show -s s -l no-patch -d 'Leave out the change that the commit made, which is the default'
 complete -c git-shiftlog-show -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-show -s h -d 'Print this usage'
 
@@ -372,7 +381,7 @@ complete -c git-shiftlog-branches -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-branches -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-branches -s h -d 'Print this usage'
 
-complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, author, branch, commit, day, week, month, session' -r
+complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, author, branch, commit, day, week, month, session' -r -f -a '(__fish_git_shiftlog_stats_keys)'
 complete -c git-shiftlog-stats -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-stats -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-stats -l author -d 'Only commits whose author matches a pattern' -r

@@ -321,6 +321,10 @@ fn wrong_input_is_answered_with_what_helps() {
     assert!(ran.stderr.ends_with("\nhint: 'git shiftlog log' lists the commits that have a conversation\n"), "{ran:?}");
     let hint = |name: &str, args: &[&str]| scratch.shiftlog(name, args).stderr.lines().nth(1).unwrap().to_owned();
     assert_eq!(hint("show", &["README"]), "hint: git shiftlog log -- README    # lists the conversations about a file");
+    assert_eq!(
+        hint("show", &["HEAD:a.txt"]),
+        "hint: git shiftlog show HEAD -- a.txt    # shows the turns about a file"
+    );
     assert_eq!(hint("sync", &["nosuch"]), "hint: git remote add <name> <url>");
     assert!(hint("log", &["--agent=hal"]).starts_with("hint: known agents: claude, "));
     assert_eq!(hint("keys", &["x"]), "hint: git shiftlog get '[conversation][HEAD][messages][0][text]'");
