@@ -132,7 +132,7 @@ complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share no
 all\t''"
 complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r -f -a '(__fish_git_shiftlog_clients)'
 complete -c git-shiftlog-init -l shared -d 'Put agents\' hooks into the files that a team commits'
-complete -c git-shiftlog-init -l global -d 'Put hooks of agents that read them there into your own settings, for every directory they start in'
+complete -c git-shiftlog-init -l global -d 'Put hooks of agents that support it into your own settings, which hold in every directory'
 complete -c git-shiftlog-init -l portable -d 'Declare the server by the command \'git\', for files that a team commits'
 complete -c git-shiftlog-init -l git-hooks -d 'Set up Git\'s hooks (default)'
 complete -c git-shiftlog-init -l no-git-hooks -d 'Set up no Git hooks; then only commits that agents make are recorded'
@@ -152,7 +152,7 @@ complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contain
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r
 complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r
-complete -c git-shiftlog-log -l decorate -d 'In these formats, print the names of refs as Git does (short, full, auto or no)' -r -f -a "short\t''
+complete -c git-shiftlog-log -l decorate -d 'With --oneline and Git\'s formats, print the names of refs (short, full, auto or no)' -r -f -a "short\t''
 full\t''
 auto\t''
 no\t''"
@@ -232,7 +232,7 @@ complete -c git-shiftlog-why -l full -d 'Show whole turns\' words and whole edit
 complete -c git-shiftlog-why -l no-thinking -d 'Leave out what the model thought'
 complete -c git-shiftlog-why -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-why -s p -l porcelain -d 'Print Git\'s format for programs, with lines of ours'
-complete -c git-shiftlog-why -l line-porcelain -d 'Print it with all headers for each line'
+complete -c git-shiftlog-why -l line-porcelain -d 'Print this format with all headers for each line'
 complete -c git-shiftlog-why -l incremental -d 'Print groups of lines as Git finds them'
 complete -c git-shiftlog-why -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-why -s h -d 'Print this usage'
@@ -263,7 +263,7 @@ complete -c git-shiftlog-blame -s f -l show-name -d 'Show the path in the commit
 complete -c git-shiftlog-blame -s n -l show-number -d 'Show the number of the line in the commit'
 complete -c git-shiftlog-blame -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-blame -s p -l porcelain -d 'Print Git\'s format for programs, with lines of ours'
-complete -c git-shiftlog-blame -l line-porcelain -d 'Print it with all headers for each line'
+complete -c git-shiftlog-blame -l line-porcelain -d 'Print this format with all headers for each line'
 complete -c git-shiftlog-blame -l incremental -d 'Print groups of lines as Git finds them'
 complete -c git-shiftlog-blame -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-blame -s h -d 'Print this usage'
@@ -272,10 +272,10 @@ complete -c git-shiftlog-grep -s e -d 'Look for this pattern; given several time
 complete -c git-shiftlog-grep -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all (default: all but results)' -r -f -a '(__fish_git_shiftlog_parts)'
 complete -c git-shiftlog-grep -l tool -d 'Look only in calls of this tool' -r
 complete -c git-shiftlog-grep -s m -l max-count -d 'Print at most this many lines of a session' -r
-complete -c git-shiftlog-grep -s A -l after-context -d 'Print so many lines after each match' -r
-complete -c git-shiftlog-grep -s B -l before-context -d 'Print so many lines before each match' -r
-complete -c git-shiftlog-grep -s C -l context -d 'Print so many lines around each match' -r
-complete -c git-shiftlog-grep -l threads -d 'Use so many threads' -r
+complete -c git-shiftlog-grep -s A -l after-context -d 'Print this many lines after each match' -r
+complete -c git-shiftlog-grep -s B -l before-context -d 'Print this many lines before each match' -r
+complete -c git-shiftlog-grep -s C -l context -d 'Print this many lines around each match' -r
+complete -c git-shiftlog-grep -l threads -d 'Use this many threads' -r
 complete -c git-shiftlog-grep -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-grep -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-grep -l author -d 'Only commits whose author matches a pattern' -r
@@ -317,7 +317,7 @@ complete -c git-shiftlog-grep -s h -d 'Print this usage'
 
 complete -c git-shiftlog-search -s n -l max-count -d 'Print at most this many answers (default: 10)' -r
 complete -c git-shiftlog-search -l not -d 'Leave out turns with this word' -r
-complete -c git-shiftlog-search -l threads -d 'Use so many threads' -r
+complete -c git-shiftlog-search -l threads -d 'Use this many threads' -r
 complete -c git-shiftlog-search -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-search -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-search -l author -d 'Only commits whose author matches a pattern' -r
@@ -436,7 +436,7 @@ complete -c git-shiftlog-get -s h -d 'Print this usage'
 
 complete -c git-shiftlog-keys -s h -d 'Print this usage'
 
-complete -c git-shiftlog-lsp -l stdio -d 'Speak over standard input and output, which is what it does anyway'
+complete -c git-shiftlog-lsp -l stdio -d 'Speak over standard input and output, which is the default'
 complete -c git-shiftlog-lsp -s h -d 'Print this usage'
 
 complete -c git-shiftlog-mcp -l repo -d 'Serve the repository that this directory is in' -r -F
@@ -524,8 +524,8 @@ complete -c git-shiftlog-purge -l before -d 'Remove what was captured before a d
 complete -c git-shiftlog-purge -l ref -d 'Purge this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-purge -l secrets -d 'Remove the secrets that \'git shiftlog scan\' finds'
 complete -c git-shiftlog-purge -l received -d 'Remove here what others have removed'
-complete -c git-shiftlog-purge -l all -d 'Go on even if that is everything that is recorded here'
-complete -c git-shiftlog-purge -s n -l dry-run -d 'Say what would go, and do nothing'
+complete -c git-shiftlog-purge -l all -d 'Allow removing everything that is recorded here'
+complete -c git-shiftlog-purge -s n -l dry-run -d 'Say what would be removed, and do nothing'
 complete -c git-shiftlog-purge -s y -l yes -d 'Do not ask'
 complete -c git-shiftlog-purge -l json -d 'Print one JSON object'
 complete -c git-shiftlog-purge -s h -d 'Print this usage'
@@ -542,6 +542,6 @@ complete -c git-shiftlog-deinit -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-deinit -s h -d 'Print this usage'
 
 complete -c git-shiftlog-install-docs -l prefix -d 'Install below this directory (default: where \'man\' and the shells look)' -r -F
-complete -c git-shiftlog-install-docs -l uninstall -d 'Remove them again'
+complete -c git-shiftlog-install-docs -l uninstall -d 'Remove the installed files'
 complete -c git-shiftlog-install-docs -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-install-docs -s h -d 'Print this usage'

@@ -26,7 +26,7 @@ pub struct Options {
     /// Put agents' hooks into the files that a team commits
     #[arg(long)]
     shared: bool,
-    /// Put hooks of agents that read them there into your own settings, for every directory they start in
+    /// Put hooks of agents that support it into your own settings, which hold in every directory
     #[arg(long)]
     global: bool,
     /// Fetch what others share, and share notes or all

@@ -51,7 +51,7 @@ pub struct Options {
     /// Print the abbreviated id and the subject
     #[arg(long, overrides_with = "format")]
     oneline: bool,
-    /// In these formats, print the names of refs as Git does (short, full, auto or no)
+    /// With --oneline and Git's formats, print the names of refs (short, full, auto or no)
     #[arg(long, value_name = "how", require_equals = true, num_args = 0..=1, default_missing_value = "short",
           value_parser = ["short", "full", "auto", "no"], overrides_with = "no_decorate")]
     decorate: Option<String>,

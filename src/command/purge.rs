@@ -44,10 +44,10 @@ pub struct Options {
     /// Remove here what others have removed
     #[arg(long, group = "target")]
     received: bool,
-    /// Go on even if that is everything that is recorded here
+    /// Allow removing everything that is recorded here
     #[arg(long)]
     all: bool,
-    /// Say what would go, and do nothing
+    /// Say what would be removed, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Do not ask

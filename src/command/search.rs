@@ -32,7 +32,7 @@ pub struct Options {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
-    /// Use so many threads
+    /// Use this many threads
     #[arg(long, value_name = "number")]
     threads: Option<usize>,
     #[command(flatten)]
