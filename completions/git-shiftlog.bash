@@ -155,13 +155,13 @@ _git_shiftlog ()
 		__gitcomp "
 			--max-count= --skip= --since= --after= --until= --before= --author= --grep= --agent= --model=
 			--session= --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph
-			--oneline --decorate --decorate= --no-decorate --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
+			--stat --patch --no-patch --oneline --decorate --decorate= --no-decorate --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
 			"
 		;;
 	show,--*)
 		__gitcomp "
 			--full --session= --raw --json --format= --show-signature --turn= --verbose --thinking= --no-thinking --no-tools --tool-output=
-			--stat --patch --date= --ref= --color --color= --help
+			--stat --patch --no-patch --date= --ref= --color --color= --help
 			"
 		;;
 	why,--*)
@@ -289,7 +289,7 @@ _git_shiftlog ()
 	sync,*)
 		__gitcomp "pull push $(__git_shiftlog_remotes)"
 		;;
-	log,*|list,*|grep,*|search,*|scan,*|why,*|blame,*)
+	log,*|list,*|grep,*|search,*|stats,*|scan,*|why,*|blame,*)
 		__git_complete_revlist_file
 		__git_shiftlog_without_own_refs
 		;;
@@ -396,7 +396,7 @@ _git__shiftlog__log() {
 
     case "${cmd}" in
         git__shiftlog__log)
-            opts="-n -S -G -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph --oneline --decorate --no-decorate --pretty --format --json --porcelain --date --ref --color"
+            opts="-n -S -G -p -s -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph --stat --patch --no-patch --oneline --decorate --no-decorate --pretty --format --json --porcelain --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -527,7 +527,7 @@ _git__shiftlog__show() {
 
     case "${cmd}" in
         git__shiftlog__show)
-            opts="-v -p -z -h --full --session --raw --json --format --show-signature --turn --verbose --thinking --no-thinking --no-tools --tool-output --stat --patch --date --ref --color"
+            opts="-v -p -s -z -h --full --session --raw --json --format --show-signature --turn --verbose --thinking --no-thinking --no-tools --tool-output --stat --patch --no-patch --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1317,7 +1317,7 @@ _git__shiftlog__stats() {
             fi
             case "${prev}" in
                 --by)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_stats_keys)" -- "${cur}"))
                     return 0
                     ;;
                 --since)

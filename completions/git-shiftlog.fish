@@ -38,6 +38,11 @@ function __fish_git_shiftlog_formats
     printf '%s\n' oneline short medium full fuller reference email raw
 end
 
+# What is counted by.
+function __fish_git_shiftlog_stats_keys
+    printf '%s\n' agent model author branch commit day week month session
+end
+
 # What branches are sorted by.
 function __fish_git_shiftlog_sort_keys
     printf '%s\n' refname conversations date -refname -conversations -date
@@ -115,7 +120,7 @@ complete -c git-shiftlog -n 'not __fish_git_shiftlog_needs_command' -a '(__fish_
 for command in show export summarise resume add remap purge verify
     complete -c git-shiftlog-$command -f -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
-for command in log scan why blame
+for command in log grep search stats scan why blame
     complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
 complete -c git-shiftlog-sync -f -a 'pull push (git remote 2>/dev/null)'
@@ -127,7 +132,7 @@ complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share no
 all\t''"
 complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r -f -a '(__fish_git_shiftlog_clients)'
 complete -c git-shiftlog-init -l shared -d 'Put agents\' hooks into the files that a team commits'
-complete -c git-shiftlog-init -l global -d 'Put hooks of agents that read them there into your own settings, for every directory they start in'
+complete -c git-shiftlog-init -l global -d 'Put hooks of agents that support it into your own settings, which hold in every directory'
 complete -c git-shiftlog-init -l portable -d 'Declare the server by the command \'git\', for files that a team commits'
 complete -c git-shiftlog-init -l git-hooks -d 'Set up Git\'s hooks (default)'
 complete -c git-shiftlog-init -l no-git-hooks -d 'Set up no Git hooks; then only commits that agents make are recorded'
@@ -147,7 +152,7 @@ complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contain
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r
 complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r
-complete -c git-shiftlog-log -l decorate -d 'In these formats, print the names of refs as Git does (short, full, auto or no)' -r -f -a "short\t''
+complete -c git-shiftlog-log -l decorate -d 'With --oneline and Git\'s formats, print the names of refs (short, full, auto or no)' -r -f -a "short\t''
 full\t''
 auto\t''
 no\t''"
@@ -167,6 +172,9 @@ complete -c git-shiftlog-log -l tags -d 'Start from all tags'
 complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches'
 complete -c git-shiftlog-log -l reverse -d 'List the chosen commits in reverse order'
 complete -c git-shiftlog-log -l graph -d 'Draw how the commits follow each other'
+complete -c git-shiftlog-log -l stat -d 'Also print how many lines the commit changed in each file'
+complete -c git-shiftlog-log -s p -l patch -d 'Also print the change that the commit made'
+complete -c git-shiftlog-log -s s -l no-patch -d 'Leave out the change that the commit made, which is the default'
 complete -c git-shiftlog-log -l oneline -d 'Print the abbreviated id and the subject'
 complete -c git-shiftlog-log -l no-decorate -d 'Print no names of refs'
 complete -c git-shiftlog-log -l json -d 'Print one JSON object a line'
@@ -195,8 +203,9 @@ complete -c git-shiftlog-show -l show-signature -d 'Say who wrote and signed eac
 complete -c git-shiftlog-show -s v -l verbose -d 'Print what is cut by default; given twice, also the inputs of tools'
 complete -c git-shiftlog-show -l no-thinking -d 'Leave out the model\'s thinking'
 complete -c git-shiftlog-show -l no-tools -d 'Leave out tool calls'
-complete -c git-shiftlog-show -l stat -d 'After the conversation, print how much the commit changed of each file'
-complete -c git-shiftlog-show -s p -l patch -d 'After the conversation, print the change that the commit made'
+complete -c git-shiftlog-show -l stat -d 'Also print how many lines the commit changed in each file'
+complete -c git-shiftlog-show -s p -l patch -d 'Also print the change that the commit made'
+complete -c git-shiftlog-show -s s -l no-patch -d 'Leave out the change that the commit made, which is the default'
 complete -c git-shiftlog-show -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-show -s h -d 'Print this usage'
 
@@ -205,7 +214,7 @@ complete -c git-shiftlog-why -s M -d 'Find lines moved within a file' -r
 complete -c git-shiftlog-why -s C -d 'Find lines copied from other files; given more often, from more files' -r
 complete -c git-shiftlog-why -l ignore-rev -d 'Look through the changes of this revision' -r
 complete -c git-shiftlog-why -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
-complete -c git-shiftlog-why -l contents -d 'Take this for the content of the file; \'-\' is the standard input' -r
+complete -c git-shiftlog-why -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
 complete -c git-shiftlog-why -l since -d 'Look no further back than this' -r
 complete -c git-shiftlog-why -s n -l max-count -d 'Show at most this many edits and sessions' -r
 complete -c git-shiftlog-why -l format -d 'Print in this format' -r -f -a '(__fish_git_shiftlog_formats)'
@@ -223,7 +232,7 @@ complete -c git-shiftlog-why -l full -d 'Show whole turns\' words and whole edit
 complete -c git-shiftlog-why -l no-thinking -d 'Leave out what the model thought'
 complete -c git-shiftlog-why -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-why -s p -l porcelain -d 'Print Git\'s format for programs, with lines of ours'
-complete -c git-shiftlog-why -l line-porcelain -d 'Print it with all headers for each line'
+complete -c git-shiftlog-why -l line-porcelain -d 'Print this format with all headers for each line'
 complete -c git-shiftlog-why -l incremental -d 'Print groups of lines as Git finds them'
 complete -c git-shiftlog-why -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-why -s h -d 'Print this usage'
@@ -233,7 +242,7 @@ complete -c git-shiftlog-blame -s M -d 'Find lines moved within a file' -r
 complete -c git-shiftlog-blame -s C -d 'Find lines copied from other files; given more often, from more files' -r
 complete -c git-shiftlog-blame -l ignore-rev -d 'Look through the changes of this revision' -r
 complete -c git-shiftlog-blame -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
-complete -c git-shiftlog-blame -l contents -d 'Take this for the content of the file; \'-\' is the standard input' -r
+complete -c git-shiftlog-blame -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
 complete -c git-shiftlog-blame -l since -d 'Look no further back than this' -r
 complete -c git-shiftlog-blame -l format -d 'Print each line in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-blame -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
@@ -254,7 +263,7 @@ complete -c git-shiftlog-blame -s f -l show-name -d 'Show the path in the commit
 complete -c git-shiftlog-blame -s n -l show-number -d 'Show the number of the line in the commit'
 complete -c git-shiftlog-blame -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-blame -s p -l porcelain -d 'Print Git\'s format for programs, with lines of ours'
-complete -c git-shiftlog-blame -l line-porcelain -d 'Print it with all headers for each line'
+complete -c git-shiftlog-blame -l line-porcelain -d 'Print this format with all headers for each line'
 complete -c git-shiftlog-blame -l incremental -d 'Print groups of lines as Git finds them'
 complete -c git-shiftlog-blame -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-blame -s h -d 'Print this usage'
@@ -263,10 +272,10 @@ complete -c git-shiftlog-grep -s e -d 'Look for this pattern; given several time
 complete -c git-shiftlog-grep -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all (default: all but results)' -r -f -a '(__fish_git_shiftlog_parts)'
 complete -c git-shiftlog-grep -l tool -d 'Look only in calls of this tool' -r
 complete -c git-shiftlog-grep -s m -l max-count -d 'Print at most this many lines of a session' -r
-complete -c git-shiftlog-grep -s A -l after-context -d 'Print so many lines after each match' -r
-complete -c git-shiftlog-grep -s B -l before-context -d 'Print so many lines before each match' -r
-complete -c git-shiftlog-grep -s C -l context -d 'Print so many lines around each match' -r
-complete -c git-shiftlog-grep -l threads -d 'Use so many threads' -r
+complete -c git-shiftlog-grep -s A -l after-context -d 'Print this many lines after each match' -r
+complete -c git-shiftlog-grep -s B -l before-context -d 'Print this many lines before each match' -r
+complete -c git-shiftlog-grep -s C -l context -d 'Print this many lines around each match' -r
+complete -c git-shiftlog-grep -l threads -d 'Use this many threads' -r
 complete -c git-shiftlog-grep -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-grep -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-grep -l author -d 'Only commits whose author matches a pattern' -r
@@ -308,7 +317,7 @@ complete -c git-shiftlog-grep -s h -d 'Print this usage'
 
 complete -c git-shiftlog-search -s n -l max-count -d 'Print at most this many answers (default: 10)' -r
 complete -c git-shiftlog-search -l not -d 'Leave out turns with this word' -r
-complete -c git-shiftlog-search -l threads -d 'Use so many threads' -r
+complete -c git-shiftlog-search -l threads -d 'Use this many threads' -r
 complete -c git-shiftlog-search -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-search -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-search -l author -d 'Only commits whose author matches a pattern' -r
@@ -372,7 +381,7 @@ complete -c git-shiftlog-branches -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-branches -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-branches -s h -d 'Print this usage'
 
-complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, author, branch, commit, day, week, month, session' -r
+complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, author, branch, commit, day, week, month, session' -r -f -a '(__fish_git_shiftlog_stats_keys)'
 complete -c git-shiftlog-stats -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-stats -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-stats -l author -d 'Only commits whose author matches a pattern' -r
@@ -427,7 +436,7 @@ complete -c git-shiftlog-get -s h -d 'Print this usage'
 
 complete -c git-shiftlog-keys -s h -d 'Print this usage'
 
-complete -c git-shiftlog-lsp -l stdio -d 'Speak over standard input and output, which is what it does anyway'
+complete -c git-shiftlog-lsp -l stdio -d 'Speak over standard input and output, which is the default'
 complete -c git-shiftlog-lsp -s h -d 'Print this usage'
 
 complete -c git-shiftlog-mcp -l repo -d 'Serve the repository that this directory is in' -r -F
@@ -515,8 +524,8 @@ complete -c git-shiftlog-purge -l before -d 'Remove what was captured before a d
 complete -c git-shiftlog-purge -l ref -d 'Purge this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-purge -l secrets -d 'Remove the secrets that \'git shiftlog scan\' finds'
 complete -c git-shiftlog-purge -l received -d 'Remove here what others have removed'
-complete -c git-shiftlog-purge -l all -d 'Go on even if that is everything that is recorded here'
-complete -c git-shiftlog-purge -s n -l dry-run -d 'Say what would go, and do nothing'
+complete -c git-shiftlog-purge -l all -d 'Allow removing everything that is recorded here'
+complete -c git-shiftlog-purge -s n -l dry-run -d 'Say what would be removed, and do nothing'
 complete -c git-shiftlog-purge -s y -l yes -d 'Do not ask'
 complete -c git-shiftlog-purge -l json -d 'Print one JSON object'
 complete -c git-shiftlog-purge -s h -d 'Print this usage'
@@ -533,6 +542,6 @@ complete -c git-shiftlog-deinit -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-deinit -s h -d 'Print this usage'
 
 complete -c git-shiftlog-install-docs -l prefix -d 'Install below this directory (default: where \'man\' and the shells look)' -r -F
-complete -c git-shiftlog-install-docs -l uninstall -d 'Remove them again'
+complete -c git-shiftlog-install-docs -l uninstall -d 'Remove the installed files'
 complete -c git-shiftlog-install-docs -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-install-docs -s h -d 'Print this usage'

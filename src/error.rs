@@ -111,11 +111,12 @@ impl fmt::Display for Error {
     }
 }
 
-/// Returns the reason of an I/O error without the number that the standard library puts behind it.
+/// Returns the reason of an I/O error without the number that the standard library puts behind it, and without the name
+/// of a temporary file.
 fn without_number(reason: &str) -> &str {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    match reason.strip_suffix(')').and_then(|reason| reason.rsplit_once(" (os error ")) {
-        Some((words, number)) if is_number(number) => words,
+    let Some((words, rest)) = reason.rsplit_once(" (os error ") else { return reason };
+    match rest.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(')') {
+        Some(place) if place.is_empty() || place.starts_with(" at path ") => words,
         _ => reason,
     }
 }
@@ -123,5 +124,19 @@ fn without_number(reason: &str) -> &str {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_number;
+
+    #[test]
+    fn a_reason_has_no_number_and_no_temporary_file() {
+        assert_eq!(without_number("No such file or directory (os error 2)"), "No such file or directory");
+        assert_eq!(without_number("Permission denied (os error 13) at path \"/tmp/.x\""), "Permission denied");
+        for other in ["nothing (os error x)", "it (os error 2) was", "plain"] {
+            assert_eq!(without_number(other), other);
+        }
     }
 }

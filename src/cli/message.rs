@@ -23,6 +23,12 @@ pub(super) fn fatal(error: &Error) {
     error.hints().iter().for_each(|text| tell_hint(text));
 }
 
+/// Tells that the command line is wrong, and the usage below it.
+pub(super) fn wrong_usage(problem: &str, usage: &str) {
+    tell("error", problem);
+    let _ = std::io::stderr().write_all(usage.as_bytes());
+}
+
 /// Tells something to look at; the command goes on.
 pub fn warning(text: &str) {
     tell("warning", text);
@@ -36,7 +42,7 @@ pub fn hint(repo: &Repository, text: &str) {
 }
 
 /// Tells what to type next where no repository can have silenced it.
-fn tell_hint(text: &str) {
+pub(super) fn tell_hint(text: &str) {
     if !std::env::var("GIT_ADVICE").is_ok_and(|value| matches!(&*value, "0" | "false" | "no" | "off")) {
         tell("hint", text);
     }

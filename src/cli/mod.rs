@@ -11,6 +11,7 @@ mod options;
 mod output;
 mod printing;
 mod progress;
+mod usage;
 mod writing;
 
 use std::ffi::OsString;

@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
 
 use super::USAGE;
+use super::usage::{usage, way};
 use crate::error::{Error, Result};
 use crate::git::Repository;
 
@@ -19,7 +20,7 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
         Ok(options) => return Ok(options),
         Err(error) => error,
     };
-    let usage = shown.render_help().to_string();
+    let usage = usage(&mut shown);
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         use std::io::Write as _;
         let _ = std::io::stdout().write_all(usage.as_bytes());
@@ -30,7 +31,13 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
         error.kind(),
         ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::TooManyValues | ErrorKind::ArgumentConflict
     );
-    eprint!("error: {}\n{}", problem(&error), if is_clear { "" } else { &usage });
+    super::message::wrong_usage(&problem(&error), if is_clear { "" } else { &usage });
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+        && let Some(way) = way(shown.get_name(), name_of(option))
+    {
+        super::message::tell_hint(&way);
+    }
     Err(ExitCode::from(USAGE))
 }
 
@@ -59,7 +66,6 @@ pub fn prepared(command: Command) -> Command {
 
 /// Returns clap's message in Git's words.
 fn problem(error: &clap::Error) -> String {
-    use clap::error::{ContextKind, ContextValue};
     let value = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         Some(ContextValue::Strings(texts)) => Some(texts.join(", ")),

@@ -54,7 +54,7 @@ impl Printing {
             && repo.tip(&name).is_ok_and(|tip| tip.is_none())
         {
             warning(&format!("there is no notes ref '{name}'"));
-            hint(repo, "'git for-each-ref refs/notes/' lists those that there are");
+            hint(repo, "'git for-each-ref refs/notes/' lists the notes refs");
         }
         Reader::new(repo, notes_ref(repo, self.notes_ref.as_deref()).as_deref())
     }

@@ -1,5 +1,6 @@
 //! What `why` and `blame` have in common: the options for `git blame`, and the lines that it finds, explained.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -8,12 +9,15 @@ use std::path::{Path, PathBuf};
 use super::asked::Asked;
 use crate::cli;
 use crate::error::{Error, Result};
-use crate::git::{BlameRequest, BlamedLines, Repository};
-use crate::record::{Lack, Reader};
+use crate::git::{BlameRequest, BlamedLines, ObjectId, Repository};
+use crate::record::Reader;
 use crate::replay::{Explainer, Found};
 
 /// The file with revisions to ignore that is used if none is named.
 const IGNORED: &str = ".git-blame-ignore-revs";
+
+/// How many commits a warning names.
+const MAX_NAMED: usize = 10;
 
 /// The options that go to `git blame`.
 #[derive(Clone, Debug, clap::Args)]
@@ -42,7 +46,7 @@ pub struct Blaming {
     /// Look through no changes, whatever the configuration and .git-blame-ignore-revs say
     #[arg(long)]
     no_ignore_revs: bool,
-    /// Take this for the content of the file; '-' is the standard input
+    /// Use the content of this file instead; '-' is the standard input
     #[arg(long, value_name = "file")]
     contents: Option<OsString>,
     /// Follow only the first parent of merges
@@ -87,6 +91,8 @@ impl Blaming {
     /// of a few lines that costs next to nothing.
     fn request(&self, repo: &Repository, asked: &Asked, finds_moved: bool) -> Result<BlameRequest> {
         let mut options: Vec<OsString> = Vec::new();
+        // Git would take an unknown word for the present moment.
+        self.since.as_deref().map(|since| repo.parse_date(since)).transpose()?;
         if !self.no_ignore_whitespace {
             options.push("-w".into());
         }
@@ -169,17 +175,25 @@ impl Blaming {
                 cli::warning(&told);
             }
         }
+        // The commits whose words are not here.
+        let mut lacking: BTreeMap<&str, Vec<ObjectId>> = BTreeMap::new();
         while let Some(lines) = next {
             let lines = lines?;
             let found = explainer.explain(&lines)?;
+            for lack in found.iter().filter_map(|found| found.source.lack) {
+                let commit_ids = lacking.entry(lack.sentence()).or_default();
+                if !commit_ids.contains(&lines.commit.commit_id) {
+                    commit_ids.push(lines.commit.commit_id);
+                }
+            }
             take(lines, found)?;
             next = blame.next();
         }
         // Of a few lines, each block says that its words are not here.
-        let is_said = |problem: &String| {
-            how == How::FewLines && [Lack::NotShared, Lack::NotFetched].iter().any(|lack| lack.sentence() == problem)
-        };
-        explainer.problems().iter().filter(|problem| !is_said(problem)).for_each(|problem| cli::warning(problem));
+        if how != How::FewLines {
+            lacking.iter().for_each(|(why, commit_ids)| cli::warning(&format!("{why}: {}", names(repo, commit_ids))));
+        }
+        explainer.problems().iter().for_each(|problem| cli::warning(problem));
         Ok(())
     }
 
@@ -201,6 +215,16 @@ pub enum How {
     InOrder,
     /// As Git finds them, without text.
     AsFound,
+}
+
+/// Returns the abbreviated ids of some commits, the first of many.
+fn names(repo: &Repository, commit_ids: &[ObjectId]) -> String {
+    let mut names: Vec<String> = commit_ids.iter().take(MAX_NAMED).map(|id| repo.abbreviate(*id)).collect();
+    match commit_ids.len().saturating_sub(MAX_NAMED) {
+        0 => {}
+        more => names.push(format!("and {more} more")),
+    }
+    names.join(", ")
 }
 
 fn stuck(option: &str, value: &Path) -> OsString {

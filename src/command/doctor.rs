@@ -102,7 +102,7 @@ fn ask(repo: &Repository, server: &Declared) -> Result<()> {
     use std::io::Write as _;
     let words = server.words.as_deref().and_then(<[String]>::split_first);
     let Some((program, args)) = words else {
-        return Err(Error::other("its entry starts another program than this one"));
+        return Err(Error::other("the entry starts another program than this one"));
     };
     let failed = |why: String| Error::other(format!("'{program}' does not answer")).because(why);
     let mut command = Command::new(program);

@@ -48,10 +48,10 @@ fn tell(repo: &Repository, remapped: &Remapped) {
     let mut list = |ids: &[ObjectId]| ids.iter().map(|id| names.shorten(*id)).collect::<Vec<_>>().join(", ");
     for carried in remapped.carried.iter().take(MAX_NAMED) {
         let (to, from) = (list(&[carried.to]), list(&carried.from));
-        cli::warning(&format!("'{to}' was made where no hook ran; it now has what was said on {from}"));
+        cli::warning(&format!("'{to}' was made where no hook ran; the conversation of {from} was carried to it"));
     }
     if let Some(more) = remapped.carried.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
-        cli::warning(&format!("so have {more} more commits"));
+        cli::warning(&format!("conversations were carried to {more} more such commits"));
     }
     for carried in remapped.ambiguous.iter().take(MAX_NAMED) {
         let (to, from) = (list(&[carried.to]), list(&carried.from));

@@ -87,16 +87,16 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let text = if options.json { objects(&options, &checked, &done) } else { lines(&options, &checked, &done) };
         cli::print(&text)?;
-        if !checked.problems.is_empty() && !options.repair && !options.json && options.porcelain.is_none() {
-            cli::hint(&repo, "'git shiftlog fsck --repair' puts right what can be");
+        let is_for_people = !options.json && options.porcelain.is_none();
+        if !checked.problems.is_empty() && !options.repair && is_for_people {
+            cli::hint(&repo, "'git shiftlog fsck --repair' repairs what can be repaired");
         }
-        if checked.elsewhere > 0
-            && may_be_fetched(&repo)
-            && !options.json
-            && options.porcelain.is_none()
-            && !options.quiet
-        {
+        let is_for_people = is_for_people && !options.quiet;
+        if checked.elsewhere > 0 && may_be_fetched(&repo) && is_for_people {
             cli::hint(&repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
+        }
+        if checked.notes == 0 && !repo.fetched_refs("notes").is_empty() && is_for_people {
+            cli::hint(&repo, "fetched notes are checked once 'git shiftlog sync pull' has joined them");
         }
         Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::No })
     })

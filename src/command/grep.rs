@@ -77,13 +77,13 @@ pub struct Options {
     /// Print at most this many lines of a session
     #[arg(short = 'm', long, value_name = "number", allow_negative_numbers = true)]
     max_count: Option<i64>,
-    /// Print so many lines after each match
+    /// Print this many lines after each match
     #[arg(short = 'A', long, value_name = "number")]
     after_context: Option<usize>,
-    /// Print so many lines before each match
+    /// Print this many lines before each match
     #[arg(short = 'B', long, value_name = "number")]
     before_context: Option<usize>,
-    /// Print so many lines around each match
+    /// Print this many lines around each match
     #[arg(short = 'C', long, value_name = "number")]
     context: Option<usize>,
     /// Print the commit and the session above their lines
@@ -98,7 +98,7 @@ pub struct Options {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
-    /// Use so many threads
+    /// Use this many threads
     #[arg(long, value_name = "number")]
     threads: Option<usize>,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 
-use crate::agent;
+use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome};
 use crate::error::Result;
 use crate::record::kept;
@@ -26,7 +26,7 @@ pub struct Options {
     /// Put agents' hooks into the files that a team commits
     #[arg(long)]
     shared: bool,
-    /// Put hooks of agents that read them there into your own settings, for every directory they start in
+    /// Put hooks of agents that support it into your own settings, which hold in every directory
     #[arg(long)]
     global: bool,
     /// Fetch what others share, and share notes or all
@@ -98,7 +98,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let steps = setup::describe(&plan);
         plan.remarks().iter().for_each(|remark| cli::warning(remark));
         plan.hints().iter().for_each(|hint| cli::hint(&repo, hint));
-        if !is_choice && !agent::ALL.iter().any(|agent| agent.is_installed()) {
+        let is_known = |agent: &dyn Agent| agent.is_installed() || setup::has_hooks(&repo, agent);
+        if !is_choice && !agent::all().any(is_known) {
             cli::warning("no agent found on this machine");
             let names: Vec<&str> = agent::ALL.iter().map(|agent| agent.name()).collect();
             cli::hint(&repo, &format!("git shiftlog init --agent={}", names.join("|")));

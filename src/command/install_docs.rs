@@ -17,7 +17,7 @@ pub struct Options {
     /// Install below this directory (default: where 'man' and the shells look)
     #[arg(long, value_name = "directory")]
     prefix: Option<PathBuf>,
-    /// Remove them again
+    /// Remove the installed files
     #[arg(long)]
     uninstall: bool,
     /// Print what would be done

@@ -8,12 +8,13 @@ use std::process::ExitCode;
 use bstr::ByteSlice as _;
 use clap::Parser;
 
+use super::change::{self, Change};
 use super::chosen::{Chosen, Problems};
 use crate::agent;
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::find::{self, Limits, Pattern, PatternOptions, Plan, Session, Wanted, Worker, matches_of};
-use crate::git::{Drawing, Names, Node, ObjectId, PrintOptions, Repository, date};
+use crate::git::{ChangeOptions, Drawing, Names, Node, ObjectId, PrintOptions, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format, Rows};
 use crate::record::{Listed, Query, Reader, Summary};
@@ -43,12 +44,14 @@ pub struct Options {
     #[arg(long)]
     reverse: bool,
     /// Draw how the commits follow each other
-    #[arg(long, conflicts_with_all = ["reverse", "json", "porcelain", "nul"])]
+    #[arg(long, conflicts_with_all = ["reverse", "json", "porcelain", "nul", "stat", "patch"])]
     graph: bool,
+    #[command(flatten)]
+    change: Change,
     /// Print the abbreviated id and the subject
     #[arg(long, overrides_with = "format")]
     oneline: bool,
-    /// In these formats, print the names of refs as Git does (short, full, auto or no)
+    /// With --oneline and Git's formats, print the names of refs (short, full, auto or no)
     #[arg(long, value_name = "how", require_equals = true, num_args = 0..=1, default_missing_value = "short",
           value_parser = ["short", "full", "auto", "no"], overrides_with = "no_decorate")]
     decorate: Option<String>,
@@ -59,11 +62,11 @@ pub struct Options {
     #[arg(long, visible_alias = "pretty", value_name = "format", overrides_with = "oneline")]
     format: Option<String>,
     /// Print one JSON object a line
-    #[arg(long, conflicts_with_all = ["porcelain", "format", "oneline"])]
+    #[arg(long, conflicts_with_all = ["porcelain", "format", "oneline", "stat", "patch"])]
     json: bool,
     /// Print a stable format for scripts
     #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
-          value_parser = ["v1"], conflicts_with_all = ["format", "oneline"])]
+          value_parser = ["v1"], conflicts_with_all = ["format", "oneline", "stat", "patch"])]
     porcelain: Option<String>,
     #[command(flatten)]
     printing: Printing,
@@ -92,6 +95,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if !options.printing.has_own_ref() {
             crate::command::elsewhere::look_at_new(&repo);
         }
+        if let Some(option) = options.change.name().filter(|_| options.printing.end() == '\0') {
+            let message = format!("options '-z' and '{option}' cannot be used together");
+            return Err(Error::new(Kind::Usage, message));
+        }
         let reader = options.printing.reader(&repo);
         let mut query = options.chosen.query(&repo, &options.words)?;
         if options.graph {
@@ -108,8 +115,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let dates = options.printing.dates(&repo, default)?;
         let screen = options.printing.screen(&repo, dates);
         let rows = Rows::new(screen.columns);
-        let mut list =
-            List { repo: &repo, options: &options, voice, screen, rows, names: repo.names(), is_first: true };
+        let pathspecs = query.paths.iter().flat_map(|paths| paths.specs.iter().cloned()).collect();
+        let of_merges = query.walk_options.iter().copied().filter(|option| *option == "--first-parent").collect();
+        let change = ChangeOptions { of_merges: Some(of_merges), ..options.change.options(&screen, pathspecs) };
+        let names = repo.names();
+        let mut list = List { repo: &repo, options: &options, voice, screen, rows, change, names, is_first: true };
         let mut outcome = Outcome::Done;
         let mut newer_notice = None;
         let mut has_listed = false;
@@ -212,6 +222,7 @@ struct List<'a> {
     voice: Voice,
     screen: Screen,
     rows: Rows,
+    change: ChangeOptions,
     names: Names<'a>,
     is_first: bool,
 }
@@ -226,15 +237,23 @@ impl List<'_> {
         };
         let texts = self.formatted(format, commits)?;
         let has_separator = format.has_separator();
-        for text in texts {
+        // As Git has it: nothing behind one line, else an empty line or dashes.
+        let before = match format.is_oneline() || format.is_empty() {
+            true => "",
+            false if self.change.has_stat && self.change.has_patch => "---\n",
+            false => "\n",
+        };
+        for (at, listed) in commits.iter().enumerate() {
             let is_first = std::mem::replace(&mut self.is_first, false);
             self.screen.write(|out, _| {
+                let Some(text) = texts.get(at) else { return Ok(()) };
                 if has_separator && !is_first {
                     out.write_all(end)?;
                 }
-                out.write_all(&text)?;
+                out.write_all(text)?;
                 if has_separator { Ok(()) } else { out.write_all(end) }
             })?;
+            change::print(&mut self.screen, self.repo, listed.commit.commit_id, &self.change, before)?;
         }
         Ok(())
     }
@@ -247,7 +266,8 @@ impl List<'_> {
             }
             Voice::Porcelain => pretty::write_porcelain(out, listed, end),
             Voice::Human | Voice::Format(_) => self.rows.write(out, listed, &abbreviate(), style),
-        })
+        })?;
+        change::print(&mut self.screen, self.repo, listed.commit.commit_id, &self.change, "")
     }
 
     /// Returns commits in a format: Git puts in what it knows of them, all at once.

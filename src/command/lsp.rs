@@ -12,7 +12,7 @@ use crate::lsp;
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-lsp", override_usage = "git shiftlog lsp")]
 pub struct Options {
-    /// Speak over standard input and output, which is what it does anyway
+    /// Speak over standard input and output, which is the default
     #[arg(long)]
     stdio: bool,
 }

@@ -15,7 +15,7 @@ pub struct Machine {
     /// Print Git's format for programs, with lines of ours
     #[arg(short = 'p', long, overrides_with_all = ["line_porcelain", "incremental"], conflicts_with = "nul")]
     porcelain: bool,
-    /// Print it with all headers for each line
+    /// Print this format with all headers for each line
     #[arg(long, overrides_with_all = ["porcelain", "incremental"], conflicts_with = "nul")]
     line_porcelain: bool,
     /// Print groups of lines as Git finds them

@@ -104,7 +104,7 @@ fn advise(repo: &Repository, directories: &[Directory]) -> Result<()> {
         directory.advice.iter().for_each(|advice| cli::hint(repo, advice));
     }
     if !setup::is_complete(repo)? {
-        cli::hint(repo, "run 'git shiftlog init' to record what comes");
+        cli::hint(repo, "run 'git shiftlog init' to record new sessions");
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ mod asked;
 pub mod blame;
 mod blamed;
 pub mod branches;
+mod change;
 mod chosen;
 pub mod deinit;
 pub mod dispatch;

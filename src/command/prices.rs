@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Outcome};
-use crate::git::date::Time;
-use crate::outside;
+use crate::cli::{self, Color, Outcome, Screen};
+use crate::error::Error;
+use crate::git::date::{self, Time};
 use crate::stats::{Prices, Row};
+use crate::{outside, pretty};
 
 /// Print the list prices of models
 #[derive(Debug, Parser)]
@@ -39,10 +40,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 let known = options.models.iter().filter_map(|model| {
                     let row = prices.find(model, None, &now);
                     if row.is_none() {
-                        cli::error(&crate::error::Error::other(format!(
-                            "no price known for '{}'",
-                            outside::line(model)
-                        )));
+                        cli::error(&Error::other(format!("no price known for '{}'", outside::line(model))));
                         outcome = Outcome::No;
                     }
                     row
@@ -50,9 +48,34 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 known.collect()
             }
         };
-        let mut text = format!("# prices of {} in US dollars for a million tokens\n{HEAD}\n", Prices::date());
-        rows.iter().for_each(|row| text += &format!("{}\n", row.line));
-        cli::print(&text)?;
+        if rows.is_empty() {
+            return Ok(outcome);
+        }
+        let mut screen = Screen::paged(&repo, Color { color: None }, date::Format::SHORT);
+        let lines: Vec<&str> = [HEAD].into_iter().chain(rows.iter().map(|row| row.line.as_str())).collect();
+        // A file of prices has tabs; people see columns.
+        let table =
+            if screen.is_screen { aligned(&lines) } else { lines.iter().map(|line| format!("{line}\n")).collect() };
+        let title = format!("# prices of {} in US dollars for a million tokens\n", Prices::date());
+        screen.write(|out, _| out.write_all(outside::text(&(title + &table)).as_bytes()))?;
+        screen.out.finish()?;
         Ok(outcome)
     })
+}
+
+/// Puts the fields of lines, which tabs separate, into columns.
+fn aligned(lines: &[&str]) -> String {
+    let mut widths: Vec<usize> = Vec::new();
+    for line in lines {
+        for (at, field) in line.split('\t').enumerate() {
+            widths.resize(widths.len().max(at + 1), 0);
+            widths[at] = widths[at].max(pretty::width(field));
+        }
+    }
+    let padded = |line: &&str| {
+        let fields: Vec<String> =
+            line.split('\t').zip(&widths).map(|(field, width)| pretty::padded(field, *width)).collect();
+        format!("{}\n", fields.join("  ").trim_end())
+    };
+    lines.iter().map(padded).collect()
 }

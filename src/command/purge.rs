@@ -44,10 +44,10 @@ pub struct Options {
     /// Remove here what others have removed
     #[arg(long, group = "target")]
     received: bool,
-    /// Go on even if that is everything that is recorded here
+    /// Allow removing everything that is recorded here
     #[arg(long)]
     all: bool,
-    /// Say what would go, and do nothing
+    /// Say what would be removed, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Do not ask
@@ -97,8 +97,11 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
         if let Some(is_gone) = finished.filter(|_| options.received) {
             return Ok(if is_gone { Outcome::Done } else { Outcome::No });
         }
-        let what =
-            if options.received { "others have removed nothing that is to go here" } else { "nothing recorded fits" };
+        let what = if options.received {
+            "others have removed nothing that is recorded here"
+        } else {
+            "nothing that is recorded matches"
+        };
         cli::error(&Error::new(Kind::Missing, what));
         return Ok(Outcome::No);
     }
@@ -109,7 +112,7 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     }
     if options.dry_run {
         if is_refused {
-            cli::warning("that is everything that is recorded here; it takes --all");
+            cli::warning("this is everything that is recorded here: it is removed only with --all");
         }
         return Ok(Outcome::Done);
     }
@@ -306,6 +309,8 @@ fn tell_what_is_left(purged: &Purged) {
         cli::error(&error);
     }
     for name in &purged.other_refs {
-        cli::error(&Error::other(format!("'{name}' still has it")).hint(format!("git update-ref -d {name}")));
+        cli::error(
+            &Error::other(format!("'{name}' still has the removed words")).hint(format!("git update-ref -d {name}")),
+        );
     }
 }

@@ -69,6 +69,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let (agent, session) = (options.agent.as_deref(), options.session.as_deref());
         let mut chosen = match Chosen::find(&reader, commit_id, agent, session) {
             Err(error) if error.kind() == Kind::Missing => {
+                // A colleague may have described an agent that is not known here, so what is recorded counts first.
+                agent.map(agent::named).transpose()?;
                 cli::error(&error);
                 return Ok(Outcome::No);
             }

@@ -129,7 +129,7 @@ impl Scanner<'_> {
             let (header, body) = match archive.read(segment_id) {
                 Ok(read) => read,
                 Err(error) => {
-                    cli::warning(&format!("segment {segment_id} is not looked at: {error}"));
+                    cli::warning(&format!("segment {segment_id} is skipped: {error}"));
                     continue;
                 }
             };

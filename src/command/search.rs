@@ -32,7 +32,7 @@ pub struct Options {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
-    /// Use so many threads
+    /// Use this many threads
     #[arg(long, value_name = "number")]
     threads: Option<usize>,
     #[command(flatten)]
@@ -101,13 +101,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 impl Options {
-    /// Tells the words to search for from ranges and paths. A word is a range only with two dots, or a `^` in front, since
-    /// every branch has a word for a name.
+    /// Tells the words to search for from revisions and paths. A word is a revision only with two dots, `^`, `~` or `@{`,
+    /// since every branch has a word for a name.
     fn told_apart(&self, repo: &Repository) -> (Vec<String>, Vec<OsString>) {
         let (before, paths) = cli::split_at_dashes(&self.words);
         let is_range = |word: &&OsString| {
             let text = word.to_string_lossy();
-            (text.contains("..") || text.starts_with('^')) && repo.add_to_range(&mut Range::default(), &text).is_ok()
+            ["..", "^", "~", "@{"].iter().any(|mark| text.contains(mark))
+                && repo.add_to_range(&mut Range::default(), &text).is_ok()
         };
         let (ranges, words): (Vec<&OsString>, Vec<&OsString>) = before.iter().partition(is_range);
         let words = words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();

@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use bstr::ByteSlice as _;
 use clap::Parser;
 
+use super::change::{self, Change};
 use super::target::{self, Target};
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::git::{ChangeOptions, Commit, ObjectId, Repository, date};
+use crate::git::{Commit, ObjectId, Repository, date};
 use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange, View};
 use crate::record::{Conversation, Lack, Note, Reader, Summary, Words};
 use crate::transcript::{SessionKey, about, turns};
@@ -31,10 +31,10 @@ pub struct Options {
     #[arg(long, value_name = "id")]
     session: Option<String>,
     /// Print the transcript's bytes exactly
-    #[arg(long, conflicts_with_all = ["json", "format", "show_signature"])]
+    #[arg(long, conflicts_with_all = ["json", "format", "show_signature", "stat", "patch"])]
     raw: bool,
     /// Print one JSON object a line
-    #[arg(long, conflicts_with_all = ["format", "show_signature"])]
+    #[arg(long, conflicts_with_all = ["format", "show_signature", "stat", "patch"])]
     json: bool,
     /// Print in this format (medium or markdown)
     #[arg(long, value_name = "format")]
@@ -60,12 +60,8 @@ pub struct Options {
     /// Show this much of the output of tools (none, short or full)
     #[arg(long, value_name = "amount")]
     tool_output: Option<Amount>,
-    /// After the conversation, print how much the commit changed of each file
-    #[arg(long, conflicts_with_all = ["raw", "json"])]
-    stat: bool,
-    /// After the conversation, print the change that the commit made
-    #[arg(short = 'p', long, conflicts_with_all = ["raw", "json"])]
-    patch: bool,
+    #[command(flatten)]
+    change: Change,
     #[command(flatten)]
     printing: Printing,
     /// Commits, ranges of commits and sessions; paths behind '--'
@@ -192,10 +188,8 @@ impl Options {
         if self.raw && !paths.is_empty() {
             return refuse("'--raw' and paths");
         }
-        let of_people = [(self.stat, "--stat"), (self.patch, "--patch"), (self.show_signature, "--show-signature")];
-        if self.format == Some(Layout::Markdown)
-            && let Some((_, option)) = of_people.iter().find(|(is_set, _)| *is_set)
-        {
+        let of_people = self.change.name().or(self.show_signature.then_some("--show-signature"));
+        if let Some(option) = of_people.filter(|_| self.format == Some(Layout::Markdown)) {
             return refuse(&format!("options '--format=markdown' and '{option}'"));
         }
         target::paths_from_top(repo, paths)
@@ -312,30 +306,11 @@ impl Shown<'_> {
 
     /// Prints what a commit changed, if that is wanted.
     fn change(&mut self, commit_id: ObjectId) -> Result<()> {
-        let Some(screen) = self.screen.as_mut().filter(|_| self.options.stat || self.options.patch) else {
-            return Ok(());
-        };
-        let (is_screen, is_colored) = (screen.is_screen, screen.style.is_colored());
-        let options = ChangeOptions {
-            has_stat: self.options.stat,
-            has_patch: self.options.patch,
-            paths: self.paths.clone(),
-            is_colored,
-            columns: if is_screen { Screen::columns() } else { None },
-        };
-        for line in self.repo.shown_change(commit_id, &options)? {
-            let line = line?;
-            screen.write(|out, _| {
-                // Bytes on their way into a file stay as they are; a terminal would act on some of them.
-                match is_screen {
-                    true if is_colored => out.write_all(outside::colored(&line.to_str_lossy()).as_bytes())?,
-                    true => out.write_all(outside::text(&line.to_str_lossy()).as_bytes())?,
-                    false => out.write_all(&line)?,
-                }
-                out.write_all(b"\n")
-            })?;
-        }
-        Ok(())
+        let Some(screen) = self.screen.as_mut() else { return Ok(()) };
+        // An empty pathspec is no path.
+        let pathspecs = self.paths.iter().map(|path| format!(":(top,literal){path}").into()).collect();
+        let options = self.options.change.options(screen, pathspecs);
+        change::print(screen, self.repo, commit_id, &options, "")
     }
 
     /// Says whether a conversation has a turn that is wanted. The turns of a sub-agent count only if it is asked for by name.
@@ -391,11 +366,19 @@ fn nothing(revision: &str) -> Error {
 /// Finds the note of a commit.
 fn note_of(reader: &Reader<'_>, revision: &str) -> Result<(ObjectId, Note)> {
     let repo = reader.repo();
-    let commit_id = repo.resolve(revision).map_err(|error| match error.kind() {
-        Kind::Missing if !revision.is_empty() && Path::new(revision).exists() => Error::other(error.to_string()).hint(
-            format!("git shiftlog log -- {}    # lists the conversations about a file", outside::shell(revision)),
-        ),
-        Kind::Missing => Error::other(error.to_string()),
+    let commit_id = repo.resolve(revision).map_err(|error| match (error.kind(), revision.split_once(':')) {
+        (Kind::Missing, _) if !revision.is_empty() && Path::new(revision).exists() => {
+            let path = outside::shell(revision);
+            Error::other(error.to_string())
+                .hint(format!("git shiftlog log -- {path}    # lists the conversations about a file"))
+        }
+        // As 'git show' names a file.
+        (Kind::Missing, Some((commit, path))) if repo.resolve(commit).is_ok() => {
+            let (commit, path) = (outside::shell(commit), outside::shell(path));
+            Error::other(error.to_string())
+                .hint(format!("git shiftlog show {commit} -- {path}    # shows the turns about a file"))
+        }
+        (Kind::Missing, _) => Error::other(error.to_string()),
         _ => error,
     })?;
     Ok((commit_id, reader.note(commit_id)?.ok_or_else(|| nothing(revision))?))

@@ -14,7 +14,7 @@ use crate::git::{Repository, date};
 use crate::pretty::{self, Statistics};
 use crate::record::Reader;
 use crate::stats::{self, Collected, Counted, Key, Prices};
-use crate::{notes, outside};
+use crate::{agent, notes, outside};
 
 /// How wide a chart is where no terminal says it.
 const COLUMNS: usize = 80;
@@ -99,6 +99,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             found.retain_model(part);
         }
         if found.entries.is_empty() {
+            options.chosen.agent.as_deref().map(agent::named).transpose()?;
             return cli::or_no(Err(Error::new(Kind::Missing, "no conversation recorded")));
         }
         let all = reader.count_commits(&query)?;
@@ -126,7 +127,7 @@ impl Options {
     fn print(&self, repo: &Repository, of: Statistics<'_>) -> Result<()> {
         let mut screen = Screen::paged(repo, self.color, date::Format::SHORT);
         let end = if self.nul { '\0' } else { '\n' };
-        let columns = screen.columns.unwrap_or(COLUMNS);
+        let room = screen.columns;
         let names = self.names(repo, of);
         screen.write(|out, style| match () {
             () if self.json => {
@@ -135,8 +136,8 @@ impl Options {
                 objects.try_for_each(|object| write!(out, "{}{end}", outside::json(&object)))
             }
             () if self.csv => pretty::write_values(out, of, if self.nul { "\0" } else { "\r\n" }),
-            () if self.chart => pretty::write_chart(out, of, &names, (columns, !is_utf8()), end),
-            () => pretty::write_table(out, of, &names, style, end),
+            () if self.chart => pretty::write_chart(out, of, &names, (room.unwrap_or(COLUMNS), !is_utf8()), end),
+            () => pretty::write_table(out, of, &names, style, (room, end)),
         })?;
         screen.out.finish()
     }

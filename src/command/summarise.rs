@@ -109,7 +109,7 @@ fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: 
     let answer = ask.answer(&question, options.model.as_deref(), Duration::from_secs(options.timeout))?;
     let text = clean(&redactor, outside::text(&answer).trim()).trim().to_owned();
     if text.is_empty() {
-        return Err(Error::other(format!("nothing is left of what {} says without its secrets", ask.name)));
+        return Err(Error::other(format!("nothing is left of the answer of {} without its secrets", ask.name)));
     }
     let saved = if options.save { save(repo, options, &commit, &text).map(|()| true) } else { Ok(false) };
     // What cannot be saved can still be read.

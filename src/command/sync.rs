@@ -129,7 +129,7 @@ fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<
     };
     if way == Way::Push && push == Level::None {
         return Err(Error::other("shiftlog.push is 'none': nothing may leave this machine")
-            .hint("'git shiftlog init --share' lets notes, '--share=all' transcripts too")
+            .hint("'git shiftlog init --share' shares notes, 'git shiftlog init --share=all' transcripts too")
             .hint("'git shiftlog sync push --notes-only' or '--all' pushes once"));
     }
     Ok(sync::Plan { pull: if way == Way::Push { Level::None } else { pull }, push, is_dry_run: options.dry_run })

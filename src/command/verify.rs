@@ -54,7 +54,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let verified = verify(&repo, &notes_ref, &commit_ids)?;
         if verified.is_empty() {
-            cli::error(&Error::new(Kind::Missing, "no record there"));
+            cli::error(&Error::new(Kind::Missing, "no record on these commits"));
             return Ok(Outcome::No);
         }
         let mut names = repo.names();

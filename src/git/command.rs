@@ -175,7 +175,7 @@ impl Git {
         if output.status.success() {
             return Ok(output.stdout.into());
         }
-        Err(failed(reason(&output.stderr)))
+        Err(ended(&name, &output.stderr))
     }
 }
 
@@ -201,7 +201,7 @@ impl Iterator for Lines {
                 }
                 match self.child.wait() {
                     Ok(status) if status.success() => None,
-                    Ok(_) => Some(Err(failed(reason(&stderr)))),
+                    Ok(_) => Some(Err(ended(&self.name, &stderr))),
                     Err(error) => Some(Err(failed(error.to_string()))),
                 }
             }
@@ -259,6 +259,11 @@ fn show_progress(mut stderr: ChildStderr) -> Vec<u8> {
     }
     messages.extend(line);
     messages
+}
+
+/// Returns the error of a command that ran, and ended with a failure.
+fn ended(name: &str, stderr: &[u8]) -> Error {
+    Error::other(format!("'git {name}' failed")).because(reason(stderr))
 }
 
 /// Returns the line of Git's messages that says why it failed.

@@ -219,8 +219,16 @@ impl Repository {
         self.parse_id(output.trim_end().to_str_lossy().as_ref()).ok_or_else(bad)
     }
 
-    /// Returns the error, in Git's words, that `revision` is the beginning of several object ids, if it is.
+    /// Returns the error, in Git's words, that `revision` is the beginning of several object ids, or names an upstream
+    /// or a state of a ref that there is not, if that is so.
     pub fn ambiguous(&self, revision: &str) -> Option<Error> {
+        if revision.contains("@{") {
+            let asked = git(["rev-parse", "--verify", "--end-of-options", revision]).repository(self).capture();
+            let reason = asked.err().and_then(|error| Some(std::error::Error::source(&error)?.to_string()));
+            return reason
+                .filter(|words| words != "Needed a single revision")
+                .map(|words| Error::new(Kind::Missing, words));
+        }
         let prefix = gix::hash::Prefix::from_hex(revision).ok()?;
         let found = self.inner.objects.lookup_prefix(prefix, None).ok()?;
         let error = Error::new(Kind::Missing, format!("short object ID {revision} is ambiguous"));

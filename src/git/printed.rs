@@ -1,5 +1,7 @@
 //! Commits as Git prints them: formats, colours, dates, decorations and `.mailmap` are Git's own.
 
+use std::ffi::OsString;
+
 use super::command::Lines;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Result};
@@ -26,29 +28,37 @@ pub struct ChangeOptions {
     pub has_stat: bool,
     /// The patch.
     pub has_patch: bool,
-    /// Only these paths, from the top of the working tree; all if there are none.
-    pub paths: Vec<String>,
+    /// Only these paths, relative to the current directory; all if there are none.
+    pub pathspecs: Vec<OsString>,
     /// Whether colours are wanted.
     pub is_colored: bool,
     /// The width of the terminal, if the output goes to one.
     pub columns: Option<usize>,
+    /// How `git log` is to show merges: with options of a walk, such as `--first-parent`. Without, they are shown as
+    /// `git show` does.
+    pub of_merges: Option<Vec<&'static str>>,
 }
 
 impl Repository {
-    /// Returns the lines of a commit's change as `git show` prints them, with the user's own settings.
+    /// Returns the lines of a commit's change as `git show` or `git log` prints them, with the user's own settings.
     ///
     /// # Errors
     ///
     /// If Git cannot be run; the last line is an error if it fails.
     pub fn shown_change(&self, commit_id: ObjectId, options: &ChangeOptions) -> Result<Lines> {
         let color = if options.is_colored { "--color=always" } else { "--color=never" };
-        let mut args = vec!["show".to_owned(), "--format=".into(), color.into()];
+        let mut args: Vec<OsString> = match &options.of_merges {
+            None => vec!["show".into()],
+            Some(options) => ["log", "--no-walk"].iter().chain(options).map(Into::into).collect(),
+        };
+        args.extend(["--format=".into(), color.into()]);
         args.extend(options.has_stat.then(|| "--stat".into()));
         args.extend(options.has_patch.then(|| "--patch".into()));
-        args.extend([commit_id.to_string(), "--".into()]);
-        // An empty pathspec is no path.
-        args.extend(options.paths.iter().map(|path| format!(":(top,literal){path}")));
-        let mut command = git(args).repository(self).env("LC_ALL", language());
+        args.extend([commit_id.to_string().into(), "--".into()]);
+        args.extend(options.pathspecs.iter().cloned());
+        // Pathspecs are relative to the directory where they were typed.
+        let command = if options.pathspecs.is_empty() { git(args).repository(self) } else { git(args) };
+        let mut command = command.env("LC_ALL", language());
         if let Some(columns) = options.columns {
             command = command.env("COLUMNS", columns.to_string());
         }

@@ -14,6 +14,9 @@ const MAX_NAME: usize = 36;
 /// The widest bar.
 const MAX_BAR: usize = 60;
 
+/// The columns that are left out on a narrow terminal, in this order. The names and the cost stay.
+const LEFT_OUT: [&str; 6] = ["written", "cache read", "turns", "commits", "input", "output"];
+
 /// What is told about all groups together.
 #[derive(Clone, Copy, Debug)]
 pub struct Statistics<'a> {
@@ -27,7 +30,7 @@ pub struct Statistics<'a> {
     pub prices: Option<&'a Prices>,
 }
 
-/// Writes a table for people. `names` are what the values of each group are called.
+/// Writes a table for people. `names` are what the values of each group are called, `room` is the width of the terminal.
 ///
 /// # Errors
 ///
@@ -37,7 +40,7 @@ pub fn write_table(
     of: Statistics<'_>,
     names: &[Vec<String>],
     style: &Style,
-    end: char,
+    (room, end): (Option<usize>, char),
 ) -> io::Result<()> {
     write!(out, "{}{end}", headline(of))?;
     let numbers = ["commits", "turns", "input", "output", "cache read", "written", "cost"];
@@ -55,8 +58,15 @@ pub fn write_table(
         row.extend(cells(&of.counted.total).into_iter().take(numbers.len()));
         rows.push(row);
     }
-    let columns = rows[0].len();
-    let widths: Vec<usize> = (0..columns).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect();
+    let mut widths: Vec<usize> =
+        (0..rows[0].len()).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect();
+    for name in LEFT_OUT {
+        let is_wide = room.is_some_and(|room| widths.iter().sum::<usize>() + 2 * (widths.len() - 1) > room);
+        if let Some(at) = rows[0].iter().skip(of.keys.len()).position(|head| head == name).filter(|_| is_wide) {
+            rows.iter_mut().for_each(|row| drop(row.remove(of.keys.len() + at)));
+            widths.remove(of.keys.len() + at);
+        }
+    }
     for (number, row) in rows.iter().enumerate() {
         let cell = |(at, text): (usize, &String)| match at < of.keys.len() {
             true => padded(text, widths[at]),

@@ -36,16 +36,16 @@ impl Evidence {
     /// Returns what people read; `is_one` says whether it is about one line.
     pub fn sentence(self, is_one: bool) -> &'static str {
         match (self, is_one) {
-            (Evidence::Replay, true) => "the edit left this line there",
-            (Evidence::Replay, false) => "the edit left these lines there",
+            (Evidence::Replay, true) => "this edit wrote the line",
+            (Evidence::Replay, false) => "this edit wrote the lines",
             (Evidence::Text, true) => "an edit of this file has this line",
             (Evidence::Text, false) => "an edit of this file has these lines",
             (Evidence::Moved, true) => "the same line was written in another file",
             (Evidence::Moved, false) => "the same lines were written in another file",
             (Evidence::Shell, true) => "a command has this line",
             (Evidence::Shell, false) => "a command has these lines",
-            (Evidence::Path, true) => "no edit has this line; the session edited this file",
-            (Evidence::Path, false) => "no edit has these lines; the session edited this file",
+            (Evidence::Path, true) => "no recorded edit has this line, but the session edited this file",
+            (Evidence::Path, false) => "no recorded edit has these lines, but the session edited this file",
             (Evidence::Commit, _) => "recorded with the commit",
             (Evidence::None, _) => "not recorded",
         }

@@ -205,7 +205,10 @@ impl<'a, 'r> Explainer<'a, 'r> {
             true => Source::of_worktree(self.repo, Instant::now() + LIVE_TIME),
             false => Source::of_commit(self.reader, commit_id, is_whole, self.redactor.as_ref())?,
         };
-        source.problems.iter().for_each(|problem| self.tell(problem));
+        // Several commits can have the same problem.
+        let place =
+            if commit_id.is_null() { String::new() } else { format!(" (commit {})", self.repo.abbreviate(commit_id)) };
+        source.problems.iter().for_each(|problem| self.tell(&format!("{problem}{place}")));
         let source = Rc::new(source);
         self.sources.insert((commit_id, is_whole), Rc::clone(&source));
         Ok(source)

@@ -58,10 +58,9 @@ impl Source {
             source.keys.push(summary.key.clone());
             let mut talk = Talk::of(summary.key, summary.model, conversation.messages);
             talk.directory = directory(&conversation.bytes);
-            if let Some(lack) = conversation.lack {
+            if conversation.lack.is_some() {
                 // The record counts what is not here.
                 talk.turns = usize::try_from(summary.turns).unwrap_or(usize::MAX);
-                source.problems.push(lack.sentence().to_owned());
             }
             talk.is_beyond_record = is_whole && summary.since.is_some();
             source.talks.push(talk);

@@ -48,7 +48,8 @@ impl Chosen {
     /// damaged.
     pub fn find(reader: &Reader<'_>, commit_id: ObjectId, agent: Option<&str>, session: Option<&str>) -> Result<Self> {
         let missing = |what: String| Error::new(Kind::Missing, what);
-        let nothing = || missing(format!("no conversation recorded for {}", commit_id.to_hex_with_len(7)));
+        let recorded = |what: String| missing(format!("no {what} recorded for {}", commit_id.to_hex_with_len(7)));
+        let nothing = || recorded("conversation".into());
         let note = reader.note(commit_id)?.ok_or_else(nothing)?;
         let mut conversations = reader.conversations(&note, None, true)?;
         let is_wanted = |key: &SessionKey| {
@@ -60,7 +61,13 @@ impl Chosen {
         let wanted: Vec<usize> = (0..keys.len()).filter(|index| is_wanted(keys[*index])).collect();
         let chosen = match wanted.as_slice() {
             [one] => conversations.swap_remove(*one),
-            [] => return Err(nothing()),
+            [] => {
+                let of_agent = agent.map_or(String::new(), |agent| format!(" of {agent}"));
+                return Err(match session {
+                    Some(session) => recorded(format!("session '{session}'{of_agent}")),
+                    None => recorded(format!("session{of_agent}")),
+                });
+            }
             several => {
                 let names: Vec<String> = several.iter().map(|index| keys[*index].to_string()).collect();
                 return Err(missing(format!("several sessions made this commit: {}", names.join(", ")))
@@ -180,7 +187,7 @@ fn transcript_step(
     let redactor = redaction::redactor(reader.repo())?;
     let another = || {
         Err(Error::other(format!("'{}' differs from the recorded transcript", path.display()))
-            .hint("it may have other words; --force overwrites it"))
+            .hint("the file may have words that are not recorded; --force overwrites it"))
     };
     if agent.is_rendered(&path) {
         let theirs = agent.read(&path)?;

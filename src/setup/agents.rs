@@ -15,12 +15,21 @@ use crate::managed::{FileKind, HOOK_PROGRAM, Plan, file};
 /// Says whether somebody wants sessions of an agent recorded in a repository: it was set up, or its working tree has the
 /// agent's hooks of ours. An agent that walks into another repository takes its hooks with it.
 pub fn is_set_up(repo: &Repository, agent: &dyn Agent) -> bool {
+    repo.common_dir().join("shiftlog/installed").is_file() || are_in_worktree(repo, agent)
+}
+
+/// Says whether an agent has hooks of ours: in the working tree, or in the user's own settings.
+pub fn has_hooks(repo: &Repository, agent: &dyn Agent) -> bool {
+    are_in_worktree(repo, agent) || are_in_user_files(agent)
+}
+
+/// Says whether the working tree has hooks of ours for an agent.
+fn are_in_worktree(repo: &Repository, agent: &dyn Agent) -> bool {
     let declares = |file: HookFile| {
         let text = repo.worktree().map(|worktree| std::fs::read(worktree.join(file.path)).unwrap_or_default());
         text.is_some_and(|text| text.contains_str(HOOK_PROGRAM))
     };
-    repo.common_dir().join("shiftlog/installed").is_file()
-        || [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)).any(declares)
+    [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)).any(declares)
 }
 
 /// Returns the files in which the agents' hooks are declared, each once.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 
-pub use self::agents::is_set_up;
+pub use self::agents::{has_hooks, is_set_up};
 pub use self::check::{check, check_agents, is_complete};
 pub use self::earlier::{Directory, earlier_directories, remove_earlier};
 pub use self::finding::{Finding, Verdict};

@@ -187,12 +187,9 @@ fn last_record(repo: &Repository, agent: &dyn Agent) -> Result<Option<Finding>> 
     let live = State::new(&repo.common_dir()).session(&summary.key);
     let is_awaited = live.and_then(|live| live.awaited_result).is_some_and(|awaited| awaited.commit == hex);
     let Summary { prompt, model, tokens, .. } = summary;
-    let told = [
-        ("prompt", prompt.is_some()),
-        ("model", model.is_some()),
-        ("tokens", tokens.is_some()),
-        ("result of its own 'git commit'", !is_awaited),
-    ];
+    let mut told = vec![("prompt", prompt.is_some()), ("model", model.is_some()), ("tokens", tokens.is_some())];
+    // A session that did not run 'git commit' has no result of it.
+    told.extend(is_awaited.then_some(("result of its own 'git commit'", false)));
     let names = |wanted: bool| {
         let names: Vec<&str> = told.iter().filter(|(_, is_there)| *is_there == wanted).map(|(name, _)| *name).collect();
         names.join(", ")

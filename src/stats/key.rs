@@ -51,7 +51,7 @@ impl FromStr for Key {
     fn from_str(name: &str) -> Result<Key, String> {
         let known = || NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         let found = NAMES.iter().find(|(known, _)| *known == name).map(|(_, key)| *key);
-        found.ok_or_else(|| format!("unknown key '{name}'; known keys: {}", known()))
+        found.ok_or_else(known)
     }
 }
 

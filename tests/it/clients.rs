@@ -50,7 +50,7 @@ fn the_mcp_server_is_declared_to_clients_and_taken_back() {
         doctor.code == 1
             && doctor
                 .stdout
-                .contains("problem  MCP server for VS Code: its entry starts another program than this one"),
+                .contains("problem  MCP server for VS Code: the entry starts another program than this one"),
         "{doctor:?}"
     );
     fs::write(&vscode, working).unwrap();

@@ -83,6 +83,24 @@ fn a_session_that_no_hook_told_of_is_a_problem_and_one_that_hooks_told_of_is_non
 }
 
 #[test]
+fn a_session_that_ran_no_commit_is_not_said_to_have_its_result() {
+    let scratch = Scratch::set_up();
+    let session = scratch.top.join("../t.jsonl");
+    let usage = json!({ "input_tokens": 1, "output_tokens": 2 });
+    let says = json!({ "id": "m1", "role": "assistant", "model": "claude-test-1", "usage": usage,
+        "content": [{ "type": "text", "text": "done" }] });
+    let lines = [
+        json!({ "type": "user", "sessionId": "s1", "message": { "role": "user", "content": "do it" } }),
+        json!({ "type": "assistant", "sessionId": "s1", "message": says }),
+    ];
+    fs::write(&session, lines.map(|line| format!("{line}\n")).concat()).unwrap();
+    scratch.shiftlog("add", ["--transcript", session.to_str().unwrap()]).ok();
+    let short = &scratch.id("HEAD")[..7];
+    let (_, lines) = told(&scratch, "claude");
+    assert_has(&lines, &format!("ok       Claude Code: the last record, on {short}, has prompt, model, tokens"));
+}
+
+#[test]
 fn a_session_from_before_the_set_up_proves_nothing() {
     let scratch = Scratch::new();
     let path = write_session(&scratch, "s1", "a.txt");

@@ -133,14 +133,15 @@ const OPTION_VALUES: &[(&str, &str)] = &[
     ("format", "formats"),
     ("pretty", "formats"),
     ("sort", "sort_keys"),
+    ("by", "stats_keys"),
     ("in", "parts"),
     ("mcp", "clients"),
 ];
 
 /// What they complete where no option stands.
 const WORDS: &[(&[&str], &str)] = &[
-    (&["log", "grep", "search", "scan", "why", "blame"], "revisions_and_paths"),
-    (&["show", "summarise", "resume", "add", "remap", "purge", "verify"], "revisions"),
+    (&["log", "grep", "search", "stats", "scan", "why", "blame"], "revisions_and_paths"),
+    (&["show", "export", "summarise", "resume", "add", "remap", "purge", "verify"], "revisions"),
     (&["sync"], "remotes"),
 ];
 
@@ -194,7 +195,8 @@ fn completion(shell: Shell, listed: &command::Listed) -> String {
         Shell::Zsh => {
             let body = text.split_once('\n').unwrap().1;
             let body = body.split("\nif [ \"$funcstack[1]\"").next().unwrap();
-            body.replace(&format!("_{name}"), &format!("_{name}-options"))
+            // With '*:', zsh offers options behind a word too; with '*::' it does not.
+            body.replace(&format!("_{name}"), &format!("_{name}-options")).replace("\n'*::", "\n'*:")
         }
         _ => text,
     };

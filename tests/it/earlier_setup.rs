@@ -92,7 +92,7 @@ fn what_init_installed_beside_an_earlier_tool_can_still_be_taken_back() {
             migrate(&scratch, &["-q"]).ok();
         } else {
             let ran = migrate(&scratch, &[]);
-            assert!(ran.stderr.contains("hint: run 'git shiftlog init' to record what comes\n"), "{ran:?}");
+            assert!(ran.stderr.contains("hint: run 'git shiftlog init' to record new sessions\n"), "{ran:?}");
             scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
         }
         let ran = migrate(&scratch, &[]);
@@ -178,7 +178,7 @@ fn their_directory_stays_and_what_it_says_is_told() {
         "hint: '.shiftlog/config' has debug 'true': what hooks do is always in the log, '.git/shiftlog/log'",
         "hint: '.shiftlog/config' has agent 'claude-code': git shiftlog init --agent=claude",
         "hint: '.shiftlog/config' has later '1': nothing corresponds to it here",
-        "hint: run 'git shiftlog init' to record what comes",
+        "hint: run 'git shiftlog init' to record new sessions",
     ];
     assert_eq!(ran.stderr.lines().collect::<Vec<_>>(), expected);
     assert_full(&scratch, "HEAD", "elsewhere", &text);

@@ -90,7 +90,7 @@ fn a_hover_tells_the_prompt_the_reason_and_how_to_see_more() {
     let short_id = scratch.git(["rev-parse", "--short", "HEAD"]).ok();
     let more = format!("```sh\ngit shiftlog show {} --session=3f6b1c9e --turn=2\n```\n", short_id.trim());
     assert!(shown.contains("\n> Cap it.\n\nA cap keeps recovery quick.\n") && shown.ends_with(&more), "{shown}");
-    assert!(shown.contains("*the edit left this line there*"), "{shown}");
+    assert!(shown.contains("*this edit wrote the line*"), "{shown}");
     assert!(editor.hover(&file, 2).contains("> The loop hammers the server.\n> Make it back off.\n"));
     assert_eq!(editor.hover(&file, 1), "", "nobody recorded that line");
     let answer = editor.asks(

@@ -233,3 +233,26 @@ fn a_prompt_that_was_cut_when_it_was_recorded_ends_with_an_ellipsis() {
     let shown = scratch.shiftlog_in(&clone, "show", ["HEAD~1"]);
     assert!(shown.stdout.ends_with("\n> short\n\n"), "{shown:?}");
 }
+
+#[test]
+fn a_table_of_costs_fits_the_terminal_and_keeps_the_cost() {
+    let mut scratch = Scratch::set_up();
+    let tokens =
+        serde_json::json!({"input":2_064_458,"output":4_585_538,"cacheRead":207_956_998,"cacheWrite":11_408_550});
+    let record = serde_json::json!({"shiftlog":1,"agent":"claude","session":"s","model":"claude-opus-4-8",
+        "time":"2026-01-01T00:00:00Z","prompt":"x","turns":323,"messages":2601,"tokens":tokens,"since":null,
+        "through":"00".repeat(20),"bytes":1,"sha256":""});
+    scratch.git(["notes", "--ref=shiftlog", "add", "-m", &record.to_string()]).ok();
+    let whole = scratch.shiftlog("stats", [""; 0]).ok();
+    assert!(whole.contains("  cache read  written  "), "nothing is left out elsewhere: {whole}");
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
+    for (columns, left_out) in [(200, 0), (80, 2), (60, 4), (40, 6)] {
+        scratch.env.insert("COLUMNS".into(), columns.to_string());
+        let table = scratch.shiftlog("stats", ["--color=never"]).ok();
+        let lines: Vec<&str> = table.lines().skip(1).take(2).collect();
+        assert!(lines.iter().all(|line| line.len() <= columns), "{columns}: {table}");
+        let heads = ["cost", "output", "input", "commits", "turns", "cache read", "written"];
+        let shown = heads.iter().filter(|head| lines[0].contains(**head)).count();
+        assert!(shown >= heads.len() - left_out && lines[0].ends_with("cost"), "{columns}: {table}");
+    }
+}

@@ -49,6 +49,7 @@ mod purged_words;
 mod purging;
 mod pushed;
 mod reading;
+mod readme;
 mod recording;
 mod redaction;
 mod repositories;

@@ -279,6 +279,26 @@ fn wrong_input_is_answered_with_what_helps() {
         ("show", &[""], 128, "fatal: bad revision ''"),
         ("add", &["--transcript=nosuch"], 128, "fatal: cannot read 'nosuch': No such file or directory"),
         ("scan", &["--", "nosuch"], 128, "fatal: cannot read 'nosuch': No such file or directory"),
+        ("resume", &["--agent=hal"], 129, "error: unknown agent 'hal'"),
+        ("stats", &["--agent=hal"], 129, "error: unknown agent 'hal'"),
+        (
+            "stats",
+            &["--by=x"],
+            129,
+            "error: 'x' is not a value for '--by': agent, model, author, branch, commit, day, week, month, session",
+        ),
+        ("why", &["--since=garbage", "a.txt:1"], 128, "fatal: cannot read the date 'garbage'"),
+        ("blame", &["--since=garbage", "a.txt"], 128, "fatal: cannot read the date 'garbage'"),
+        ("log", &["@{u}"], 128, "fatal: no upstream configured for branch 'main'"),
+        ("show", &["@{u}"], 128, "fatal: no upstream configured for branch 'main'"),
+        ("show", &["main@{99}"], 128, "fatal: log for 'main' only has 2 entries"),
+        ("prices", &["nosuch"], 1, "error: no price known for 'nosuch'"),
+        (
+            "export",
+            &["--html", "-o", "no/such.html"],
+            128,
+            "fatal: cannot write 'no/such.html': No such file or directory",
+        ),
         ("get", &["x"], 129, "error: 'x' is not a path: unexpected character 'x' at position 0"),
         ("keys", &[""], 129, "error: '' is not a path: empty path"),
         ("get", &["[commit][nosuch]"], 1, "error: no commit matches nosuch"),
@@ -287,10 +307,24 @@ fn wrong_input_is_answered_with_what_helps() {
         let ran = scratch.shiftlog(name, *args);
         assert_eq!((ran.code, first(&ran).as_str()), (*code, *message), "{name} {args:?}: {ran:?}");
     }
+    let short = &scratch.id("HEAD")[..7];
+    for (args, what) in [
+        (&["--session=nosuch"][..], "no session 'nosuch'"),
+        (&["--agent=codex"], "no session of codex"),
+        (&["--agent=codex", "--session=s"], "no session 's' of codex"),
+    ] {
+        let ran = scratch.shiftlog("resume", args);
+        assert_eq!((ran.code, first(&ran)), (1, format!("error: {what} recorded for {short}")));
+    }
+    assert_eq!(scratch.shiftlog("prices", ["nosuch"]).stdout, "", "no table without rows");
     let ran = scratch.shiftlog("get", ["[commit][nosuch]"]);
     assert!(ran.stderr.ends_with("\nhint: 'git shiftlog log' lists the commits that have a conversation\n"), "{ran:?}");
     let hint = |name: &str, args: &[&str]| scratch.shiftlog(name, args).stderr.lines().nth(1).unwrap().to_owned();
     assert_eq!(hint("show", &["README"]), "hint: git shiftlog log -- README    # lists the conversations about a file");
+    assert_eq!(
+        hint("show", &["HEAD:a.txt"]),
+        "hint: git shiftlog show HEAD -- a.txt    # shows the turns about a file"
+    );
     assert_eq!(hint("sync", &["nosuch"]), "hint: git remote add <name> <url>");
     assert!(hint("log", &["--agent=hal"]).starts_with("hint: known agents: claude, "));
     assert_eq!(hint("keys", &["x"]), "hint: git shiftlog get '[conversation][HEAD][messages][0][text]'");
@@ -305,6 +339,47 @@ fn wrong_input_is_answered_with_what_helps() {
         let ran = unborn.git(format!("shiftlog {words}").split(' '));
         let message = "fatal: your current branch 'main' does not have any commits yet\n";
         assert_eq!((ran.code, ran.stderr.as_str()), (128, message), "{words}");
+    }
+}
+
+#[test]
+fn an_option_for_changes_that_only_git_has_is_answered_with_the_way_to_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    let hint = |name: &str, option: &str| {
+        let ran = scratch.shiftlog(name, [option]);
+        assert_eq!(ran.code, 129, "{ran:?}");
+        ran.stderr.lines().find_map(|line| Some(line.strip_prefix("hint: '")?.split('\'').next()?.to_owned()))
+    };
+    for option in ["--name-only", "--shortstat", "--name-status", "-b"] {
+        for name in ["log", "show"] {
+            let way = hint(name, option).expect("Git has this option");
+            let (ran, git) = (scratch.run_in(&scratch.top, "sh", ["-c", &way]), scratch.git([name, option, "-1"]));
+            assert_eq!((ran.code, ran.stdout), (0, git.stdout), "{way}");
+        }
+    }
+    let nosuch = ["--nosuch", "--output", "--topo-order", "-y"];
+    assert!(nosuch.iter().all(|option| hint("log", option).is_none()), "no way leads to these");
+    assert_eq!(hint("branches", "--name-only"), None);
+}
+
+#[test]
+fn lines_of_a_usage_fit_a_terminal() {
+    let scratch = Scratch::new();
+    for listed in command::ALL {
+        let usage = scratch.shiftlog(listed.name, ["-h"]).ok();
+        let too_long: Vec<_> = usage.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(too_long.is_empty(), "{}: {too_long:#?}", listed.name);
+        // Wrapping loses no word.
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let whole = shiftlog::cli::prepared((listed.options)()).render_help().to_string();
+        assert_eq!(words(&usage), words(&whole), "{}", listed.name);
+        let fitting = whole.lines().filter(|line| line.chars().count() <= 80);
+        let changed: Vec<_> = fitting.filter(|line| !usage.lines().any(|other| other == *line)).collect();
+        assert!(changed.is_empty(), "{}: {changed:#?}", listed.name);
     }
 }
 
@@ -351,7 +426,9 @@ fn a_usage_says_each_value_once() {
         let usage = scratch.shiftlog(name, ["-h"]).ok();
         assert!(usage.starts_with("usage: ") && !usage.contains("possible values"), "{usage}");
     }
-    assert!(scratch.shiftlog("show", ["-h"]).ok().contains("(none, short or full)\n"));
+    let usage = scratch.shiftlog("show", ["-h"]).ok();
+    let words = usage.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("(none, short or full) "), "{usage}");
 }
 
 #[test]

@@ -206,7 +206,7 @@ fn everything_goes_only_where_that_is_typed() {
         let dry = scratch.shiftlog("purge", [target, &["--dry-run"]].concat());
         assert_eq!(dry.code, 0, "{target:?}: {dry:?}");
         assert!(dry.stdout.starts_with("would remove "), "it says how much: {dry:?}");
-        assert_eq!(dry.stderr, "warning: that is everything that is recorded here; it takes --all\n");
+        assert_eq!(dry.stderr, "warning: this is everything that is recorded here: it is removed only with --all\n");
         assert_eq!(scratch.raw("HEAD", &[]), text(&["second"]), "{target:?}");
         assert_eq!(scratch.raw("HEAD~1", &[]), text(&["first"]), "{target:?}");
     }
@@ -412,7 +412,9 @@ fn a_copy_of_our_notes_under_another_name_is_told() {
     let ran = purge(&scratch, &[&format!("--match={SECRET}")]);
     assert_eq!(ran.code, 1);
     assert!(
-        ran.stderr.contains("error: 'refs/notes/backup' still has it\nhint: git update-ref -d refs/notes/backup\n"),
+        ran.stderr.contains(
+            "error: 'refs/notes/backup' still has the removed words\nhint: git update-ref -d refs/notes/backup\n"
+        ),
         "{ran:?}"
     );
     scratch.git(["update-ref", "-d", "refs/notes/backup"]).ok();

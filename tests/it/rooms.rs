@@ -121,7 +121,6 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         "eprint",
         "cli::error, cli::warning, cli::hint",
         &[
-            "cli/options.rs", // What was typed comes back.
             "cli/confirm.rs", // A question of ours.
         ],
     ),

@@ -409,6 +409,18 @@ fn sharing_adds_refspecs_that_never_force_our_own_refs() {
 }
 
 #[test]
+fn an_agent_that_is_set_up_is_one_that_is_known() {
+    let mut scratch = Scratch::new();
+    fs::remove_dir_all(scratch.home().join(".claude")).unwrap();
+    scratch.env.insert("PATH".into(), format!("{}:/usr/bin:/bin", crate::support::bin_dir().display()));
+    let first = scratch.shiftlog("init", ["--dry-run"]);
+    assert!(first.stderr.starts_with("warning: no agent found on this machine\n"), "{first:?}");
+    scratch.shiftlog("init", ["--agent=cursor"]).ok();
+    let again = scratch.shiftlog("init", ["--dry-run"]);
+    assert_eq!((again.stdout.as_str(), again.stderr.as_str()), ("nothing to do\n", ""));
+}
+
+#[test]
 fn an_unknown_agent_is_an_error_that_names_the_known() {
     let ran = Scratch::new().shiftlog("init", ["--agent=hal"]);
     let known: Vec<&str> = shiftlog::agent::ALL.iter().map(|agent| agent.name()).collect();

@@ -261,7 +261,7 @@ fn a_remote_that_cannot_be_reached_is_one_line_and_loses_nothing() {
     fs::rename(&team.server, team.server.with_extension("gone")).unwrap();
     let synced = team.shiftlog(&a, "sync", &[]);
     assert_eq!((synced.code, synced.stdout.as_str(), synced.stderr.lines().count()), (128, "", 1), "{synced:?}");
-    assert!(synced.stderr.starts_with("fatal: cannot run 'git ls-remote': "), "{synced:?}");
+    assert!(synced.stderr.starts_with("fatal: 'git ls-remote' failed: "), "{synced:?}");
     team.assert_said(&a, "HEAD", &["words"]);
 }
 

@@ -49,6 +49,10 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog grep --in=pro", "git shiftlog grep --in=prompts "),
     ("git shiftlog fsck --dry", "git shiftlog fsck --dry-run "),
     ("git shiftlog init --mcp=vs", "git shiftlog init --mcp=vscode "),
+    ("git shiftlog show v1.0 --show", "git shiftlog show v1.0 --show-signature "),
+    ("git shiftlog stats --by=ses", "git shiftlog stats --by=session "),
+    ("git shiftlog stats v1", "git shiftlog stats v1.0 "),
+    ("git shiftlog export --html feat", "git shiftlog export --html feature-one "),
     ("git shiftlog log v1.0..feat", "git shiftlog log v1.0..feature-one "),
     // Revisions of ours are none for the user.
     ("git shiftlog show refs/sh", "git shiftlog show refs/sh"),

@@ -224,6 +224,9 @@ fn show_prints_the_change_after_the_words_as_git_prints_it() {
             );
         }
     }
+    for args in [&["-s"][..], &["-p", "-s"], &["--stat", "--no-patch"]] {
+        assert_eq!(scratch.shiftlog("show", [&["HEAD~1"], args].concat()).ok(), words, "{args:?}");
+    }
     for other in ["--raw", "--json", "--format=markdown"] {
         let ran = scratch.shiftlog("show", ["--stat", other]);
         assert_eq!(ran.code, 129, "{ran:?}");
@@ -232,6 +235,76 @@ fn show_prints_the_change_after_the_words_as_git_prints_it() {
     scratch.commit("plain.txt", "x\n", "nobody said anything");
     let ran = scratch.shiftlog("show", ["-p"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "without words there is nothing to add to");
+}
+
+#[test]
+fn log_prints_the_change_of_each_commit_as_git_log_prints_it() {
+    let scratch = repository();
+    scratch.git(["config", "diff.context", "1"]).ok();
+    for change in [&["--stat"][..], &["-p"], &["--stat", "-p"], &["-p", "-s"], &["-s", "--stat"], &["-p", "--no-patch"]]
+    {
+        for format in ["--oneline", "--format=%h", "--format=format:%h", "--format=medium", "--format=reference"] {
+            for range in [&["main"][..], &["--first-parent", "main"], &["-3", "main", "--", "other.txt"]] {
+                assert_as_git(&scratch, &[&[format], change, range].concat());
+            }
+        }
+    }
+    assert_as_git(&scratch, &["--format=%h", "--stat", "--color=always"]);
+    let row = scratch.shiftlog("log", ["-1", "--no-merges"]).ok();
+    let change = scratch.git(["log", "-1", "--no-merges", "--format=", "-p"]).ok();
+    assert_eq!(scratch.shiftlog("log", ["-1", "--no-merges", "-p"]).ok(), row + &change);
+    let within = scratch.top.join("within");
+    fs::create_dir(&within).unwrap();
+    let args = ["log", "-p", "--oneline", "--", "../other.txt"];
+    let git = scratch.git_in(&within, args).ok();
+    assert_eq!(scratch.shiftlog_in(&within, "log", &args[1..]).ok(), git, "paths begin where they are typed");
+    for (change, other) in [("-p", "--graph"), ("--stat", "--json"), ("-p", "--porcelain"), ("--stat", "-z")] {
+        let ran = scratch.shiftlog("log", [change, other]);
+        assert_eq!(ran.code, 129, "{ran:?}");
+        assert!(ran.stderr.contains("cannot be used together"), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_looks_like_a_revision_is_no_word_to_search_for() {
+    let scratch = conversations();
+    let found = |args: &[&str]| {
+        let ran = scratch.shiftlog("search", [&["--json"], args].concat());
+        ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["turn"].clone()).collect::<Vec<_>>()
+    };
+    scratch.git(["tag", "zebra"]).ok();
+    assert!(!found(&["gamma", "HEAD~1"]).is_empty());
+    assert_eq!(found(&["gamma", "zebra^0"]), found(&["gamma"]));
+    assert_eq!(found(&["gamma", "HEAD~2"]), Vec::<Value>::new());
+    assert_eq!(found(&["gamma", "zebra"]), Vec::<Value>::new(), "nobody said 'zebra'");
+}
+
+#[test]
+fn fsck_says_that_notes_which_were_only_fetched_are_not_checked() {
+    let scratch = conversations();
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", scratch.top.to_str().unwrap(), clone.to_str().unwrap()]).ok();
+    let fsck = |options: &[&str]| scratch.shiftlog_in(&clone, "fsck", options);
+    assert_eq!(fsck(&[]).stderr, "");
+    let refspec = "refs/notes/shiftlog:refs/shiftlog/remotes/origin/notes";
+    scratch.git_in(&clone, ["fetch", "-q", "origin", refspec]).ok();
+    let (ran, quiet) = (fsck(&[]), fsck(&["-q"]));
+    assert_eq!(ran.stdout, "checked 0 notes, 0 records, 0 segments: 0 problems\n");
+    assert_eq!(ran.stderr, "hint: fetched notes are checked once 'git shiftlog sync pull' has joined them\n");
+    assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn people_see_prices_in_columns() {
+    let mut scratch = Scratch::new();
+    let file = scratch.shiftlog("prices", ["--", "claude-opus-4-8", "claude-haiku-4-5"]).ok();
+    assert!(file.lines().skip(1).all(|line| line.contains('\t')), "{file}");
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
+    let seen = scratch.shiftlog("prices", ["claude-opus-4-8", "claude-haiku-4-5"]).ok();
+    assert_eq!(seen.split_whitespace().collect::<Vec<_>>(), file.split_whitespace().collect::<Vec<_>>());
+    let column = |line: &str, name: &str| line.find(name).unwrap();
+    let lines: Vec<&str> = seen.lines().skip(1).collect();
+    assert!(lines[1..].iter().all(|line| column(line, " - ") + 1 == column(lines[0], "from")), "{seen}");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn a_line_leads_to_the_prompt_the_words_before_and_the_edit() {
         "reconnect.py:5\n\
          commit {short} 2026-01-02 A U Thor  reconnect: back off\n\
          session claude 3f6b1c9e, claude-test-1, turn 2 of 2, Edit\n\
-         (the edit left this line there)\n\
+         (this edit wrote the line)\n\
          \n\
          > Cap it.\n\
          \n  A cap keeps recovery quick.\n\

@@ -62,15 +62,30 @@ fn worktrees_other_hashes_and_shallow_clones_are_repositories_too() {
     scratch.git_in(&shallow, ["fetch", "-q", "origin", refs]).ok();
     let without_words = lines(&shallow);
     assert_eq!(without_words.stdout.lines().collect::<Vec<_>>(), ["commit"; 5], "{without_words:?}");
-    assert!(without_words.stderr.contains("hint: 'git shiftlog sync pull --all'"), "{without_words:?}");
+    let short = scratch.git(["rev-parse", "--short", "HEAD"]).ok();
+    let hint = "hint: 'git shiftlog sync pull --all' fetches transcripts that others share\n";
+    assert_eq!(without_words.stderr, format!("warning: transcript not fetched: {short}{hint}"));
     let why = scratch.shiftlog_in(&shallow, "why", ["reconnect.py:1"]);
     assert!(why.stdout.contains("\n(transcript not fetched)\n"), "{why:?}");
-    let hint = "hint: 'git shiftlog sync pull --all' fetches transcripts that others share\n";
     assert_eq!(why.stderr, hint, "what is said there is not said twice");
     scratch.git_in(&shallow, ["fetch", "-q", "origin", "refs/shiftlog/sessions:refs/shiftlog/sessions"]).ok();
     let with_words = lines(&shallow).stdout;
     assert!(with_words.lines().all(|line| line != "commit" && line != "none"), "{with_words}");
     assert_eq!(scratch.git(["submodule", "--quiet", "add", "./", "sub"]).code, 128, "submodules need a remote");
+}
+
+#[test]
+fn a_warning_about_lost_words_names_the_commit() {
+    let scratch = crate::why::reconnect();
+    let through = scratch.record("HEAD")["through"].as_str().unwrap().to_owned();
+    fs::remove_file(scratch.top.join(".git/objects").join(&through[..2]).join(&through[2..])).unwrap();
+    let short = scratch.git(["rev-parse", "--short", "HEAD"]).ok();
+    for name in ["blame", "why"] {
+        let ran = scratch.shiftlog(name, ["-L1,5", "reconnect.py"]);
+        let told: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+        assert!(!told.is_empty(), "{ran:?}");
+        assert!(told.iter().all(|line| line.ends_with(&format!("(commit {})", short.trim()))), "{ran:?}");
+    }
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn lines_that_no_commit_has_are_found_in_the_session_that_goes_on() {
         ["shiftlog", "why", "--contents=-", "new.txt:2"],
         b"one\ntyped\nthe_second_line()\n",
     );
-    assert!(ran.stdout.contains("no edit has this line; the session edited this file"), "{ran:?}");
+    assert!(ran.stdout.contains("no recorded edit has this line, but the session edited this file"), "{ran:?}");
 }
 
 #[test]

@@ -111,6 +111,11 @@ impl Format {
         !self.is_terminated
     }
 
+    /// Says whether it is Git's format of one line, behind which a change follows without an empty line.
+    pub fn is_oneline(&self) -> bool {
+        self.option.ends_with("=oneline") || self.option == "--oneline"
+    }
+
     /// Says whether nothing is printed, not even line ends.
     pub fn is_empty(&self) -> bool {
         self.is_empty

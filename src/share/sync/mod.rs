@@ -92,7 +92,7 @@ impl Level {
             Some("notes") => Ok(Level::Notes),
             Some("all") => Ok(Level::All),
             Some(other) => Err(Error::new(Kind::Usage, format!("bad value '{other}' for shiftlog.push"))
-                .hint("it is 'none', 'notes' or 'all'")),
+                .hint("the value is 'none', 'notes' or 'all'")),
         }
     }
 }

@@ -1,0 +1,100 @@
+//! The usage of a command as `-h` prints it, and what helps after an option that it does not have.
+
+use clap::Command;
+
+use crate::git::git;
+
+/// The columns of a usage, as in a terminal of the usual size.
+const COLUMNS: usize = 80;
+
+/// Returns the usage of a command. Lines have at most 80 columns, where words are short enough.
+pub(super) fn usage(command: &mut Command) -> String {
+    command.render_help().to_string().lines().map(|line| wrapped(line) + "\n").collect()
+}
+
+/// Wraps a line of a usage. What goes on in the next line stands below the help of the option, or below the first
+/// argument.
+fn wrapped(line: &str) -> String {
+    let is_command_line = line.starts_with("usage: ");
+    let indent = match is_command_line {
+        true => line.find('[').unwrap_or_default(),
+        false => {
+            let option = line.trim_start();
+            let gap = option.find("  ").unwrap_or_default();
+            line.len() - option[gap..].trim_start().len()
+        }
+    };
+    let (head, rest) = line.split_at(indent);
+    let words = if is_command_line { arguments(rest) } else { rest.split(' ').map(str::to_owned).collect() };
+    let (mut wrapped, mut column) = (head.to_owned(), indent);
+    for (number, word) in words.iter().enumerate() {
+        let width = word.chars().count();
+        match column + 1 + width > COLUMNS {
+            _ if number == 0 => {}
+            true => {
+                wrapped.push('\n');
+                wrapped.push_str(&" ".repeat(indent));
+                column = indent;
+            }
+            false => {
+                wrapped.push(' ');
+                column += 1;
+            }
+        }
+        wrapped.push_str(word);
+        column += width;
+    }
+    wrapped
+}
+
+/// Splits a line of arguments at spaces outside brackets, and in front of each `|`.
+fn arguments(line: &str) -> Vec<String> {
+    let mut arguments: Vec<String> = Vec::new();
+    let mut depth = 0;
+    for word in line.split(' ') {
+        match arguments.last_mut() {
+            Some(last) if depth > 0 && word != "|" => *last = format!("{last} {word}"),
+            _ => arguments.push(word.to_owned()),
+        }
+        depth += word.matches(['[', '(']).count();
+        depth -= word.matches([']', ')']).count().min(depth);
+    }
+    arguments
+}
+
+/// Returns the way to what an unknown option means in Git: one of `git diff`, which `git log` and `git show` take too.
+pub(super) fn way(command: &str, option: &str) -> Option<String> {
+    let way = match command {
+        "git-shiftlog-log" => {
+            format!("'git shiftlog log --format=%H | git log --no-walk=unsorted --stdin {option}' prints changes")
+        }
+        "git-shiftlog-show" => format!("'git show {option}' prints the change of a commit"),
+        _ => return None,
+    };
+    // Git itself knows best; two files that are the same have no difference to print.
+    let is_known = git(["diff", "--no-index", option, "/dev/null", "/dev/null"]).capture().is_ok();
+    is_known.then_some(way)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_usage_are_wrapped_below_where_they_begin() {
+        let line =
+            "      --all            Exchange transcripts too, also where the config says notes, everywhere and always";
+        assert_eq!(
+            wrapped(line),
+            "      --all            Exchange transcripts too, also where the config says\n                       notes, everywhere and always"
+        );
+        assert_eq!(wrapped("  -q  Quiet"), "  -q  Quiet");
+        assert_eq!(wrapped(""), "");
+        let line = "usage: git shiftlog purge [<options>] (<commit>... | --session=<id> | --match=<regex> | --secrets)";
+        let expected = "usage: git shiftlog purge [<options>] (<commit>... | --session=<id>\n                          | --match=<regex> | --secrets)";
+        assert_eq!(wrapped(line), expected);
+        let line = "usage: git shiftlog search [<options>] <word>... [<revision-range>] [-- <path>...]";
+        let expected = "usage: git shiftlog search [<options>] <word>... [<revision-range>]\n                           [-- <path>...]";
+        assert_eq!(wrapped(line), expected);
+    }
+}
