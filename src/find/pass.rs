@@ -193,12 +193,16 @@ pub fn run<T: Send>(
 ) -> Result<Option<Error>> {
     fetch(reader, plan);
     let count = plan.sessions.len();
+    let threads = limits.threads.clamp(1, count.max(1));
+    if threads == 1 {
+        return run_here(reader, plan, limits, work, visit);
+    }
     let state = State { next: 0, taken: 0, done: BTreeMap::new(), budget: Budget::default(), is_over: false };
     let shared = Shared { state: Mutex::new(state), is_done: Condvar::new(), has_room: Condvar::new() };
     let (git_dir, refs) = (reader.repo().git_dir(), reader.refs());
     std::thread::scope(|scope| {
         let stop = Stop(&shared);
-        for _ in 0..limits.threads.clamp(1, count.max(1)) {
+        for _ in 0..threads {
             let (shared, work) = (&shared, &work);
             let started = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let on_panic = Stop(shared);
@@ -238,6 +242,38 @@ pub fn run<T: Send>(
         drop(stop);
         Ok(shared.lock().budget.problem())
     })
+}
+
+/// Does the same in this thread. Another one would keep memory of its own for long lines.
+fn run_here<T>(
+    reader: &Reader<'_>,
+    plan: &Plan,
+    limits: Limits,
+    work: impl Fn(&mut Worker<'_>, usize, &Session) -> Result<T>,
+    mut visit: impl FnMut(usize, T) -> Result<ControlFlow<()>>,
+) -> Result<Option<Error>> {
+    let (mut budget, mut outcome) = (Budget::default(), Ok(()));
+    let mut each = |worker: &mut Worker<'_>| {
+        for (number, session) in plan.sessions.iter().enumerate() {
+            if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                break;
+            }
+            if budget.is_spent(session.commit) {
+                budget.left_out += 1;
+                continue;
+            }
+            worker.read_bytes = 0;
+            let result = work(worker, number, session)?;
+            let spent = Spent { read_bytes: worker.read_bytes, sources: worker.unpacker.take_sources() };
+            budget.spend(session.commit, spent);
+            if visit(number, result)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    };
+    with_worker(reader.repo().git_dir(), reader.refs(), limits.deadline, |worker| outcome = each(worker))?;
+    outcome.map(|()| budget.problem())
 }
 
 /// Fetches the segments of a plan that a partial clone lacks. What cannot be fetched is told when it is searched.
