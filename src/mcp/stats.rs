@@ -18,7 +18,9 @@ const MAX_GROUPS: usize = 50;
 pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
     let repo = context.repository()?;
     let keys = string(arguments, "by").unwrap_or("agent,model").split(',').map(|name| name.trim().parse());
-    let keys: Vec<Key> = keys.collect::<Result<_, _>>().map_err(|why: String| format!("invalid arguments: {why}"))?;
+    let keys: Vec<Key> = keys
+        .collect::<Result<_, _>>()
+        .map_err(|known: String| format!("invalid arguments: by must be one or more of {known}"))?;
     let mut range = Range::default();
     for revision in string(arguments, "range").unwrap_or("HEAD").split_whitespace() {
         // Options of Git are no revisions.

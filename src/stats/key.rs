@@ -46,6 +46,7 @@ const NAMES: &[(&str, Key)] = &[
 ];
 
 impl FromStr for Key {
+    /// The names that there are.
     type Err = String;
 
     fn from_str(name: &str) -> Result<Key, String> {
