@@ -171,6 +171,11 @@ impl Agent for OpenCode {
         store.children(&session_id).into_iter().map(named).collect()
     }
 
+    fn repeated_bytes(&self, transcript: &Path) -> Option<u64> {
+        Store::of(transcript)?;
+        messages::repeated_bytes(&self.read(transcript).ok()?)
+    }
+
     fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
         let Some(data) = place::data().filter(|_| outside::is_plain_id(session.session_id)) else { return Ok(None) };
         let id = session.session_id;
