@@ -138,7 +138,7 @@ impl<'r> Recorder<'r> {
             *left_out = Some(new);
             return Ok(None);
         }
-        if live.progress.stored.segment.is_none() && !is_rendered {
+        if live.progress.stored.segment.is_none() {
             self.archive_repeated(live, agent)?;
         }
         let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !is_rendered);

@@ -248,6 +248,27 @@ fn an_agent_that_another_one_started_is_recorded_alone() {
     assert_eq!(sessions(&scratch, "HEAD"), [id], "it can be found, if it is the only one");
 }
 
+// Codex leaves a server behind that is the parent of what every later session runs.
+#[test]
+fn a_server_that_an_agent_leaves_behind_is_nobodys_commit() {
+    let scratch = Scratch::set_up();
+    let editor = scratch.session("editor");
+    editor.prompt("write it");
+    editor.edits("x.txt", "x\n");
+    let hook = crate::support::bin_dir().join("git-shiftlog--hook");
+    let transcript = scratch.root().join("served.jsonl");
+    fs::write(&transcript, "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"serve\"}}\n").unwrap();
+    let payload = json!({ "session_id": "served", "transcript_path": transcript, "cwd": scratch.top }).to_string();
+    let script = format!(
+        "echo '{payload}' | {hook} claude SessionStart; git add x.txt; git commit -q -m edited; :",
+        hook = hook.display()
+    );
+    let program = scratch.root().join("bin/claude");
+    let ran = scratch.run_in(&scratch.top, program.to_str().unwrap(), ["-c", &script, "app-server"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(sessions(&scratch, "HEAD"), ["editor"]);
+}
+
 #[test]
 fn a_variable_that_an_agent_left_behind_long_ago_names_nobody() {
     let scratch = Scratch::set_up();

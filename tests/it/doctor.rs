@@ -131,15 +131,17 @@ fn what_keeps_claude_code_from_running_hooks_is_a_problem() {
 }
 
 #[test]
-fn a_linked_worktree_has_the_hooks_of_the_main_one_in_claude_code_alone() {
+fn a_linked_worktree_has_the_hooks_of_the_main_one_in_claude_code_and_kilo_alone() {
     let scratch = Scratch::set_up();
-    scratch.shiftlog("init", ["--agent=droid", "-q"]).ok();
+    scratch.shiftlog("init", ["--agent=droid", "--agent=kilo", "-q"]).ok();
     let other = scratch.root().join("other");
     scratch.git(["worktree", "add", "-q", other.to_str().unwrap()]).ok();
     let told = |name: &str| scratch.shiftlog_in(&other, "doctor", [format!("--agent={name}")]).stdout;
     let expected =
         format!("ok       Claude Code: hooks in .claude/settings.local.json of '{}'\n", scratch.top.display());
     assert!(told("claude").starts_with(&expected), "{}", told("claude"));
+    let expected = format!("ok       Kilo: hooks in .kilo/plugins/shiftlog.js of '{}'\n", scratch.top.display());
+    assert!(told("kilo").starts_with(&expected), "{}", told("kilo"));
     assert!(told("droid").starts_with("note     Factory Droid: it is not on this machine"), "{}", told("droid"));
 }
 

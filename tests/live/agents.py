@@ -50,8 +50,31 @@ class Agent:
     ask: bool = False
     # What the README calls it, with its model where there are several.
     title: str | None = None
-    # Whether git-shiftlog knows the agent.
-    is_known: bool = True
+    # Why scenarios cannot be played, by the name of the scenario or of the field that it needs.
+    cannot: dict = dataclasses.field(default_factory=dict)
+    # Where its releases are: "npm" or "pypi".
+    registry: str = "npm"
+    # Whether it has no tools, but changes files and commits by what the model says; and how it tells of a commit.
+    is_wordy: bool = False
+    answer: str = " {short}]"
+    # How it is used on a terminal: a command to "start", words by which it shows that it is "ready", keys to "begin" and to
+    # "leave", and by other names a line to type or keys to press.
+    typed: dict = dataclasses.field(default_factory=dict)
+    # Whether `git shiftlog resume --as` can start it.
+    hand_over: bool = False
+    # Files below the home directory that declare our MCP server.
+    mcp_files: dict = dataclasses.field(default_factory=dict)
+    # How it is started where its folder or its hooks are not trusted, if that is by other words.
+    new_untrusted: tuple = ()
+    # How it is started to leave a commit to a person, if that is by other words.
+    new_draft: tuple = ()
+
+    def lacks(self, scenario):
+        """Returns why a scenario cannot be played with the agent; `None` if it can."""
+        if scenario.name in self.cannot:
+            return self.cannot[scenario.name]
+        missing = next((need for need in scenario.needs if not (getattr(self, need, None) or need in self.typed)), None)
+        return missing and self.cannot[missing]
     # Where the program is in its package, if npm does not know; `{system}` and `{machine}` in the package's name are this one's.
     path: str | None = None
 
@@ -89,6 +112,12 @@ models:
     roles: [chat, edit, apply]
 """
 
+CONTINUE_SERVER = """mcpServers:
+  - name: shiftlog
+    command: git
+    args: [shiftlog, mcp]
+"""
+
 LIMITS = {"context": 200000, "output": 8000}
 OPENCODE = {
     "autoupdate": False, "share": "disabled", "permission": "allow",
@@ -115,12 +144,30 @@ QWEN = {
     "general": {"disableAutoUpdate": True, "enableAutoUpdate": False}, "telemetry": {"enabled": False},
 }
 
+CLAUDE_STATE = {
+    "hasCompletedOnboarding": True, "theme": "dark", "bypassPermissionsModeAccepted": True,
+    "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+    "projects": {"@TOP@": {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
+}
+KILO_SETTINGS = {**OPENCODE, "snapshot": False}
+
+# Why a scenario cannot be played.
+NO_FORK = "it has no sessions that go on as others"
+NO_USER_HOOKS = "it has no hooks in the user's own settings, or 'init' does not offer them"
+NO_TRUST = "headless, it asks for no trust in a folder"
+NO_ASK = "'git shiftlog summarise' does not ask it"
+NO_SUB_AGENT = "no prompt starts a sub-agent"
+NO_HAND_OVER = "nothing starts it on a terminal with a prompt"
+
 CLAUDE = ("claude", "-p", "--dangerously-skip-permissions")
 CODEX = ("codex", "exec", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust")
+CODEX_TYPED = ("codex", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust")
 CODEX_ENV = {"SCRIPTED_KEY": "dummy"}
 COPILOT = ("copilot", "--allow-all")
 DROID_EXEC = ("droid", "exec", "--auto", "high", "-m", "custom:scripted-1")
 CONTINUE = ("cn", "--config", "{home}/.continue/config.yaml", "--auto")
+AIDER = ("aider", "--yes-always", "--no-check-update", "--no-show-model-warnings", "--no-show-release-notes", "--no-gitignore",
+         "--no-pretty", "--model", "openai/scripted-1", "--edit-format", "whole", "--map-tokens", "0")
 CLINE = ("cline", "--auto-approve", "true")
 
 
@@ -131,6 +178,12 @@ def codex(name, model, sub_agent=None):
         env=CODEX_ENV, files={".codex/config.toml": CODEX_CONFIG.format(model=model)},
         store=(".codex/sessions/**/*.jsonl",), sub_agent=sub_agent,
         mcp=(("codex", "mcp", "add", "shiftlog", "--", *SERVER),), mcp_tool="mcp__shiftlog/shiftlog_list_conversations",
+        # It offers a newer model first.
+        typed={"start": CODEX_TYPED, "ready": "existing model" if model == "gpt-5.5" else "",
+               "begin": ("\x1b[B", "\r") if model == "gpt-5.5" else (), "clear": "/clear", "compact": "/compact",
+               "rewind": ("\x1b", "\x1b", "\r", "\x15")}, hand_over=True,
+        untrusted={".codex/config.toml": CODEX_CONFIG.format(model=model)}, new_untrusted=(*CODEX[:-1], "{prompt}"),
+        cannot={"fork": "only on a terminal", "user_hooks": NO_USER_HOOKS, "sub_agent": NO_SUB_AGENT},
     )
 
 
@@ -143,6 +196,10 @@ ALL = [
              "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
         store=(".claude/projects/**/*.jsonl",), sub_agent="general-purpose",
         mcp=(("claude", "mcp", "add", "shiftlog", "--", *SERVER),), mcp_tool="mcp__shiftlog__shiftlog_list_conversations",
+        files={".claude.json": as_json(CLAUDE_STATE)}, hand_over=True,
+        typed={"start": ("claude", "--dangerously-skip-permissions"), "clear": "/clear", "compact": "/compact",
+               "rewind": ("/rewind", "\r", "\x1b[A", "\r", "\r", "\x15")},
+        cannot={"user_hooks": "its hooks in the user's own settings are not set up by 'init'", "untrusted": NO_TRUST},
     ),
     codex("codex", "gpt-5.5"),
     # Newer models of Codex have one tool, which runs JavaScript.
@@ -155,6 +212,8 @@ ALL = [
         files={".gemini/settings.json": as_json(GEMINI)},
         store=(".gemini/tmp/**/chats/**/*.json*",), sub_agent="generalist",
         mcp=(("gemini", "mcp", "add", "-s", "user", "shiftlog", *SERVER),),
+        typed={"start": ("gemini", "-y"), "clear": "/clear", "compact": "/compress", "rewind": ("/rewind", "\r", "\x1b[A", "\x1b[A", "\x1b[A", "\r", "\r", "\x15")}, hand_over=True,
+        cannot={"fork": NO_FORK, "untrusted": "headless, it does not start in a folder that it does not trust"},
     ),
     Agent(
         name="opencode", title="OpenCode", ask=True, fork=("opencode", "run", "-c", "--fork", "{prompt}"), package="opencode-ai", version="1.18.33", program="opencode",
@@ -164,6 +223,9 @@ ALL = [
         files={".config/opencode/opencode.json": as_json(OPENCODE)},
         store=(".local/share/opencode/*.db",), is_lines=False, sub_agent="general",
         leaves=(".git/opencode",), plugin="@opencode-ai/plugin", plugin_places=("{home}/.config/opencode", "{top}/.opencode"),
+        typed={"start": ("opencode",), "ready": "commands", "clear": "/new", "compact": "/compact", "rewind": ("/undo", "\r", "\x15")}, hand_over=True,
+        mcp=(("git", "shiftlog", "init", "-q", "--agent=opencode", "--mcp=opencode"),),
+        cannot={"user_hooks": NO_USER_HOOKS, "untrusted": NO_TRUST},
     ),
     Agent(
         name="pi", title="Pi", package="@mariozechner/pi-coding-agent", version="0.73.1", program="pi",
@@ -174,6 +236,9 @@ ALL = [
                ".pi/agent/settings.json": as_json({"defaultProvider": "fake", "defaultModel": "scripted-1",
                                                    "enableInstallTelemetry": False})},
         store=(".pi/agent/sessions/**/*.jsonl",),
+        typed={"start": ("pi",), "clear": "/new", "compact": "/compact", "rewind": ("/tree", "\r", "\x1b[A", "\x1b[A", "\x1b[A", "\x1b[A", "\r", "\r", "\x15")},
+        cannot={"fork": "only on a terminal", "user_hooks": NO_USER_HOOKS, "untrusted": "this release asks for no trust in a folder",
+                "sub_agent": "it has no sub-agents", "mcp": "it has no client for MCP", "ask": NO_ASK, "hand_over": NO_HAND_OVER},
     ),
     Agent(
         name="copilot", title="Copilot CLI", ask=True, untrusted={".copilot/config.json": "{{}}\n"}, package="@github/copilot", version="1.0.102", program="copilot",
@@ -184,6 +249,9 @@ ALL = [
              "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS": "8000"},
         files={".copilot/config.json": '{{"trusted_folders": ["{top}"]}}\n'},
         store=(".copilot/session-state/*/events.jsonl",), sub_agent="general-purpose",
+        typed={"start": COPILOT, "clear": "/clear", "compact": "/compact", "rewind": ("/rewind", "\r", "\r", "\r", "\x15")}, hand_over=True,
+        mcp=(("git", "shiftlog", "init", "-q", "--agent=copilot", "--mcp=copilot"),),
+        cannot={"fork": NO_FORK, "user_hooks": NO_USER_HOOKS},
     ),
     Agent(
         name="droid", title="Factory Droid", package="@factory/cli-{system}-{machine}", version="0.225.2", program="droid", path="bin/droid",
@@ -192,6 +260,11 @@ ALL = [
         env={"FACTORY_DISABLE_AUTO_UPDATE": "1", "DROID_DISABLE_AUTO_UPDATE": "1", "FACTORY_DROID_AUTO_UPDATE_ENABLED": "false"},
         files={".factory/settings.json": as_json(DROID)}, leaves=(".git/.factory-scm-trigger",),
         store=(".factory/sessions/**/*.jsonl",),
+        mcp=(("droid", "mcp", "add", "shiftlog", "git shiftlog mcp"),), mcp_tool="shiftlog___shiftlog_list_conversations",
+        cannot={"again": "without an account it goes on with a session only on a terminal", "fork": "without an account only on a terminal",
+                "resume": "without an account it goes on with a session only on a terminal", "user_hooks": NO_USER_HOOKS,
+                "untrusted": NO_TRUST, "sub_agent": NO_SUB_AGENT, "ask": NO_ASK, "typed": "its terminal wants an account"},
+        hand_over=True,
     ),
     Agent(
         name="continue", title="Continue, headless", fork=(*CONTINUE, "--fork", "{latest}", "-p", "{prompt}"), package="@continuedev/cli", version="1.5.47", program="cn",
@@ -200,6 +273,10 @@ ALL = [
         env={"CONTINUE_TELEMETRY_ENABLED": "0", "CONTINUE_CLI_ENABLE_TELEMETRY": "0", "CONTINUE_METRICS_ENABLED": "0"},
         files={".continue/config.yaml": CONTINUE_CONFIG},
         store=(".continue/sessions/*-*.json",), is_lines=False, is_late=True,
+        typed={"start": CONTINUE, "clear": "/clear", "compact": "/compact"},
+        cannot={"user_hooks": "it has no hooks", "untrusted": NO_TRUST, "sub_agent": NO_SUB_AGENT, "ask": NO_ASK,
+                "hand_over": NO_HAND_OVER, "rewind": "not tried"},
+        mcp_files={".continue/config.yaml": CONTINUE_CONFIG + CONTINUE_SERVER}, mcp=(("true",),),
     ),
     Agent(
         name="cline", title="Cline", package="cline", version="3.0.65", program="cline",
@@ -208,6 +285,13 @@ ALL = [
         env={"CLINE_TELEMETRY_DISABLED": "1", "TELEMETRY_ENABLED": "false"},
         before=(("cline", "auth", "-p", "openai-compatible", "-k", "dummy", "-m", "scripted-1", "-b", "{url}/v1"),),
         store=(".cline/data/sessions/*/*.messages.json",), is_lines=False,
+        # It offers a subscription first.
+        typed={"start": CLINE, "begin": ("\x1b",), "clear": "/clear", "compact": "/compact"},
+        cannot={"again": "it goes on with a session only on a terminal", "fork": NO_FORK, "rewind": "not tried",
+                "resume": "it goes on with a session only on a terminal", "user_hooks": NO_USER_HOOKS, "untrusted": NO_TRUST,
+                "sub_agent": NO_SUB_AGENT, "ask": NO_ASK, "hand_over": NO_HAND_OVER},
+        mcp_files={".cline/data/settings/cline_mcp_settings.json": as_json({"mcpServers": {
+            "shiftlog": {"type": "stdio", "command": "git", "args": ["shiftlog", "mcp"], "disabled": False}}})}, mcp=(("true",),),
     ),
     Agent(
         name="qwen", title="Qwen Code", user_hooks=True, package="@qwen-code/qwen-code", version="0.15.10", program="qwen",
@@ -216,6 +300,39 @@ ALL = [
         env={"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": "{url}/v1", "OPENAI_MODEL": "scripted-1", "QWEN_CODE_NO_RELAUNCH": "1"},
         files={".qwen/settings.json": as_json(QWEN)},
         store=(".qwen/projects/*/chats/*.jsonl",), sub_agent="general-purpose",
-        mcp=(("qwen", "mcp", "add", "-s", "user", "shiftlog", *SERVER),),
+        mcp=(("qwen", "mcp", "add", "-s", "user", "shiftlog", *SERVER),), mcp_tool="mcp__shiftlog__shiftlog_list_conversations",
+        typed={"start": ("qwen", "--yolo"), "clear": "/clear", "compact": "/compress", "rewind": ("/rewind", "\r", "\r", "\r", "\x15")}, hand_over=True,
+        untrusted={".qwen/settings.json": as_json({**QWEN, "security": {**QWEN["security"], "folderTrust": {"enabled": True}}})},
+        cannot={"fork": NO_FORK, "ask": NO_ASK},
+    ),
+    Agent(
+        name="kilo", title="Kilo", package="@kilocode/cli", version="7.7.2", program="kilo",
+        new=("kilo", "run", "--auto", "{prompt}"), again=("kilo", "run", "--auto", "-c", "{prompt}"),
+        resume=("kilo", "run", "--auto", "-s", "{id}", "{prompt}"), fork=("kilo", "run", "--auto", "-c", "--fork", "{prompt}"),
+        env={"KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_LSP_DOWNLOAD": "1", "KILO_DISABLE_MODELS_FETCH": "1",
+             "KILO_DISABLE_SESSION_INGEST": "1", "KILO_API_URL": "{url}", "KILO_TELEMETRY_LEVEL": "off", "KILO_DISABLE_DEFAULT_PLUGINS": "1",
+             "KILO_EXPERIMENTAL_DISABLE_FILEWATCHER": "1"},
+        # Its plugin's package has no release of this number; without a network its npm tries again for longer than a minute.
+        files={".config/kilo/kilo.json": as_json(KILO_SETTINGS), ".npmrc": "registry={url}/\nfetch-retries=0\n"},
+        store=(".local/share/kilo/*.db",), is_lines=False, sub_agent="general",
+        leaves=(".git/kilo", ".kilo/.gitignore"),
+        typed={"start": ("kilo",), "ready": "commands", "clear": "/new", "compact": "/compact", "rewind": ("/undo", "\r", "\x15")}, hand_over=True,
+        mcp_files={".config/kilo/kilo.json": as_json({**KILO_SETTINGS, "mcp": {"shiftlog": {"type": "local", "command": list(SERVER)}}})},
+        mcp=(("true",),), cannot={"user_hooks": NO_USER_HOOKS, "untrusted": NO_TRUST, "ask": NO_ASK},
+    ),
+    Agent(
+        name="aider", title="aider", registry="pypi", package="aider-chat", version="0.86.2", program="aider",
+        new=(*AIDER, "--message", "{prompt}"), again=(*AIDER, "--restore-chat-history", "--message", "{prompt}"),
+        new_draft=(*AIDER, "--no-auto-commits", "--message", "{prompt}"),
+        env={"OPENAI_API_BASE": "{url}/v1", "OPENAI_API_KEY": "dummy", "AIDER_ANALYTICS": "false"},
+        # It makes these files in the repository, and offers to hide them.
+        files={".config/git/ignore": ".aider*\n"}, leaves=(".aider.chat.history.md", ".aider.input.history"),
+        is_lines=False, is_wordy=True, answer="Commit {short} ",
+        cannot={
+            **dict.fromkeys(("pair", "twins", "amended", "fails", "together", "apart"), "it runs no commands of the model, and makes a commit for each answer"),
+            "killed": "it writes nothing before the model has said all", "fork": NO_FORK, "user_hooks": "it has no hooks",
+            "untrusted": NO_TRUST, "sub_agent": "it has no sub-agents", "ask": NO_ASK, "mcp": "it has no client for MCP",
+            "hand_over": NO_HAND_OVER, "resume": "it takes up no session from outside", "typed": "not tried",
+        },
     ),
 ]

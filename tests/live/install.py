@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -19,6 +20,8 @@ def cache():
 
 def install(agent, is_newest):
     """Returns where a release is, or why it could not be had."""
+    if agent.registry == "pypi":
+        return install_python(agent, is_newest)
     wanted = "latest" if is_newest else agent.version
     package = package_of(agent)
     directory = cache() / f"{package.replace('/', '+')}-{wanted}"
@@ -44,6 +47,32 @@ def install(agent, is_newest):
             return Release(None, None, wanted, f"it does not start: {(done.stderr or done.stdout).strip()[:160]}")
         finished.write_text("")
     return Release(directory, program, release_of(directory, package))
+
+
+def install_python(agent, is_newest):
+    """The same for an agent of PyPI, in an environment of its own."""
+    wanted = "latest" if is_newest else agent.version
+    directory = cache() / f"{agent.package}-{wanted}"
+    finished, programs = directory / "finished", directory / "venv" / "bin"
+    if is_newest:
+        shutil.rmtree(directory, ignore_errors=True)
+    if not finished.exists():
+        package = agent.package if is_newest else f"{agent.package}=={wanted}"
+        quiet = ["--quiet", "--disable-pip-version-check", "--no-input"]
+        for command in (
+            [sys.executable, "-m", "venv", "--clear", str(directory / "venv")],
+            [str(programs / "pip"), "install", *quiet, package],
+        ):
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+            except subprocess.TimeoutExpired:
+                return Release(None, None, wanted, f"'{command[0]}' did not end in 600 seconds")
+            if done.returncode != 0:
+                said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+                return Release(None, None, wanted, (said[-1:] or ["pip failed"])[0][:160])
+        finished.write_text("")
+    version = [str(programs / "python"), "-c", f"from importlib import metadata; print(metadata.version({agent.package!r}))"]
+    return Release(directory, programs / agent.program, subprocess.run(version, capture_output=True, text=True).stdout.strip())
 
 
 def release_of(directory, package):

@@ -76,6 +76,12 @@ class Model:
         self.scripts, self.top, self.delay = scripts, str(top), delay
         self.sub_agent, self.mcp_tool = agent.sub_agent, agent.mcp_tool
         self.here = None
+        # A file that another agent is to read.
+        self.document = ""
+        # An agent without tools changes files by what the model says, and asks for the words of its commits.
+        self.has_tools = not agent.is_wordy
+        # The scripts whose last step was given.
+        self.ended = set()
         # What it says to everything, if it is set: a conversation that is to be summarised has the marks of its scripts.
         self.summary = None
         self.asked = []
@@ -102,7 +108,13 @@ class Model:
                 answered = sum(role == "model" for role, _ in turns[index + 1 :])
                 steps = self.scripts.get(marks[-1], ["", [{"say": "There is no such script."}]])[1]
                 step = steps[answered] if answered < len(steps) else {"say": "All is done."}
-                return json.loads(json.dumps(step).replace("$TOP", self.top).replace("$HERE", self.here or self.top))
+                if answered >= len(steps) - 1:
+                    self.ended.add(marks[-1])
+                places = {"$TOP": self.top, "$HERE": self.here or self.top, "$DOCUMENT": self.document}
+                text = json.dumps(step)
+                for name, place in places.items():
+                    text = text.replace(name, place)
+                return json.loads(text)
         return None
 
     def answer(self, request):
@@ -111,6 +123,8 @@ class Model:
         if self.summary:
             return self.summary, None
         step = self.step(request.turns)
+        if not self.has_tools:
+            return self.wordy(step, request), None
         if not request.tools or step is None:
             # Agents ask for titles and the like beside the conversation.
             return "A scripted title", None
@@ -118,6 +132,21 @@ class Model:
             self.hangs.set()
             self.is_over.wait(120)
         return step.get("say"), self.call(step, request)
+
+    def wordy(self, step, request):
+        """Returns a whole script as words: files as they are to become, or the subject of its commit."""
+        marks = [mark for role, text in request.turns if role == "user" for mark in MARK.findall(text)]
+        steps = self.scripts[marks[-1]][1] if marks else []
+        subjects = [found.group(1) for step in steps for found in re.finditer("git commit.* -m '([^']*)'", step.get("sh", ""))]
+        if "commit message" in request.body["messages"][0]["content"]:
+            return subjects[-1] if subjects else "nothing: said of it"
+        if step and step.get("hang"):
+            self.hangs.set()
+            self.is_over.wait(120)
+        files = [step["write"] for step in steps if "write" in step]
+        said = [step["say"] for step in steps if "say" in step][:1]
+        blocks = [f"{path.split('/')[-1]}\n```\n{text}```\n" for path, text in files]
+        return "\n\n".join([*said, *blocks])
 
     def call(self, step, request):
         by_name = {plain(tool.name): tool for tool in reversed(request.tools)}
@@ -139,6 +168,8 @@ class Model:
                 known = {"path": path, "text": text, "patch": patch(path, text)}
         if "exec" in by_name and by_name["exec"].is_free and (tool is None or "task" not in step):
             return by_name["exec"], code(step, known)
+        if tool is None and len(request.tools) < 2:
+            return None  # a question beside the conversation
         if tool is None:
             self.unknown.append(f"no tool for {json.dumps(step)} in {sorted(by_name)}")
             return None

@@ -4,6 +4,7 @@ import os
 import stat
 import time
 
+from terminal import Terminal
 from world import World
 
 # Stands for the agent when `git shiftlog resume` starts it on a terminal: tells its arguments, and passes on the commands
@@ -17,7 +18,7 @@ printf '%s\\n' "$@" >'{told}'
 def play(world: World):
     """Plays the events. Returns the number of requests that the model had had before the last one."""
     scenario = world.scenario
-    if scenario.start == "worktree":
+    if scenario.start == "worktree" or any(event[0] == "both" for event in scenario.events):
         world.git("worktree", "add", "-q", "-b", "other", str(world.root / "linked"))
     if scenario.start == "above":
         (world.root / "over").mkdir()
@@ -56,8 +57,64 @@ def take(world, done):
         world.complaints.append(f"the agent ended with {done.code}: {''.join(last)[:200]}")
 
 
+def new(world, script=None):
+    if script == "draft" and world.agent.new_draft:
+        return world.agent.new_draft
+    is_untrusted = not world.scenario.is_trusted
+    return world.agent.new_untrusted if is_untrusted and world.agent.new_untrusted else world.agent.new
+
+
 def do_ask(world, script):
-    take(world, world.run(world.agent.new, world.start_directory(), prompt=world.prompt(script)))
+    take(world, world.run(new(world, script), world.start_directory(), prompt=world.prompt(script)))
+
+
+def do_both(world, *asked):
+    """Two sessions at the same time, each in its directory."""
+    begun = []
+    for script, where in asked:
+        begun.append((world.agent.new, world.begin(world.agent.new, world.top / where, prompt=world.prompt(script))))
+        # Some agents cannot make their database twice at the same moment.
+        time.sleep(2)
+    for command, process in begun:
+        take(world, world.finish(command, process))
+
+
+def do_typed(world, *lines):
+    """A session on a terminal: prompts of scripts, and commands or keys of the agent between them."""
+    typed = world.agent.typed
+    words = [world.fill(word) for word in typed["start"]]
+    terminal = Terminal(words, world.top, world.environment())
+    terminal.settle(2, 40)
+    terminal.wait_for(typed.get("ready", ""), 60)
+    for keys in typed.get("begin", ()):
+        terminal.press(keys)
+    terminal.settle(2, 20)
+    for line in lines:
+        if line in world.scripts:
+            terminal.enter(world.prompt(line))
+            end = time.monotonic() + 120
+            while line not in world.model.ended and time.monotonic() < end:
+                time.sleep(0.1)
+            if line not in world.model.ended:
+                world.complaints.append(f"'{line}' did not end on the terminal, which shows: {terminal.text()[-300:]!r}")
+        elif isinstance(typed[line], str):
+            terminal.enter(typed[line])
+            # A new session may take a moment in which nothing is shown.
+            time.sleep(3)
+        else:
+            for keys in typed[line]:
+                terminal.press(keys)
+        terminal.settle(2, 20)
+    for keys in typed.get("leave", ("\x03", "\x03", "\x04")):
+        terminal.press(keys)
+    if not terminal.end():
+        world.kill(terminal.process)
+    (world.root / "shown").write_bytes(terminal.shown)
+    # What was left behind must not be what the model reads again.
+    first, how, last = lines
+    read = next((asked for asked in reversed(world.model.asked) if f"[[{last}]]" in asked), "")
+    if how in ("clear", "rewind") and f"[[{first}]]" in read:
+        world.complaints.append(f"the model still reads what came before '{how}'")
 
 
 def do_again(world, script):
@@ -76,7 +133,7 @@ def do_summarise(world):
 
 
 def do_kill(world, script):
-    process = world.begin(world.agent.new, world.start_directory(), prompt=world.prompt(script))
+    process = world.begin(new(world), world.start_directory(), prompt=world.prompt(script))
     if not world.model.hangs.wait(60):
         world.complaints.append("the agent did not ask the model for its next step")
     # The agent writes what the last tool did while it waits for the model.
@@ -98,6 +155,10 @@ def do_ours(world, command):
 
 
 def do_mcp(world):
+    record_late(world)
+    for path, text in world.agent.mcp_files.items():
+        (world.home / path).parent.mkdir(parents=True, exist_ok=True)
+        (world.home / path).write_text(world.fill(text))
     for command in world.agent.mcp:
         done = world.run(command)
         if done.code != 0:
@@ -123,22 +184,35 @@ def do_elsewhere(world):
 
 
 def do_resume(world, script):
+    words = stand_in(world, "resume --force HEAD")
+    # The id is the last argument in every agent's command, or stands behind an equals sign in it.
+    if words:
+        take(world, world.run(world.agent.resume, prompt=world.prompt(script), id=words[-1].rsplit("=", 1)[-1]))
+
+
+def do_hand_over(world, script):
+    """The conversation goes on as a document that a new session of the agent is told to read."""
+    words = stand_in(world, f"resume --as={our_name(world.agent)} HEAD")
+    if words:
+        world.model.document = next(word.rstrip(":") for word in words[-1].split() if word.startswith("/"))
+        take(world, world.run(world.agent.new, prompt=f"{words[-1]} [[{script}]]"))
+
+
+def stand_in(world, command):
+    """Runs a command of ours that starts the agent, with a program in the agent's place. Returns what that was told."""
     record_late(world)
     program = world.bin / world.agent.program
     real, told = os.path.realpath(program), world.root / "told"
     program.unlink()
     program.write_text(STAND_IN.format(program=real, told=told))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    done = world.shell("git shiftlog resume --force HEAD")
+    done = world.shell(f"git shiftlog {command}")
     program.unlink()
     program.symlink_to(real)
     if done.code != 0 or not told.exists():
         world.complaints.append(f"'git shiftlog resume' ended with {done.code}: {done.err.strip()[:200]}")
-        return
-    words = told.read_text().splitlines()
-    # The id is the last argument in every agent's command, or stands behind an equals sign in it.
-    session = words[-1].rsplit("=", 1)[-1]
-    take(world, world.run(world.agent.resume, prompt=world.prompt(script), id=session))
+        return []
+    return told.read_text().splitlines()
 
 
 def snapshot(world):

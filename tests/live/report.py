@@ -1,5 +1,6 @@
 """Counts what was found, compares it with what is expected, and prints both."""
 
+import os
 import time
 
 from verdict import COLUMNS, TITLES
@@ -18,7 +19,8 @@ class Report:
         self.releases = {}
         self.titles = {}
         self.cells = {}
-        self.lines = []
+        self.played = {}
+        self.left_out = {}
         self.warnings = []
         self.is_bad = False
 
@@ -28,6 +30,8 @@ class Report:
     def warn(self, line):
         self.warnings.append(f"warning: {line}")
         self.say(self.warnings[-1])
+        if os.environ.get("GITHUB_ACTIONS"):
+            self.say(f"::warning::{line}")
 
     def agent(self, agent, release):
         if release.reason:
@@ -36,8 +40,9 @@ class Report:
             self.releases[agent.name] = release.version
             self.titles[agent.name] = agent.title or agent.name
 
-    def cannot(self, agent, scenario):
-        self.say(f"  -  {agent.name} {scenario.name}: the agent has no {' and '.join(scenario.needs)}")
+    def cannot(self, agent, scenario, reason):
+        self.left_out.setdefault(agent.name, []).append((scenario, reason))
+        self.say(f"  -  {agent.name} {scenario.name}: {reason}")
 
     def out_of_time(self, agent, scenario):
         self.warn(f"{agent.name} {scenario.name} WAS NOT TRIED: there is no time left")
@@ -49,6 +54,7 @@ class Report:
     def add(self, agent, scenario, found, secs):
         marks = []
         wrong = []
+        self.played[scenario.name] = scenario
         for column in COLUMNS:
             if column not in found:
                 continue
@@ -81,12 +87,35 @@ class Report:
         return f"{good}/{all_}" if all_ else "-"
 
     def markdown(self):
+        """Returns the table with the reasons of what is not good in it, and what was not played."""
         day = time.strftime("%Y-%m-%d", time.gmtime())
-        lines = [f"| agent and release, {day} | " + " | ".join(TITLES[column] for column in COLUMNS) + " |", "| --- " * (len(COLUMNS) + 1) + "|"]
+        heads = [f"agent and release, {day}", "scenarios", *(TITLES[column] for column in COLUMNS)]
+        lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
+        notes = {}
         for name, version in self.releases.items():
-            cells = [self.cell(name, column) for column in COLUMNS]
+            played = {scenario for agent, scenario, _ in self.cells if agent == name}
+            cells = [f"{len(played)}", *(self.marked(name, column, notes) for column in COLUMNS)]
             lines.append(f"| {self.title(name, version)} | " + " | ".join(cells) + " |")
+        lines += ["", "✔ is good in each scenario that shows it; a number is that of the reason for the others:", ""]
+        for number, (reason, scenarios) in enumerate(notes.items(), 1):
+            where = "; ".join(scenarios) if len(scenarios) < 5 else f"{len(scenarios)} scenarios"
+            lines.append(f"{number}. {reason} ({where})")
         return "\n".join(lines + [""])
+
+    def marked(self, agent, column, notes):
+        """Returns a cell of the table, and adds to `notes` the reasons that it names."""
+        good, all_ = self.counts(agent, column)
+        if good == all_:
+            return "✔" if all_ else "-"
+        numbers = set()
+        for (name, scenario, which), is_good in self.cells.items():
+            if name == agent and which == column and not is_good:
+                reason = self.reason(agent, scenario, column) or "a defect that nobody has named yet"
+                titles = notes.setdefault(reason, [])
+                if self.played[scenario].title not in titles:
+                    titles.append(self.played[scenario].title)
+                numbers.add(list(notes).index(reason) + 1)
+        return f"{good}/{all_}, {', '.join(map(str, sorted(numbers)))}"
 
     def title(self, name, version):
         title, _, model = self.titles[name].partition(", ")

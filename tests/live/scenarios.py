@@ -8,6 +8,9 @@
     ("mcp",)             our server is declared   ("elsewhere",)       a clone, with another home directory
     ("fork", script)     the newest session goes on as another one
     ("summarise",)       `git shiftlog summarise HEAD` asks the agent, which must give an answer
+    ("hand_over", script)           `git shiftlog resume --as` hands the conversation to the agent as a document
+    ("both", (script, where), ...)  sessions at the same time, each in a directory below the top
+    ("typed", line, ...)            on a terminal: names of scripts, and what `Agent.typed` has under a name
 
 `recorded` names the commits that must have exactly one record of the agent, by the beginning of their subject, with the
 script whose prompt the record must begin with. `answered` names those whose record must have the result of their own
@@ -55,7 +58,7 @@ SCRIPTS = {
     "helped": ("Let a helper write and commit it.", [
         {"say": "I will let a helper do it.", "task": "Write helper.txt and commit it. [[helper]]"},
         # Some agents do not wait for a helper.
-        {"sh": "cd $TOP && n=0; until git log --format=%s | grep -q helper || test $n = 40; do sleep 0.2; n=$((n+1)); done"},
+        {"sh": "cd $TOP && timeout 30 sh -c \"until git log --format=%s | grep -q helper; do sleep 0.2; done\""},
         {"say": "The helper has done it."},
     ]),
     "helper": ("", [
@@ -67,6 +70,42 @@ SCRIPTS = {
         {"say": "I will write it.", "write": ["$TOP/stuck.txt", "Stuck.\n"]},
         {"say": "Never said.", "hang": True},
     ]),
+    "wrote": ("Let a helper write it, and commit it yourself.", [
+        {"say": "I will let a helper write.", "task": "Write prose.txt, commit nothing. [[writer]]"},
+        {"sh": "cd $TOP && timeout 30 sh -c \"until test -f prose.txt; do sleep 0.2; done\"; "
+               "git add -A && git commit -m 'prose: by a helper'"},
+        {"say": "The helper has written it, and I committed it."},
+    ]),
+    "writer": ("", [
+        {"say": "I write prose.", "write": ["$TOP/prose.txt", "Prose.\n"]},
+        {"say": "I wrote prose.txt."},
+    ]),
+    # Two sessions at once: each has edited before the other one commits.
+    "left": ("Write and commit left.txt.", [
+        {"say": "I will write the left one.", "write": ["$TOP/left.txt", "Left.\n"]},
+        {"sh": "cd $TOP && timeout 60 sh -c \"until test -f right.txt; do sleep 0.2; done\"; "
+               "git add left.txt && git commit -m 'left: of two sessions' left.txt"},
+        {"say": "Left is there."},
+    ]),
+    "right": ("Write and commit right.txt.", [
+        {"say": "I will write the right one.", "write": ["$TOP/right.txt", "Right.\n"]},
+        {"sh": "cd $TOP && timeout 60 sh -c \"until git log --format=%s | grep -q left; do sleep 0.2; done\"; "
+               "git add right.txt && git commit -m 'right: of two sessions' right.txt"},
+        {"say": "Right is there."},
+    ]),
+    "here": ("Write and commit here.txt.", [
+        {"say": "I will write it here.", "write": ["$TOP/here.txt", "Here.\n"]},
+        {"sh": "cd $TOP && timeout 60 sh -c \"until test -f ../linked/there.txt; do sleep 0.2; done\"; "
+               "git add here.txt && git commit -m 'here: in the main working tree'"},
+        {"say": "It is here."},
+    ]),
+    "there": ("Write and commit there.txt.", [
+        {"say": "I will write it there.", "write": ["$TOP/../linked/there.txt", "There.\n"]},
+        {"sh": "cd $TOP/../linked && timeout 60 sh -c \"until git log main --format=%s | grep -q here; do sleep 0.2; done\"; "
+               "git add there.txt && git commit -m 'there: in the linked working tree'"},
+        {"say": "It is there."},
+    ]),
+    "read": ("", [{"say": "I read it.", "sh": "cat $DOCUMENT"}, {"say": "Now I know."}]),
     "recall": ("What did I ask before?", [{"say": "You asked me before; I remember."}]),
     "record": ("What was said when this code was made?", [
         {"say": "I ask the record.", "mcp": "list_conversations"},
@@ -118,6 +157,18 @@ ALL = [
     Scenario("fails", "the command fails after the commit", (("ask", "fails"),), {"fails": "fails"}, ("fails",)),
     Scenario("helper", "a sub-agent writes and commits", (("ask", "helped"),), {"helper": "helped"}, ("helper",),
              needs=("sub_agent",)),
+    Scenario("writer", "a sub-agent writes, the agent commits", (("ask", "wrote"),), {"prose": "wrote"}, ("prose",),
+             needs=("sub_agent",)),
+    Scenario("together", "two sessions in one working tree", (("both", ("left", ""), ("right", "")),),
+             {"left": "left", "right": "right"}, ("left", "right")),
+    Scenario("apart", "two sessions, one in a linked worktree", (("both", ("here", ""), ("there", "../linked")),),
+             {"here": "here", "there": "there"}, ("here",)),
+    Scenario("cleared", "another session by a command on the terminal", (("typed", "polite", "clear", "farewell"),),
+             {**POLITE, "farewell": "farewell"}, ("polite", "farewell"), needs=("typed",)),
+    Scenario("compacted", "compacted on the terminal", (("typed", "polite", "compact", "farewell"),),
+             {**POLITE, "farewell": "farewell"}, ("polite", "farewell"), needs=("typed", "compact")),
+    Scenario("rewound", "rewound on the terminal", (("typed", "polite", "rewind", "farewell"),),
+             {**POLITE, "farewell": "farewell"}, ("polite", "farewell"), needs=("typed", "rewind")),
     Scenario("below", "started in a subdirectory", (("ask", "polite"),), POLITE, ("polite",), start="below"),
     Scenario("above", "started above the repository", (("ask", "polite"),), POLITE, ("polite",), start="above"),
     Scenario("worktree", "in a linked worktree", (("ask", "polite"),), POLITE, ("polite",), start="worktree"),
@@ -139,6 +190,8 @@ ALL = [
              words="polite", needs=("resume",), is_quick=True),
     Scenario("moved", "taken up in a clone, by another home", (("ask", "polite"), ("elsewhere",), ("resume", "recall")), POLITE,
              ("polite",), words="polite", needs=("resume",)),
+    Scenario("handed", "the conversation as a document", (("ask", "polite"), ("hand_over", "read")), POLITE, ("polite",),
+             words="polite", needs=("hand_over",)),
     Scenario("asked", "it asks our MCP server", (("ask", "polite"), ("mcp",), ("ask", "record")), POLITE, ("polite",),
              words="record", needs=("mcp",)),
     Scenario("summarised", "it summarises its conversation", (("ask", "polite"), ("summarise",)), POLITE, ("polite",),

@@ -2,6 +2,7 @@
 
 import json
 
+from doctor import misjudged
 from play import our_name, snapshot
 
 COLUMNS = ["recorded", "right", "own", "exact", "words", "quiet", "doctor"]
@@ -19,8 +20,6 @@ def judge(world, asked):
     lines = world.git("log", "--branches", "HEAD", "--format=%H %h %s").decode().splitlines()
     commits = [tuple(line.split(" ", 2)) for line in lines]
     found = {"recorded": [], "right": [], "quiet": []}
-    if not world.agent.is_known:
-        return with_complaints(world, {"quiet": noise(world)})
     if scenario.ends == "deinit":
         found = {"quiet": left(world)}
         found["quiet"] += noise(world)
@@ -41,7 +40,7 @@ def judge(world, asked):
         found["right"] += wrong_records(world, subject, scenario.recorded[head], records, own)
         raw = world.git("shiftlog", "show", "--raw", commit_id)
         if head in scenario.answered:
-            has_result = f" {short}]".encode() in raw
+            has_result = world.agent.answer.format(short=short).encode() in raw
             found.setdefault("own", []).extend([] if has_result else [f"'{subject}' lacks the answer of its own commit"])
         if world.agent.is_lines and not ("resume" in dict.fromkeys(event[0] for event in scenario.events)):
             found.setdefault("exact", []).extend(inexact(world, commit_id, subject, own))
@@ -51,20 +50,11 @@ def judge(world, asked):
         found["words"] = lost_words(world, asked)
     found["quiet"] += noise(world)
     # A clone has not seen the hooks of the original.
-    if scenario.hooks in ("own", "global") and "elsewhere" not in dict.fromkeys(event[0] for event in scenario.events):
-        found["doctor"] = misjudged(world, name)
+    if "elsewhere" not in dict.fromkeys(event[0] for event in scenario.events):
+        own = {short: [record for record in records_of(world, commit_id) if record.get("agent") == name]
+               for commit_id, short, _ in commits}
+        found["doctor"] = misjudged(world, name, own)
     return with_complaints(world, found)
-
-
-def misjudged(world, name):
-    """Compares what `git shiftlog doctor` says of the agent's hooks with what the hook program wrote down when it ran."""
-    told = world.shell(f"git shiftlog doctor --agent={name}").out
-    is_claimed = "hooks have told of the last session" in told
-    if not is_claimed and world.was_hooked() and "has no hooks" not in told:
-        return [f"hooks have run, and it says '{' | '.join(told.splitlines())[:400]}'"]
-    if is_claimed and not world.was_hooked():
-        return ["no hook has run, and it says that one has"]
-    return []
 
 
 def with_complaints(world, found):
@@ -88,7 +78,10 @@ def wrong_records(world, subject, script, records, own):
     roots = {session for session in sessions if not any(session.startswith(other + ".") for other in sessions)}
     if len(roots) != 1:
         wrong.append(f"'{subject}' has records of {len(roots)} sessions")
-    if len(sessions) != len(set(sessions)):
+    # What went on after the commit was rewritten follows in a record of its own.
+    ends = {record.get("through") for record in own}
+    if len({record["session"] for record in own if record.get("since") not in ends}) != len(
+            [record for record in own if record.get("since") not in ends]):
         wrong.append(f"'{subject}' has a session twice")
     prompt = min(own, key=lambda record: len(record["session"])).get("prompt", "")
     wanted = world.prompt(script) if script else ""
@@ -129,7 +122,7 @@ def lost_words(world, asked):
 def noise(world):
     """Says what was printed or left that nobody asked for."""
     wrong = []
-    if world.scenario.name != "asked":
+    if world.scenario.name not in ("asked", "handed"):
         lines = [line for line in world.agent_said.splitlines() if "shiftlog" in line.replace("shiftlog-live-", "").lower()]
         wrong += [f"the agent said '{line.strip()[:120]}'" for line in lines[:1]]
     if getattr(world, "human_said", ""):
@@ -138,6 +131,9 @@ def noise(world):
     lines = log.read_text().splitlines() if log.exists() else []
     # What was recorded and carried is told there, too.
     lines = [line for line in lines if " warning: " in line or " defect: " in line or " names no session" in line]
+    if any(event[0] == "both" for event in world.scenario.events):
+        # A hook does not wait for another one; what it leaves is stored by the next.
+        lines = [line for line in lines if " another process holds the lock " not in line]
     wrong += [f"the log has '{line[:160]}'" for line in lines[:1]]
     status = world.git("status", "--porcelain").decode().splitlines()
     wrong += [f"'git status' lists '{line}'" for line in status[:1]]

@@ -16,8 +16,8 @@ Done = collections.namedtuple("Done", "code out err")
 
 HOOK_PROGRAM = "git-shiftlog--hook"
 
-# No agent needs longer for a scripted answer, but for those that install something at their first start.
-LIMIT_SECS = 60
+# No agent needs longer for a scripted answer, even if several start at once on few processors.
+LIMIT_SECS = 120
 
 
 class World:
@@ -31,6 +31,7 @@ class World:
         self.home, self.top = self.root / "home", self.root / "project"
         self.complaints = []
         self.agent_said = ""
+        self.begun = 0
         self.bin = self.root / "bin"
         self.bin.mkdir()
         (self.bin / "node").symlink_to(os.path.realpath(shutil.which("node")))
@@ -81,7 +82,7 @@ class World:
         (home / ".gitconfig").write_text(
             "[user]\n\tname = Demo Person\n\temail = demo@example.com\n[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n"
         )
-        more = {} if self.scenario.is_trusted else self.agent.untrusted
+        more = {} if self.scenario.is_trusted else self.agent.untrusted or {}
         for path, text in {**self.agent.files, **more}.items():
             path = home / path
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,22 +114,26 @@ class World:
 
     def begin(self, command, cwd=None, **more):
         """Starts a command in a session of its own; its output goes to files, since what it leaves behind keeps them open."""
-        self.out, self.err = open(self.root / "out", "wb"), open(self.root / "err", "wb")
         words = [self.fill(word, **more) for word in command]
-        return subprocess.Popen(words, cwd=cwd or self.top, env=self.environment(), stdin=subprocess.DEVNULL, stdout=self.out,
-                                stderr=self.err, start_new_session=True)
+        self.begun += 1
+        out, err = self.root / f"out-{self.begun}", self.root / f"err-{self.begun}"
+        with open(out, "wb") as out_file, open(err, "wb") as err_file:
+            process = subprocess.Popen(words, cwd=cwd or self.top, env=self.environment(), stdin=subprocess.DEVNULL,
+                                       stdout=out_file, stderr=err_file, start_new_session=True)
+        process.told = out, err
+        return process
 
     def run(self, command, cwd=None, **more):
-        process = self.begin(command, cwd, **more)
+        return self.finish(command, self.begin(command, cwd, **more))
+
+    def finish(self, command, process):
         try:
             code = process.wait(LIMIT_SECS)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
             self.complaints.append(f"'{command[0]}' did not end in {LIMIT_SECS} seconds")
-        self.out.close()
-        self.err.close()
-        out, err = ((self.root / name).read_bytes().decode(errors="replace") for name in ("out", "err"))
+        out, err = (path.read_bytes().decode(errors="replace") for path in process.told)
         return Done(code, out, err)
 
     def shell(self, command, cwd=None):

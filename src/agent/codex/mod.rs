@@ -108,7 +108,8 @@ impl Agent for Codex {
         let is_it = |path: &PathBuf| id_of(path).is_some_and(|id| id == session_id);
         let days = days(&root, None).into_iter().chain([root.join("archived_sessions")]);
         let mut found: Vec<PathBuf> = days.flat_map(|day| place::entries(&day)).filter(is_it).collect();
-        // If both are there the plain one is newer.
+        // If both are there the plain one is newer. Names begin with the time.
+        found.sort_by(|a, b| b.file_name().cmp(&a.file_name()));
         found.sort_by_key(|path| self.is_rendered(path));
         found.into_iter().next()
     }
@@ -134,8 +135,11 @@ impl Agent for Codex {
             folders.push(root.join("archived_sessions"));
         }
         let paths = folders.iter().flat_map(|day| place::recent_entries(day, seconds, |name| id_of(name).is_some()));
+        let mut paths: Vec<PathBuf> = paths.collect();
+        paths.sort_by(|a, b| b.file_name().cmp(&a.file_name()));
         let mut seen = HashSet::new();
         paths
+            .into_iter()
             .filter(is_main)
             .filter_map(|path| Some(Found { session_id: id_of(&path)?, transcript: path }))
             .filter(|found| seen.insert(found.session_id.clone()))
@@ -252,10 +256,12 @@ fn days(root: &Path, seconds: Option<i64>) -> Vec<PathBuf> {
     days.filter_map(date).map(|date| sessions.join(date.strftime("%Y/%m/%d").to_string())).collect()
 }
 
-/// Returns the session that a rollout's name tells: `rollout-<local time>-<uuid>.jsonl[.zst]`.
+/// Returns the session that a rollout's name tells: `rollout-<local time>-<uuid>[_<uuid>].jsonl[.zst]`. A thread that was
+/// rewound goes on in another file, which has a second id in its name.
 fn id_of(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl")?.strip_prefix("rollout-")?;
+    let stem = stem.split('_').next()?;
     let id = stem.get(stem.len().checked_sub(36)?..)?;
     outside::is_plain_id(id).then(|| id.to_owned())
 }

@@ -15,6 +15,23 @@ pub fn parse(lines: &[u8]) -> Vec<Message> {
     messages
 }
 
+/// Returns the length of the messages at the beginning that are older than the session, by its export in lines: those of the
+/// session that it was forked from, which it has under new ids. `None` if there are none.
+pub fn repeated_bytes(lines: &[u8]) -> Option<u64> {
+    let created = |info: &Value<'_>| at(info, &["time", "created"]).and_then(Value::as_i64);
+    let mut messages: Vec<(usize, Option<i64>)> = Vec::new();
+    let mut begun = None;
+    document::each(lines, "messages", |record, span| match field(record, "info") {
+        Some(info) if field(info, "role").is_some() => messages.push((span.start, created(info))),
+        Some(info) => begun = created(info),
+        None => {}
+    });
+    let begun = begun?;
+    // A line that only continues a message has no time.
+    let own = messages.iter().position(|(_, created)| created.is_some_and(|created| created >= begun))?;
+    (own > 0).then(|| messages[own].0 as u64)
+}
+
 fn message(record: &Value<'_>, span: Range<usize>) -> Option<Message> {
     let info = field(record, "info")?;
     let role = match text(info, "role")? {

@@ -38,6 +38,8 @@ pub struct OpenCode {
     variables: &'static [&'static str],
     plugin: &'static str,
     remark: &'static str,
+    /// Whether it loads the plugins of the main working tree in a linked one, too.
+    loads_plugins_of_main_worktree: bool,
     ask: Option<&'static Ask>,
 }
 
@@ -53,6 +55,7 @@ impl OpenCode {
         plugin: ".opencode/plugins/shiftlog.js",
         remark: "OpenCode loads its plugin when it starts, and then installs the package '@opencode-ai/plugin' (some 60 MB) \
                  into '.opencode', once",
+        loads_plugins_of_main_worktree: false,
         ask: Some(&ASK),
     };
     /// Kilo.
@@ -64,8 +67,9 @@ impl OpenCode {
         database: "KILO_DB",
         variables: &["KILO"],
         plugin: ".kilo/plugins/shiftlog.js",
-        remark: "Kilo loads its plugin when it starts, and then installs a package for it once, which takes a minute where there is \
-                 no network",
+        remark: "Kilo loads its plugin when it starts, and then tries to install a package for it, which takes a minute where \
+                 there is no network",
+        loads_plugins_of_main_worktree: true,
         ask: None,
     };
 
@@ -169,6 +173,15 @@ impl Agent for OpenCode {
         let Some((store, session_id)) = Store::of(transcript) else { return Vec::new() };
         let named = |id: String| Found { session_id: format!("{session_id}.{id}"), transcript: store.transcript(&id) };
         store.children(&session_id).into_iter().map(named).collect()
+    }
+
+    fn repeated_bytes(&self, transcript: &Path) -> Option<u64> {
+        Store::of(transcript)?;
+        messages::repeated_bytes(&self.read(transcript).ok()?)
+    }
+
+    fn runs_hooks_of_main_worktree(&self) -> bool {
+        self.loads_plugins_of_main_worktree
     }
 
     fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {

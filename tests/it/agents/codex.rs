@@ -206,6 +206,37 @@ fn what_a_program_of_the_model_called_is_recorded_instead_of_the_program() {
     assert!(shown.contains("git commit --allow-empty") && !shown.contains("tools.exec_command"), "{shown}");
 }
 
+// Its second file was taken for another session, which nobody has started.
+#[test]
+fn a_thread_that_was_rewound_and_goes_on_in_another_file_is_the_same_session() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=codex", "-q"]).ok();
+    let first = Thread::new(&scratch, ID);
+    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y/%m/%d").to_string();
+    let day = scratch.home().join(".codex/sessions").join(today);
+    fs::create_dir_all(&day).unwrap();
+    let names = [
+        format!("rollout-2026-06-16T11-48-29-{ID}.jsonl"),
+        format!("rollout-2026-06-16T12-00-00-{ID}_01a208cd-a44f-7170-a6c0-5954ebdae9b1.jsonl"),
+    ];
+    for name in &names {
+        fs::copy(&first.path, day.join(name)).unwrap();
+    }
+    fs::remove_file(&first.path).unwrap();
+    for (name, file) in names.iter().zip(["a.txt", "b.txt"]) {
+        let thread = Thread { scratch: &scratch, path: day.join(name) };
+        thread.prompt(&format!("add {file}"));
+        let patch = format!("*** Begin Patch\n*** Add File: {file}\n+one\n*** End Patch\n");
+        thread.write(
+            "response_item",
+            json!({ "type": "custom_tool_call", "call_id": "p", "name": "apply_patch", "input": patch }),
+        );
+    }
+    scratch.commit("b.txt", "one\n", "add b");
+    let record = scratch.record("HEAD");
+    assert_eq!([&record["session"], &record["prompt"]], [ID, "add b.txt"], "the newest file of one session");
+}
+
 #[test]
 fn a_thread_without_approved_hooks_is_found_when_a_commit_is_made() {
     let scratch = Scratch::new();

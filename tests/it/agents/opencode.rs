@@ -440,6 +440,43 @@ fn two_commits_in_one_turn_each_get_what_led_to_them() {
     assert!(second.contains("b.txt") && second.contains("failed behind it"), "{second}");
 }
 
+// The fork of a session has the messages of its parent under new ids; its first commit got them once more.
+#[test]
+fn a_fork_does_not_tell_again_what_its_parent_said() {
+    if !has_node() {
+        return;
+    }
+    const FORK: &str = "ses_1bf8a86b1ffeNAd6lVyuFORKED";
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=opencode", "-q"]).ok();
+    let running = Running::new(&scratch);
+    running.prompt("msg_01", "add a");
+    running.commits("msg_02", "a.txt");
+    running.idle();
+    for copy in [
+        "INSERT INTO session SELECT ?1, project_id, NULL, slug, directory, title, version, time_created + 50,
+            time_updated + 50 FROM session WHERE id = ?2",
+        "INSERT INTO message SELECT 'msg_fork' || id, ?1, time_created, time_updated, data FROM message WHERE session_id = ?2",
+        "INSERT INTO part SELECT 'prt_fork' || id, 'msg_fork' || message_id, ?1, time_created, time_updated, data FROM part
+            WHERE session_id = ?2",
+    ] {
+        running.database.execute(copy, [FORK, ID]).unwrap();
+    }
+    running.message(FORK, "msg_61", &json!({ "role": "user" }), &[json!({ "type": "text", "text": "add b" })]);
+    running.plugin(&json!([["chat.message", [{ "sessionID": FORK }, {}]]]));
+    let edit = json!({ "type": "tool", "tool": "write", "callID": "w", "state": { "status": "completed",
+        "input": { "filePath": scratch.top.join("b.txt"), "content": "b" }, "output": "ok" } });
+    running.message(FORK, "msg_62", &json!({ "role": "assistant", "modelID": "m" }), &[edit]);
+    scratch.commit("b.txt", "b", "b");
+    let record = scratch.record("HEAD");
+    assert_eq!([&record["session"], &record["prompt"]], [FORK, "add b"], "{}", scratch.log());
+    let own = scratch.raw("HEAD", &[]);
+    assert!(own.contains("add b") && !own.contains("add a"), "{own}");
+    let whole = scratch.raw("HEAD", &["--full"]);
+    assert!(whole.contains("add b") && whole.contains("add a"), "{whole}");
+    scratch.assert_sound();
+}
+
 #[test]
 fn a_step_that_ends_after_its_commit_is_not_told_again_with_the_next_commit() {
     if !has_node() {
