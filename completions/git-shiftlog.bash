@@ -82,7 +82,7 @@ __git_shiftlog_without_own_refs ()
 
 _git_shiftlog ()
 {
-	local commands="init log list show why blame grep search status summarise tldr resume branches stats prices export get keys lsp mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show why blame grep search status summarise tldr resume branches stats prices export web get keys lsp mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
 	local command="$(__git_find_on_cmdline "$commands")"
 
 	if [ -z "$command" ]; then
@@ -222,6 +222,9 @@ _git_shiftlog ()
 		;;
 	prices,--*)
 		__gitcomp "--prices= --help"
+		;;
+	web,--*)
+		__gitcomp "--port= --browser= --no-browser --idle= --ref= --help"
 		;;
 	export,--view=*)
 		__gitcomp "focused normal full" "" "${cur##--view=}"
@@ -1508,6 +1511,69 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__export -o nosort -o bashdefault -o default git-shiftlog-export
 else
     complete -F _git__shiftlog__export -o bashdefault -o default git-shiftlog-export
+fi
+
+_git__shiftlog__web() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__web"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__web)
+            opts="-h --port --browser --no-browser --idle --ref"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --browser)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --idle)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__web -o nosort -o bashdefault -o default git-shiftlog-web
+else
+    complete -F _git__shiftlog__web -o bashdefault -o default git-shiftlog-web
 fi
 
 _git__shiftlog__get() {

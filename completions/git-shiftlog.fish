@@ -99,6 +99,7 @@ complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a branches -d 'Li
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a stats -d 'Count commits, turns, tokens and their cost'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a prices -d 'Print the list prices of models'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a export -d 'Write conversations to files, as pages or Markdown'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a web -d 'Show conversations in a browser'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a keys -d 'List the keys at a path of the recorded data'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a lsp -d 'Show editors the conversation behind a line'
@@ -431,6 +432,13 @@ complete -c git-shiftlog-export -l no-tools -d 'Leave out tool calls'
 complete -c git-shiftlog-export -l no-patch -d 'Leave out the changes that the commits made'
 complete -c git-shiftlog-export -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-export -s h -d 'Print this usage'
+
+complete -c git-shiftlog-web -l port -d 'Listen on this port (default: one that is free)' -r
+complete -c git-shiftlog-web -l browser -d 'Open this browser' -r
+complete -c git-shiftlog-web -l idle -d 'End when nothing was asked for in so many minutes (default: 60)' -r
+complete -c git-shiftlog-web -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-web -l no-browser -d 'Open no browser'
+complete -c git-shiftlog-web -s h -d 'Print this usage'
 
 complete -c git-shiftlog-get -s h -d 'Print this usage'
 

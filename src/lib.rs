@@ -15,9 +15,10 @@
 //! | [`find`] | searching recorded conversations: by pattern, and by words |
 //! | [`import`], [`remap`], [`migrate`], [`resume`], [`setup`] | past sessions; rewritten history; records of earlier tools; resuming a session; what `init` sets up |
 //! | [`share`], [`upkeep`] | exchange with remotes, purging; checking and repairing |
-//! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown |
+//! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown, HTML |
+//! | [`export`] | conversations as pages and documents, for files and for browsers |
 //! | [`cli`] | the terminal: exit codes, messages, colour, pager |
-//! | [`mcp`], [`lsp`] | the MCP server for agents; the language server for editors |
+//! | [`mcp`], [`lsp`], [`web`] | the MCP server for agents; the language server for editors; pages for a browser |
 //! | [`command`] | one file per command: its options, and a `run` that reads like a recipe |
 //!
 //! To follow `git shiftlog show HEAD` to the bytes: `src/bin/git-shiftlog.rs`, [`command::dispatch`], [`command::show`],
@@ -61,9 +62,12 @@ pub mod upkeep;
 
 pub mod pretty;
 
+pub mod export;
+
 pub mod cli;
 
 pub mod lsp;
 pub mod mcp;
+pub mod web;
 
 pub mod command;

@@ -59,6 +59,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-summarise" 1,
     "git-shiftlog-sync" 1,
     "git-shiftlog-verify" 1,
+    "git-shiftlog-web" 1,
     "git-shiftlog-why" 1,
     "gitshiftlog-agents" 7,
     "gitshiftlog-editors" 7,

@@ -39,6 +39,7 @@ pub mod summarise;
 pub mod sync;
 mod target;
 pub mod verify;
+pub mod web;
 pub mod why;
 
 use std::ffi::OsString;
@@ -144,6 +145,7 @@ pub const ALL: &[Listed] = &[
         options: export::Options::command,
         run: export::run,
     },
+    Listed { name: "web", summary: "Show conversations in a browser", options: web::Options::command, run: web::run },
     Listed {
         name: "get",
         summary: "Read one recorded value by its path",

@@ -1,19 +1,13 @@
 //! What `show` is asked for: commits, ranges of commits, sessions.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
-use crate::record::{Query, Reader, Summary};
+use crate::record::{Query, Reader};
 use crate::transcript::SessionKey;
-
-/// The shortest beginning of an id that stands for a session.
-const MIN_CHARS: usize = 4;
-/// How many sessions are listed where a beginning of an id has several.
-const MAX_LISTED: usize = 10;
 
 /// Something to show.
 #[derive(Debug)]
@@ -38,7 +32,7 @@ pub(super) fn targets(reader: &Reader<'_>, words: &[String]) -> Result<Vec<Targe
         let mut of_word = Range::default();
         // A session can be meant only where no commit is.
         if repo.add_to_range(&mut of_word, word).is_err() {
-            targets.push(match find_session(reader, word)? {
+            targets.push(match reader.find_session(word)? {
                 Some((key, commit_id)) => Target::Session { commit_id, key },
                 None => Target::Commit(word.clone()),
             });
@@ -68,54 +62,6 @@ pub(super) fn targets(reader: &Reader<'_>, words: &[String]) -> Result<Vec<Targe
         return Err(Error::new(Kind::Missing, format!("no conversation recorded for {}", words.join(" "))));
     }
     Ok(targets)
-}
-
-/// Finds the session that goes by a name, and the last commit that it made: its id, a unique beginning of it, or
-/// `<agent>/<id>`.
-fn find_session(reader: &Reader<'_>, name: &str) -> Result<Option<(SessionKey, ObjectId)>> {
-    if name.chars().count() < MIN_CHARS {
-        return Ok(None);
-    }
-    let repo = reader.repo();
-    // Of each session: when it was recorded last, how long it was then, and where.
-    let mut found: BTreeMap<SessionKey, (String, u64, ObjectId)> = BTreeMap::new();
-    for (commit_id, blob_ids) in reader.noted()? {
-        let Ok(note) = reader.note_of_blobs(&blob_ids) else { continue };
-        for Summary { key, time, .. } in note.summaries() {
-            let names = [key.id.clone(), key.to_string()];
-            // A sub-agent is named by its whole id.
-            let is_meant = names.iter().any(|known| known == name)
-                || (key.parent_id().is_none() && names.iter().any(|known| known.starts_with(name)));
-            if !is_meant || !repo.has_object(commit_id) {
-                continue;
-            }
-            let bytes = note.records().filter(|record| record.key() == key).map(|record| record.bytes).max();
-            let last = (time, bytes.unwrap_or(0), commit_id);
-            if found.get(&key).is_none_or(|known| last > *known) {
-                found.insert(key, last);
-            }
-        }
-    }
-    let exact = found.iter().find(|(key, _)| key.id == name || key.to_string() == name);
-    if let Some((key, (.., commit_id))) = exact {
-        return Ok(Some((key.clone(), *commit_id)));
-    }
-    let mut keys = found.iter();
-    match (keys.next(), keys.next()) {
-        (None, _) => Ok(None),
-        (Some((key, (.., commit_id))), None) => Ok(Some((key.clone(), *commit_id))),
-        _ => {
-            let error = Error::other(format!("session '{name}' is ambiguous")).hint("the sessions are:");
-            let listed = found
-                .iter()
-                .take(MAX_LISTED)
-                .fold(error, |error, (key, (time, ..))| error.hint(format!("  {key} {}", crate::outside::line(time))));
-            Err(match found.len().saturating_sub(MAX_LISTED) {
-                0 => listed,
-                more => listed.hint(format!("  and {more} more")),
-            })
-        }
-    }
 }
 
 /// Returns paths as they are from the top of the working tree, with `/` between components.

@@ -4,6 +4,7 @@
 //! notes or agents. Object ids are the only thing of `gix` that leaves it.
 
 mod blame;
+mod browse;
 mod change;
 mod check;
 mod command;
@@ -39,6 +40,7 @@ pub use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
 
 pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines};
+pub use self::browse::browse;
 pub use self::change::PathChange;
 pub use self::check::{Allowed, EntryBudget, MAX_ENTRIES};
 pub use self::command::{Output, git, version};

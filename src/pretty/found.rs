@@ -101,10 +101,16 @@ pub fn write_found(
 /// Returns a text on one line, with what was found painted. One of more than `max_chars` characters is cut around the first
 /// match.
 pub fn marked(text: &str, spans: &[Range<usize>], max_chars: usize, style: &Style) -> String {
+    let pieces = pieces(text, spans, max_chars).into_iter();
+    pieces.map(|(piece, is_found)| if is_found { style.paint(&style.found, &piece) } else { piece }).collect()
+}
+
+/// Returns a text on one line as pieces, each with whether it was found; cut as [`marked`] cuts it.
+fn pieces(text: &str, spans: &[Range<usize>], max_chars: usize) -> Vec<(String, bool)> {
     let window = window(text, spans.first(), max_chars);
-    let mut line = String::new();
+    let mut pieces = Vec::new();
     if window.start > 0 {
-        line.push('…');
+        pieces.push(("…".to_owned(), false));
     }
     let mut from = window.start;
     for span in spans {
@@ -112,15 +118,15 @@ pub fn marked(text: &str, spans: &[Range<usize>], max_chars: usize, style: &Styl
         if start >= end {
             continue;
         }
-        line += &outside::line(&text[from..start]);
-        line += &style.paint(&style.found, &outside::line(&text[start..end]));
+        pieces.push((outside::line(&text[from..start]), false));
+        pieces.push((outside::line(&text[start..end]), true));
         from = end;
     }
-    line += &outside::line(&text[from..window.end]);
+    pieces.push((outside::line(&text[from..window.end]), false));
     if window.end < text.len() {
-        line.push('…');
+        pieces.push(("…".to_owned(), false));
     }
-    line
+    pieces
 }
 
 /// Returns at most `max_chars` characters of a text, around a place in it.
@@ -161,10 +167,21 @@ pub fn found_object(commit: Option<&Commit>, session: &Session, of: &Match, line
 
 /// Returns the line of a turn that answers a search, with its words painted.
 pub fn hit_line(hit: &Hit, style: &Style) -> String {
+    let (line, spans) = trimmed_line_of(hit);
+    format!("{}: {}", part_name(hit.excerpt.kind, &hit.excerpt.tool), marked(line, &spans, HIT_CHARS, style))
+}
+
+/// Returns the line of a turn that answers a search as pieces, each with whether it is one of the words.
+pub(super) fn hit_pieces(hit: &Hit) -> Vec<(String, bool)> {
+    let (line, spans) = trimmed_line_of(hit);
+    pieces(line, &spans, HIT_CHARS)
+}
+
+/// Returns the line of an excerpt without white space around it, and the words in it.
+fn trimmed_line_of(hit: &Hit) -> (&str, Vec<Range<usize>>) {
     let (line, spans) = line_of(hit);
     let indent = line.len() - line.trim_start().len();
-    let spans: Vec<Range<usize>> = spans.iter().map(|span| span.start - indent..span.end - indent).collect();
-    format!("{}: {}", part_name(hit.excerpt.kind, &hit.excerpt.tool), marked(line.trim(), &spans, HIT_CHARS, style))
+    (line.trim(), spans.iter().map(|span| span.start - indent..span.end - indent).collect())
 }
 
 /// Returns the object of a turn that answers a search, as `search --json` has it.

@@ -11,6 +11,8 @@ use crate::stats::{Cost, Counted, Group, Key, Prices, Sum};
 
 /// The widest column of names, in columns of a terminal.
 const MAX_NAME: usize = 36;
+/// What the numbers of a row are called.
+pub(super) const NUMBERS: [&str; 7] = ["commits", "turns", "input", "output", "cache read", "written", "cost"];
 /// The widest bar.
 const MAX_BAR: usize = 60;
 
@@ -43,7 +45,7 @@ pub fn write_table(
     (room, end): (Option<usize>, char),
 ) -> io::Result<()> {
     write!(out, "{}{end}", headline(of))?;
-    let numbers = ["commits", "turns", "input", "output", "cache read", "written", "cost"];
+    let numbers = NUMBERS;
     let numbers = &numbers[..numbers.len() - usize::from(of.prices.is_none())];
     let mut rows = vec![of.keys.iter().map(|key| key.name().to_owned()).collect::<Vec<_>>()];
     rows[0].extend(numbers.iter().map(|name| (*name).to_owned()));
@@ -121,7 +123,7 @@ pub fn write_chart(
 }
 
 /// Returns a bar of so many columns at most.
-fn bar(amount: u128, largest: u128, room: usize, is_plain: bool) -> String {
+pub(super) fn bar(amount: u128, largest: u128, room: usize, is_plain: bool) -> String {
     // Whatever the unit, a part in a million decides nothing.
     let unit = (largest / 1_000_000).max(1);
     let eighths = (amount / unit) * 8 * room as u128 / (largest / unit).max(1);
@@ -133,7 +135,7 @@ fn bar(amount: u128, largest: u128, room: usize, is_plain: bool) -> String {
     "█".repeat(eighths / 8) + rest
 }
 
-fn headline(of: Statistics<'_>) -> String {
+pub(super) fn headline(of: Statistics<'_>) -> String {
     let (all, recorded) = of.coverage;
     let total = &of.counted.total;
     let share = (recorded * 100 + all / 2).checked_div(all).unwrap_or(0);
@@ -148,7 +150,7 @@ fn headline(of: Statistics<'_>) -> String {
     facts.join(", ")
 }
 
-fn remarks(of: Statistics<'_>) -> Vec<String> {
+pub(super) fn remarks(of: Statistics<'_>) -> Vec<String> {
     let mut remarks = Vec::new();
     if of.counted.total.is_cut() {
         remarks.push("some counts are too large to add up, and are cut".to_owned());
@@ -169,7 +171,7 @@ fn remarks(of: Statistics<'_>) -> Vec<String> {
 }
 
 /// Returns the numbers of a row.
-fn cells(sum: &Sum) -> [String; 7] {
+pub(super) fn cells(sum: &Sum) -> [String; 7] {
     let tokens = sum.tokens;
     [
         sum.commits.to_string(),

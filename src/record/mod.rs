@@ -14,6 +14,7 @@ mod earlier;
 mod joined;
 pub mod kept;
 mod lack;
+mod named;
 mod newer;
 mod note;
 mod overlap;

@@ -1,4 +1,4 @@
-"""Opens exported pages in a browser and looks whether they do what they promise.
+"""Opens exported pages and those of the server in a browser and looks whether they do what they promise.
 
 Usage: pages.py <directory of the programs> <axe.min.js> [<directory for pictures>]
 """
@@ -6,8 +6,10 @@ Usage: pages.py <directory of the programs> <axe.min.js> [<directory for picture
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 from playwright.sync_api import sync_playwright
 
@@ -22,15 +24,18 @@ class Tab:
     """A page with a record of what it should not do."""
 
     def __init__(self, browser, path, fragment="", **options):
-        self.context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 860}), **options)
+        address = path if path.startswith("http:") else pathlib.Path(path).as_uri()
+        state = SERVED.state if path.startswith("http:") else None
+        self.context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 860}),
+                                           storage_state=state, **options)
         self.page = self.context.new_page()
         self.bad = []
         self.page.on("dialog", lambda dialog: (self.bad.append("dialog " + dialog.message), dialog.dismiss()))
         self.page.on("request", lambda request: self.bad.append("request " + request.url)
-                     if not request.url.startswith("file:") or request.resource_type != "document" else None)
+                     if request.resource_type != "document" or not request.url.startswith(("file:", SERVED.origin)) else None)
         self.page.on("console", lambda message: self.bad.append("console " + message.text) if message.type == "error" else None)
         self.page.on("pageerror", lambda error: self.bad.append("error " + str(error)))
-        self.page.goto(pathlib.Path(path).as_uri() + fragment)
+        self.page.goto(address + fragment)
 
     def __enter__(self):
         return self.page
@@ -39,6 +44,29 @@ class Tab:
         self.context.close()
         if kind is None:
             assert not self.bad, self.bad
+
+
+class Served:
+    """A server, and what a browser has after it went through the link."""
+
+    def __init__(self, browser, world):
+        self.process = subprocess.Popen(["git-shiftlog-web", "--no-browser", "HEAD"], cwd=world.top, env=world.env,
+                                        executable=os.path.join(PROGRAMS, "git-shiftlog-web"), stdout=subprocess.PIPE, text=True)
+        link = self.process.stdout.readline().strip()
+        self.origin = link.split("/?")[0]
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(link)
+        assert page.url == self.origin + "/", page.url
+        self.state = context.storage_state()
+        context.close()
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+SERVED = None
 
 
 def top_of(page, selector):
@@ -189,6 +217,14 @@ def print_has_the_words_and_no_columns(browser, files):
         assert len(page.pdf()) > 20000
 
 
+def serious_findings(page):
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.evaluate(AXE)
+    return page.evaluate("axe.run().then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))"
+                         ".map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 120) + ' ' + "
+                         "(n.any[0] ? n.any[0].message : '')).join(' | ')))")
+
+
 def axe_finds_nothing_serious(browser, files):
     for name in ["session", "commit", "index"]:
         for scheme in ("light", "dark"):
@@ -196,11 +232,7 @@ def axe_finds_nothing_serious(browser, files):
                                           reduced_motion="reduce")
             page = context.new_page()
             page.goto(pathlib.Path(files[name]).as_uri())
-            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-            page.evaluate(AXE)
-            found = page.evaluate("axe.run().then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))"
-                                  ".map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 120) + ' ' + "
-                                  "(n.any[0] ? n.any[0].message : '')).join(' | ')))")
+            found = serious_findings(page)
             context.close()
             assert not found, (name, scheme, found)
 
@@ -216,13 +248,86 @@ def long_pages_open_at_once(browser, files):
         print(f"  {size / 1e6:.2f} MB, {times['nodes']} elements: first paint {times['paint']:.0f} ms, ready {times['ready']:.0f} ms")
 
 
+def addresses_of(world, commits):
+    """The pages of the server, by the names that the cases use."""
+    whole = world.run("git", "rev-parse", *commits).split()
+    addresses = {
+        "overview": "/", "web commit": f"/c/{whole[0]}", "web session": f"/s/claude/{worlds.RECONNECT}",
+        "blame": f"/why/{whole[1]}/relay/link.py", "search": "/search?q=jitter", "branches": "/branches",
+        "stats": "/stats", "commits": "/commits",
+    }
+    return {name: SERVED.origin + address for name, address in addresses.items()}
+
+
+SERVER_PAGES = ["overview", "web commit", "web session", "blame", "search", "branches", "stats", "commits"]
+
+
+def pages_of_the_server_hold_what_those_in_files_hold(browser, files):
+    """No request but for the page itself, nothing wider than the screen, no serious finding of axe."""
+    for name in SERVER_PAGES:
+        for width in (400, 1280):
+            for scheme in ("light", "dark"):
+                with Tab(browser, files[name], viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
+                    assert wide(page) <= 0, (name, width, wide(page))
+        context = browser.new_context(storage_state=SERVED.state, bypass_csp=True, reduced_motion="reduce")
+        page = context.new_page()
+        page.goto(files[name])
+        findings = serious_findings(page)
+        context.close()
+        assert not findings, (name, findings)
+
+
+def a_link_of_the_server_leads_to_its_turn(browser, files):
+    with Tab(browser, files["web session"], "#t2") as page:
+        page.wait_for_timeout(300)
+        assert 0 <= top_of(page, "#t2") < 200, top_of(page, "#t2")
+    with Tab(browser, files["overview"]) as page:
+        page.locator("input[name=q]").fill("jitter")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search?q=jitter")
+        page.locator(".hit h3 a").first.click()
+        page.wait_for_url("**/c/**")
+        assert page.url.rsplit("#", 1)[1].startswith("t"), page.url
+        assert is_seen(page, "hammers the server")
+        page.locator("nav.site a", has_text="Costs").click()
+        page.wait_for_url("**/stats")
+        page.locator(".choices a", has_text="Day").click()
+        assert is_seen(page, "list prices of")
+    with Tab(browser, files["blame"]) as page:
+        page.locator("a.turn-link").first.click()
+        page.wait_for_url("**/c/**#t*")
+
+
+def nothing_hostile_happens_on_the_server(browser, files):
+    for name in ["web villain", "hostile search"]:
+        with Tab(browser, files[name]) as page:
+            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+            page.wait_for_timeout(300)
+            assert page.evaluate("document.scripts.length") == 1
+            assert page.url.startswith(SERVED.origin)
+    # A page of another site may neither show ours nor send its forms, and a browser that came no other way gets nothing.
+    context = browser.new_context()
+    page = context.new_page()
+    assert page.goto(files["web session"]).status == 403
+    assert not is_seen(page, "hammers the server")
+    context.close()
+
+
 def pictures(browser, files):
+    """Pictures of a repository that only has what people would show."""
+    global SERVED
     PICTURES.mkdir(parents=True, exist_ok=True)
-    for name in ["index", "session", "commit"]:
+    SERVED.end()
+    world = worlds.World(os.path.join(os.path.dirname(files["session"]), "shown"), PROGRAMS)
+    commits = worlds.stories(world)
+    worlds.week(world)
+    SERVED = Served(browser, world)
+    files = files | addresses_of(world, commits)
+    for name in ["index", "session", "commit"] + SERVER_PAGES:
         for scheme in ("light", "dark"):
             for width, height in ((1280, 860), (400, 800)):
                 with Tab(browser, files[name], viewport={"width": width, "height": height}, color_scheme=scheme) as page:
-                    page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")
+                    page.screenshot(path=PICTURES / f"{name.replace(' ', '-')}-{scheme}-{width}.png")
 
 
 def long_session(world):
@@ -237,6 +342,7 @@ def long_session(world):
 
 
 def main():
+    global SERVED
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         place = os.path.realpath(place)
         world = worlds.World(place, PROGRAMS)
@@ -254,10 +360,16 @@ def main():
             files[name] = os.path.join(place, name + ".html")
             world.export("-o", files[name], make(world))
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        SERVED = Served(browser, world)
+        villain = world.run("git", "log", "-1", "--format=%H", "--grep=a commit </script>", "--fixed-strings").strip()
+        files |= addresses_of(world, commits)
+        files["web villain"] = f"{SERVED.origin}/c/{villain}"
+        files["hostile search"] = f"{SERVED.origin}/search?q={urllib.parse.quote(worlds.HOSTILE)}"
         cases = [nothing_hostile_happens, the_policy_stops_what_is_not_ours, a_deep_link_goes_to_its_turn, keys_walk_and_open,
                  views_show_what_they_say, search_opens_what_it_finds, everything_is_there_without_scripts,
                  nothing_is_wider_than_a_phone, colours_follow_the_system_and_the_choice, print_has_the_words_and_no_columns,
-                 axe_finds_nothing_serious, long_pages_open_at_once] + ([pictures] if PICTURES else [])
+                 axe_finds_nothing_serious, pages_of_the_server_hold_what_those_in_files_hold,
+                 a_link_of_the_server_leads_to_its_turn, nothing_hostile_happens_on_the_server, long_pages_open_at_once] + ([pictures] if PICTURES else [])
         failed = []
         for case in cases:
             try:
@@ -267,6 +379,7 @@ def main():
                 failed.append(case)
                 print("FAILED", case.__name__.replace("_", " "), "-", type(error).__name__, str(error)[:1500])
         browser.close()
+        SERVED.end()
         sys.exit(1 if failed else 0)
 
 

@@ -49,7 +49,7 @@ class World:
 
 class Session:
     def __init__(self, world, name):
-        self.world, self.name, self.lines, self.calls = world, name, [], 0
+        self.world, self.name, self.lines, self.calls, self.model = world, name, [], 0, "claude-opus-4-8"
         self.file = os.path.join(world.env["HOME"], name + ".jsonl")
 
     def record(self, kind, message):
@@ -64,7 +64,7 @@ class Session:
 
     def agent(self, *blocks):
         usage = {"input_tokens": 900, "output_tokens": 140, "cache_read_input_tokens": 16200}
-        self.record("assistant", {"role": "assistant", "model": "claude-opus-4-8", "content": list(blocks), "usage": usage})
+        self.record("assistant", {"role": "assistant", "model": self.model, "content": list(blocks), "usage": usage})
 
     def says(self, text):
         self.agent({"type": "text", "text": text})
@@ -120,12 +120,15 @@ class Link:
 '''
 
 
+RECONNECT = "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e"
+
+
 def stories(world):
     """Three sessions over two days; returns the short ids of their commits."""
     commits = []
     world.write("relay/link.py", LINK)
     world.commit("relay: keep a link")
-    a = Session(world, "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e")
+    a = Session(world, RECONNECT)
     a.prompt("The reconnect loop hammers the server when it is down. Make it back off, "
              "and tell me what happens when a thousand clients come back at once.")
     a.thinks("A fixed delay only moves the problem: after an outage all clients return at once.\n\n"
@@ -170,6 +173,26 @@ def stories(world):
              "            link.close()\n            link = self.open()\n        return link\n")
     commits.append(b.commit("pool: close a link that is slow"))
     return commits
+
+
+def week(world):
+    """A few more days of work, with another model, for lists and charts."""
+    days = [
+        ("docs: say how long an outage may last", "Write down in the README how long a client waits after an outage.", 6, "claude-haiku-4-5"),
+        ("pool: count links by state", "How many links are slow at any moment? Show it in the status line.", 22, "claude-opus-4-8"),
+        ("link: close the socket on every path", "Look for sockets that stay open when connect raises.", 14, "claude-opus-4-8"),
+        ("tests: run the outage on a fake clock", "The outage test takes a minute. Make it run on a fake clock.", 9, "claude-haiku-4-5"),
+        ("relay: drop Python 3.9", "We need no Python 3.9 any more; take out what is there for it.", 17, "claude-opus-4-8"),
+    ]
+    for number, (subject, prompt, steps, model) in enumerate(days):
+        world.clock += 86400 + 3600 * number
+        session = Session(world, f"{number}d7e5a90-41c2-4a55-8f0a-2b6c9e1d{number}f37")
+        session.model = model
+        session.prompt(prompt)
+        for step in range(steps):
+            session.call("Bash", f"{step} passed", command=f"python -m pytest -q -k part_{step}")
+        session.create(f"relay/part_{number}.py", f"STATE = {number}\n")
+        session.commit(subject)
 
 
 def villain(world):

@@ -71,6 +71,7 @@ mod taking_over;
 mod transcripts;
 mod typing;
 mod waiting;
+mod web;
 mod why;
 mod why_claims;
 mod why_edges;

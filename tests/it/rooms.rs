@@ -31,9 +31,11 @@ const LEVELS: &[(&str, u8)] = &[
     ("share", 7),
     ("upkeep", 8),
     ("pretty", 9),
+    ("export", 10),
     ("cli", 10),
     ("mcp", 11),
     ("lsp", 11),
+    ("web", 11),
     ("command", 12),
 ];
 

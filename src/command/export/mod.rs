@@ -1,31 +1,24 @@
 //! `git shiftlog export`: conversations as files that a colleague opens.
 
-mod bars;
-mod plan;
 mod target;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use bstr::ByteSlice as _;
 use clap::Parser;
 
-use self::bars::Bars;
-use self::plan::{Made, Plan, Session};
 use self::target::Target;
+use super::target::{Target as Named, targets};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
+use crate::export::{Pages, Plan, Told, Wanted};
 use crate::git::Repository;
 use crate::outside;
-use crate::pretty::html::{Indexed, Page, Part, SessionHead, Shape, Span, Theme, write_index};
-use crate::pretty::{self, Amount, Depth, SubAgent, View};
-use crate::record::{Conversation, Reader, Words, redaction};
-use crate::redact::Redactor;
-
-/// The longest title that is made of a prompt, in characters.
-const TITLE_CHARS: usize = 72;
+use crate::pretty::html::{Indexed, Outlet, Shape, Span, Theme, write_index};
+use crate::pretty::{self, Amount, Depth, View};
+use crate::record::{Reader, redaction};
 
 /// Write conversations to files, as pages or Markdown
 #[derive(Clone, Debug, Parser)]
@@ -108,7 +101,24 @@ impl Options {
             Some(Colors::Auto) | None => Theme::Auto,
         };
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
-        Shape { span, has_thinking: !self.no_thinking, has_tools: !self.no_tools, theme, top }
+        Shape { span, has_thinking: !self.no_thinking, has_tools: !self.no_tools, theme, top, outlet: Outlet::File }
+    }
+
+    /// Returns the commits and sessions that words mean, the oldest first.
+    fn wanted(&self, reader: &Reader<'_>, words: &[String]) -> Result<Vec<Wanted>> {
+        // Ranges are listed with the newest first; a story begins with the oldest.
+        let targets = targets(reader, words)?.into_iter().rev();
+        let wanted = targets.map(|target| match target {
+            Named::Commit(revision) => {
+                let commit_id = reader.repo().resolve(&revision).map_err(|error| match error.kind() {
+                    Kind::Missing => Error::other(error.to_string()),
+                    _ => error,
+                })?;
+                Ok(Wanted { commit_id, session: None, is_whole: false })
+            }
+            Named::Session { commit_id, key } => Ok(Wanted { commit_id, session: Some(key), is_whole: true }),
+        });
+        wanted.collect()
     }
 
     fn depth(&self) -> Depth {
@@ -134,50 +144,37 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         crate::command::add::store_pending(&repo);
         let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
         let redactor = redaction::redactor(&repo)?;
-        let plan = match Plan::of(&reader, &options.words, options.session.as_deref(), options.full, &redactor) {
+        let words = if options.words.is_empty() { vec!["HEAD".to_owned()] } else { options.words.clone() };
+        let plan = options.wanted(&reader, &words).and_then(|wanted| {
+            let plan = Plan::of(&reader, wanted, options.session.as_deref(), options.full, &redactor)?;
+            let nothing = || Error::new(Kind::Missing, format!("no conversation recorded for {}", words.join(" ")));
+            if plan.sessions.is_empty() { Err(nothing()) } else { Ok(plan) }
+        });
+        let plan = match plan {
             Err(error) if error.kind() == Kind::Missing => {
                 cli::error(&error);
                 return Ok(Outcome::No);
             }
             plan => plan?,
         };
-        let target = Target::new(options.output.as_deref(), options.force);
-        let mut export = Export {
-            reader: &reader,
-            redactor: &redactor,
-            options: &options,
-            shape: options.shape(&repo),
-            plan: &plan,
-            redacted: 0,
-            has_problems: false,
-        };
-        export.run(&target)?;
-        if export.redacted > 0 && !options.quiet {
-            let sessions = pretty::count(export.redacted, "conversation");
-            cli::warning(&format!("secrets were removed from {sessions}"));
+        let shape = options.shape(&repo);
+        let pages = Pages::new(&reader, &redactor, &plan, shape.clone(), !options.no_patch);
+        let mut export = Export { options: &options, shape, plan: &plan, pages };
+        export.run(&Target::new(options.output.as_deref(), options.force))?;
+        let redacted = export.pages.redacted();
+        if redacted > 0 && !options.quiet {
+            cli::warning(&format!("secrets were removed from {}", pretty::count(redacted, "conversation")));
         }
-        Ok(if export.has_problems { Outcome::No } else { Outcome::Done })
+        Ok(if export.pages.has_problems() { Outcome::No } else { Outcome::Done })
     })
 }
 
 /// One run of the command.
 struct Export<'a, 'r> {
-    reader: &'a Reader<'r>,
-    redactor: &'a Redactor,
     options: &'a Options,
     shape: Shape,
     plan: &'a Plan,
-    /// How many conversations had secrets.
-    redacted: u64,
-    has_problems: bool,
-}
-
-/// A conversation with what belongs to it.
-struct Told {
-    conversation: Conversation,
-    sub_agents: Vec<SubAgent>,
-    /// The commit whose conversation goes on in this one, and its last prompt.
-    continues: Option<(String, String)>,
+    pages: Pages<'a, 'r>,
 }
 
 impl Export<'_, '_> {
@@ -198,41 +195,11 @@ impl Export<'_, '_> {
     }
 
     fn write(&mut self, out: &mut dyn Write, sessions: &[usize], up: Option<&str>) -> Result<()> {
-        if self.options.html { self.write_page(out, sessions, up) } else { self.write_document(out, sessions) }
-    }
-
-    fn write_page(&mut self, out: &mut dyn Write, sessions: &[usize], up: Option<&str>) -> Result<()> {
-        let (plan, shape, has_patch) = (self.plan, self.shape.clone(), !self.options.no_patch);
-        let (title, lead) = (self.title(sessions), plan.lead(sessions));
-        let mut bars = Bars::new(self.reader, self.redactor, plan, sessions)?;
-        let mut page = Page::begin(out, &title, &lead, up, &shape).map_err(Error::output)?;
-        for at in sessions {
-            let session = &plan.sessions[*at];
-            let (id, summaries) = (format!("s{}", at + 1), session.summaries());
-            let head = SessionHead { key: &session.key, summaries: &summaries, id: &id };
-            page.session(&head).map_err(Error::output)?;
-            for made in session.reads() {
-                let told = self.told(session, made)?;
-                let count = told.len();
-                for (number, Told { conversation, sub_agents, continues }) in told.into_iter().enumerate() {
-                    let prefix = plan.prefix(sessions, *at, made, number);
-                    let after = match number + 1 == count {
-                        true => bars.after(session, made, &conversation, has_patch && shape.span != Span::Focused)?,
-                        false => Vec::new(),
-                    };
-                    let part = Part {
-                        conversation: &conversation,
-                        sub_agents: &sub_agents,
-                        continues: continues.as_ref(),
-                        prefix: &prefix,
-                        offset: made.commit.author.time.offset,
-                        bars: &after,
-                    };
-                    page.part(&part).map_err(Error::output)?;
-                }
-            }
+        if !self.options.html {
+            return self.write_document(out, sessions);
         }
-        page.end().map_err(Error::output)
+        let title = self.options.title.clone().unwrap_or_else(|| self.plan.title(sessions));
+        self.pages.write(out, sessions, &title, up)
     }
 
     fn write_document(&mut self, out: &mut dyn Write, sessions: &[usize]) -> Result<()> {
@@ -240,7 +207,7 @@ impl Export<'_, '_> {
         let mut is_first = true;
         for session in sessions.iter().map(|at| &plan.sessions[*at]) {
             for made in session.reads() {
-                for Told { conversation, sub_agents, continues } in self.told(session, made)? {
+                for Told { conversation, sub_agents, continues } in self.pages.told(session, made)? {
                     if !std::mem::take(&mut is_first) {
                         writeln!(out).map_err(Error::output)?;
                     }
@@ -258,60 +225,6 @@ impl Export<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// Reads the conversations that a commit has of a session, without secrets.
-    fn told(&mut self, session: &Session, made: &Made) -> Result<Vec<Told>> {
-        let Some(note) = self.reader.note(made.commit.commit_id)? else { return Ok(Vec::new()) };
-        let mut told: Vec<Told> = Vec::new();
-        for id in session.ids(&note) {
-            self.reader.each_conversation(&note, Some(&id), session.is_full, Words::Shown, |conversation| {
-                if conversation.summary.key.agent != session.key.agent {
-                    return Ok(ControlFlow::Continue(()));
-                }
-                let conversation = self.clean(conversation);
-                match told.last_mut().filter(|_| id != session.key.id) {
-                    Some(told) => told.sub_agents.push(SubAgent::new(conversation, true)),
-                    None => told.push(Told { conversation, sub_agents: Vec::new(), continues: None }),
-                }
-                Ok(ControlFlow::Continue(()))
-            })?;
-        }
-        for each in &mut told {
-            let first = each.conversation.messages.iter().find(|message| !message.parts.is_empty());
-            let begins_within = first.is_some_and(|message| !message.is_prompt() && !message.is_sidechain);
-            if begins_within && !session.is_full {
-                let before = self.reader.continued(made.commit.commit_id, &each.conversation.summary);
-                let short = |(id, prompt): (_, String)| {
-                    (self.reader.repo().abbreviate(id), plan::clean(self.redactor, &prompt))
-                };
-                each.continues = before.map(short);
-            }
-        }
-        Ok(told)
-    }
-
-    /// Takes secrets out of a conversation that an earlier version or another tool has recorded.
-    fn clean(&mut self, mut conversation: Conversation) -> Conversation {
-        let summary = &conversation.summary;
-        self.has_problems |= !summary.is_removed && conversation.lack.is_none() && !conversation.problems.is_empty();
-        self.redacted += u64::from(conversation.redact(self.redactor));
-        plan::clean_summary(self.redactor, &mut conversation.summary);
-        conversation
-    }
-
-    fn title(&self, sessions: &[usize]) -> String {
-        if let Some(title) = &self.options.title {
-            return title.clone();
-        }
-        let mut made = sessions.iter().flat_map(|at| &self.plan.sessions[*at].made);
-        let Some(first) = made.next() else { return String::new() };
-        let is_one_commit = made.all(|made| made.commit.commit_id == first.commit.commit_id);
-        match (is_one_commit, sessions, &first.summary.prompt) {
-            (true, ..) => first.commit.subject().to_str_lossy().into_owned(),
-            (false, [_], Some(prompt)) => pretty::html::beginning(prompt, TITLE_CHARS),
-            _ => "Conversations".to_owned(),
-        }
     }
 
     fn write_index(&self, out: &mut dyn Write, names: &[String]) -> std::io::Result<()> {

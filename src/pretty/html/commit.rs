@@ -23,6 +23,8 @@ pub struct Bar {
     pub files: Vec<PatchFile>,
     /// Whether not all of that is here.
     pub is_cut: bool,
+    /// The address of its page, if it has one.
+    pub address: Option<String>,
 }
 
 /// What a commit changes of one file.
@@ -34,6 +36,15 @@ pub struct PatchFile {
     pub notes: Vec<String>,
     /// Its hunks.
     pub hunks: Vec<Hunk>,
+    /// The address of the whole file, if it has a page.
+    pub address: Option<String>,
+}
+
+impl PatchFile {
+    /// Says whether the commit has the file, under a name that needs no quotes.
+    pub fn is_there(&self) -> bool {
+        !self.path.contains(['"', '\\']) && !self.notes.iter().any(|note| note.starts_with("deleted"))
+    }
 }
 
 /// A hunk of a diff.
@@ -151,7 +162,9 @@ impl Bar {
                 a.self href={ "#" (self.id) } { span.who { "Commit" } " " code { (self.name) } " "
                 span.subject { (outside::line(&commit.subject().to_str_lossy())) } }
             }
-            p.by { (outside::line(&commit.author.name.to_str_lossy())) ", " (time_html(commit.author.time.seconds, commit.author.time.offset)) }
+            p.by { (outside::line(&commit.author.name.to_str_lossy())) ", " (time_html(commit.author.time.seconds, commit.author.time.offset))
+                @if let Some(address) = &self.address { " " a href=(address) { "this commit alone" } }
+            }
         };
         write!(out, "<section class=\"commit\" id=\"{}\" aria-labelledby=\"{name}\">{}", self.id, head.into_string())?;
         if !self.files.is_empty() {
@@ -176,6 +189,7 @@ fn file_html(file: &PatchFile) -> Markup {
     html! {
         details.file open[is_open] {
             summary { code.path { (outside::line(&file.path)) } (tally_html(all)) }
+            @if let Some(address) = &file.address { p.blame { a href=(address) { "the turn behind each line" } } }
             @for note in &file.notes { p.notice { (note.trim_end_matches(" mode 100644")) } }
             @for hunk in &file.hunks {
                 div.hunk {

@@ -4,18 +4,27 @@
 //! Read [`Page`]. A conversation is written as it is read, so that only one is in memory at a time; what links to it (the
 //! contents) stands behind it in the file, and beside it on the screen.
 
+pub mod address;
 mod call;
 mod change;
 mod commit;
+mod file;
+mod found;
 mod index;
 mod item;
+mod listing;
 mod page;
+mod tables;
 mod turn;
 mod words;
 
 pub use self::commit::{Bar, Hunk, PatchFile, patch_files};
+pub use self::file::file_page;
+pub use self::found::{Searched, search_page};
 pub use self::index::{Indexed, write_index};
-pub use self::page::{Page, Part, SessionHead};
+pub use self::listing::{Entry, Filters, Listing, commits_page, notice_page, overview_page};
+pub use self::page::{Page, Part, SessionHead, policy};
+pub use self::tables::{branches_page, stats_page};
 pub use self::words::beginning;
 
 /// How much of a conversation a page shows at first.
@@ -27,6 +36,15 @@ pub enum Span {
     Normal,
     /// Everything open.
     Full,
+}
+
+/// Where a page is read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Outlet {
+    /// In a file: it links to files beside it alone.
+    File,
+    /// From the server, which has a page for each commit, session and file.
+    Server,
 }
 
 /// The colours of a page.
@@ -53,4 +71,6 @@ pub struct Shape {
     pub theme: Theme,
     /// The top of the working tree; paths below it are shown from there.
     pub top: Option<String>,
+    /// Where they are read.
+    pub outlet: Outlet,
 }

@@ -32,7 +32,7 @@
   const named = { auto: 'Auto', light: 'Light', dark: 'Dark' };
   const setTheme = name => {
     root.dataset.theme = name;
-    themeButton.textContent = '◐ ' + named[name];
+    themeButton.replaceChildren('◐', make('span', { className: 'name' }, ' ' + named[name]));
     themeButton.setAttribute('aria-label', 'Colours: ' + named[name]);
   };
   const nextTheme = () => {
@@ -223,7 +223,7 @@
     act();
   });
 
-  button('Search', 'Search (/)', () => search(box.hidden));
+  button('Find', 'Find on this page (/)', () => search(box.hidden));
   const themeButton = button('Auto', 'Colours (t)', nextTheme);
   button('Keys', 'Keys (?)', keys['?']);
   $('header.top').after(box, live);

@@ -16,7 +16,7 @@ use super::commit::Bar;
 use super::item::{Answers, tally};
 use super::turn::Turns;
 use super::words::{beginning, markdown};
-use super::{Shape, Span, Theme};
+use super::{Outlet, Shape, Span, Theme};
 use crate::record::{Conversation, Summary};
 use crate::transcript::{SessionKey, turns};
 use crate::{agent, outside};
@@ -25,6 +25,10 @@ use crate::{agent, outside};
 const CSS: &str = include_str!("page.css");
 /// The script of all pages.
 const JS: &str = include_str!("page.js");
+
+/// The pages that each page of the server links to.
+const SITE: &[(&str, &str)] =
+    &[("/commits", "Commits"), ("/search", "Search"), ("/branches", "Branches"), ("/stats", "Costs")];
 
 /// What stands above the conversation of a session.
 #[derive(Clone, Debug)]
@@ -35,6 +39,8 @@ pub struct SessionHead<'a> {
     pub summaries: &'a [Summary],
     /// The id that a link to the session has.
     pub id: &'a str,
+    /// The address of the whole session, if it has a page of its own.
+    pub address: Option<String>,
 }
 
 /// A conversation as one commit has it.
@@ -111,7 +117,10 @@ impl<'p> Page<'p> {
         let markup = html! {
             header.session-head {
                 h2 id=(name) { a.self href={ "#" (head.id) } { (agent) " " code { (short) } } }
-                ul.facts { @for fact in facts(head.summaries) { li { (fact) } } }
+                ul.facts {
+                    @for fact in facts(head.summaries) { li { (fact) } }
+                    @if let Some(address) = &head.address { li { a href=(address) { "whole session" } } }
+                }
             }
         };
         write!(self.out, "<section class=\"session\" id=\"{}\" aria-labelledby=\"{name}\">", head.id)?;
@@ -226,7 +235,7 @@ fn entry(bar: &Bar) -> Entry {
 }
 
 /// Returns the name of an agent as people write it.
-fn agent_name(name: &str) -> String {
+pub(super) fn agent_name(name: &str) -> String {
     let name = outside::line(name);
     let mut chars = name.chars();
     chars
@@ -254,7 +263,7 @@ fn facts(summaries: &[Summary]) -> Vec<Markup> {
 }
 
 /// Returns a large number in few digits: `812`, `18.3k`, `2.1M`.
-fn thousands(number: u64) -> String {
+pub(super) fn thousands(number: u64) -> String {
     match number {
         0..=999 => number.to_string(),
         1_000..=999_999 => format!("{:.1}k", number as f64 / 1e3),
@@ -270,11 +279,6 @@ fn digest(text: &str) -> String {
 /// Returns the beginning of a document up to the body's first element. Nothing is fetched from anywhere, and no script or
 /// style runs but ours.
 pub fn head(title: &str, shape: &Shape) -> String {
-    let policy = format!(
-        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; form-action 'none'",
-        digest(CSS),
-        digest(JS)
-    );
     let theme = match shape.theme {
         Theme::Auto => "auto",
         Theme::Light => "light",
@@ -285,11 +289,12 @@ pub fn head(title: &str, shape: &Shape) -> String {
         html lang="en" data-theme=(theme) {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta http-equiv="Content-Security-Policy" content=(policy(shape.outlet));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
                 meta name="generator" content={ "git-shiftlog " (env!("CARGO_PKG_VERSION")) };
+                @if shape.outlet == Outlet::Server { link rel="icon" href="data:,"; }
                 title { (title) }
                 style { (PreEscaped(CSS)) }
             }
@@ -300,6 +305,28 @@ pub fn head(title: &str, shape: &Shape) -> String {
     markup.strip_suffix("</body></html>").unwrap_or(&markup).to_owned()
 }
 
+/// Returns what a browser may do on a page: run our script and use our style, and on a page of the server send our forms there.
+pub fn policy(outlet: Outlet) -> String {
+    let form = if outlet == Outlet::Server { "'self'" } else { "'none'" };
+    let (style, script) = (digest(CSS), digest(JS));
+    format!(
+        "default-src 'none'; style-src {style}; script-src {script}; img-src data:; base-uri 'none'; form-action {form}"
+    )
+}
+
+/// Returns a whole page without a conversation. `body` stands below the title.
+pub fn document(title: &str, lead: &str, body: &Markup, shape: &Shape) -> String {
+    let title = outside::line(title);
+    let markup = html! {
+        (header(None, shape, false))
+        main #main.index tabindex="-1" {
+            header.title { h1 { (title) } @if !lead.is_empty() { p.lead { (outside::line(lead)) } } }
+            (body)
+        }
+    };
+    format!("{}{}{}", head(&title, shape), markup.into_string(), end())
+}
+
 /// Returns the bar at the top of a page; `up` is the address of the overview.
 pub fn header(up: Option<&str>, shape: &Shape, has_views: bool) -> Markup {
     let views =
@@ -307,7 +334,12 @@ pub fn header(up: Option<&str>, shape: &Shape, has_views: bool) -> Markup {
     html! {
         a.skip href="#main" { "Skip to the conversation" }
         header.top {
-            @if let Some(up) = up { a.up href=(up) { "← Overview" } } @else { span.brand { "git shiftlog" } }
+            @if shape.outlet == Outlet::Server {
+                nav.site aria-label="Pages" {
+                    a.brand href="/" { "git shiftlog" }
+                    @for (address, name) in SITE { a href=(address) { (name) } }
+                }
+            } @else if let Some(up) = up { a.up href=(up) { "← Overview" } } @else { span.brand { "git shiftlog" } }
             @if has_views && shape.span != Span::Focused {
                 fieldset.views {
                     legend { "View" }

@@ -8,7 +8,7 @@ use bstr::{BString, ByteSlice as _};
 use super::plan::{Made, Plan, Session, clean};
 use crate::error::Result;
 use crate::git::{BlamedCommit, BlamedFile, BlamedLines, ObjectId};
-use crate::pretty::html::{Bar, Hunk, PatchFile, patch_files};
+use crate::pretty::html::{Bar, Hunk, PatchFile, address, patch_files};
 use crate::record::{Conversation, Reader, redaction};
 use crate::redact::Redactor;
 use crate::replay::Explainer;
@@ -25,6 +25,8 @@ pub struct Bars<'a, 'r> {
     plan: &'a Plan,
     /// The sessions on the page.
     sessions: &'a [usize],
+    /// Whether commits and files have pages of their own.
+    has_pages: bool,
     /// The commits that have a bar.
     shown: HashSet<ObjectId>,
 }
@@ -35,9 +37,15 @@ impl<'a, 'r> Bars<'a, 'r> {
     /// # Errors
     ///
     /// If the configuration of redaction is wrong.
-    pub fn new(reader: &'a Reader<'r>, redactor: &'a Redactor, plan: &'a Plan, sessions: &'a [usize]) -> Result<Self> {
+    pub fn new(
+        reader: &'a Reader<'r>,
+        redactor: &'a Redactor,
+        plan: &'a Plan,
+        sessions: &'a [usize],
+        has_pages: bool,
+    ) -> Result<Self> {
         let explainer = Explainer::new(reader, None, Some(redaction::redactor(reader.repo())?));
-        Ok(Bars { reader, redactor, explainer, plan, sessions, shown: HashSet::new() })
+        Ok(Bars { reader, redactor, explainer, plan, sessions, has_pages, shown: HashSet::new() })
     }
 
     /// Returns the bars of a conversation: that of its commit at the end, and of a whole session those of all its commits,
@@ -80,7 +88,11 @@ impl<'a, 'r> Bars<'a, 'r> {
         // A commit of several sessions stands in each; the first has its change.
         let id =
             if is_first { format!("c-{name}") } else { format!("c-{name}-{again}-{}", made.summary.key.file_name()) };
-        Ok(Bar { id, name, commit: made.commit.clone(), files, is_cut })
+        let address = (self.has_pages && !is_explained).then(|| address::commit(commit_id));
+        for file in files.iter_mut().filter(|file| self.has_pages && file.is_there()) {
+            file.address = Some(address::file(commit_id, &file.path));
+        }
+        Ok(Bar { id, name, commit: made.commit.clone(), files, is_cut, address })
     }
 
     fn patch(&self, commit_id: ObjectId) -> Result<(Vec<PatchFile>, bool)> {

@@ -4,13 +4,23 @@ use std::collections::HashSet;
 
 use bstr::BString;
 
-use crate::command::target::{self, Target};
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::pretty::count;
 use crate::record::{Note, Reader, Summary};
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
+
+/// A commit that is wanted.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The commit.
+    pub commit_id: ObjectId,
+    /// The session that is wanted of it; all if `None`, those of sub-agents within theirs.
+    pub session: Option<SessionKey>,
+    /// Whether the session is wanted from its beginning.
+    pub is_whole: bool,
+}
 
 /// A commit of a session.
 #[derive(Debug)]
@@ -42,46 +52,31 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Finds the sessions that words mean; see [`target::targets`]. `only` is the beginning of a session's id.
+    /// Finds the sessions of commits. `only` is the beginning of a session's id, for commits that are wanted with all of theirs.
+    /// The plan is empty if nothing is recorded there.
     ///
     /// # Errors
     ///
-    /// [`Kind::Missing`] if nothing is recorded there.
+    /// If a commit or a note cannot be read.
     pub fn of(
         reader: &Reader<'_>,
-        words: &[String],
+        wanted: Vec<Wanted>,
         only: Option<&str>,
         is_full: bool,
         redactor: &Redactor,
     ) -> Result<Self> {
-        let head = ["HEAD".to_owned()];
-        let words = if words.is_empty() { &head } else { words };
         let mut plan = Plan::default();
         let mut seen = HashSet::new();
-        // Ranges are listed with the newest first; a story begins with the oldest.
-        for target in target::targets(reader, words)?.into_iter().rev() {
-            let (commit_id, wanted) = match target {
-                Target::Commit(revision) => (
-                    reader.repo().resolve(&revision).map_err(|error| match error.kind() {
-                        Kind::Missing => Error::other(error.to_string()),
-                        _ => error,
-                    })?,
-                    None,
-                ),
-                Target::Session { commit_id, key } => (commit_id, Some(key)),
-            };
-            if seen.insert((commit_id, wanted.clone())) {
+        for Wanted { commit_id, session, is_whole } in wanted {
+            if seen.insert((commit_id, session.clone())) {
                 let note = reader.note(commit_id)?.unwrap_or_default();
-                let is_wanted = |key: &SessionKey| match (&wanted, only) {
-                    (Some(wanted), _) => key == wanted,
+                let is_wanted = |key: &SessionKey| match (&session, only) {
+                    (Some(session), _) => key == session,
                     (None, Some(only)) => key.id.starts_with(only),
                     (None, None) => !has_parent(key, &note),
                 };
-                plan.add(reader, commit_id, &note, is_full || wanted.is_some(), redactor, is_wanted)?;
+                plan.add(reader, commit_id, &note, is_full || is_whole, redactor, is_wanted)?;
             }
-        }
-        if plan.sessions.is_empty() {
-            return Err(Error::new(Kind::Missing, format!("no conversation recorded for {}", words.join(" "))));
         }
         for session in plan.sessions.iter_mut().filter(|session| session.is_full) {
             session.find_commits(reader, redactor)?;

@@ -1,0 +1,81 @@
+//! `git shiftlog web`: conversations as pages in a browser, on this machine alone.
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Result};
+use crate::git::{self, Range};
+use crate::notes;
+use crate::web::Server;
+
+/// How many minutes the server waits for a request by default.
+const IDLE_MINUTES: u64 = 60;
+
+/// Show conversations in a browser
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-shiftlog-web",
+    override_usage = "git shiftlog web [<options>] [<revision-range>] [[--] <path>...]"
+)]
+pub struct Options {
+    /// Listen on this port (default: one that is free)
+    #[arg(long, value_name = "number")]
+    port: Option<u16>,
+    /// Open this browser
+    #[arg(long, value_name = "tool", overrides_with = "no_browser")]
+    browser: Option<String>,
+    /// Open no browser
+    #[arg(long, overrides_with = "browser")]
+    no_browser: bool,
+    /// End when nothing was asked for in so many minutes (default: 60)
+    #[arg(long, value_name = "minutes")]
+    idle: Option<u64>,
+    /// Read notes from this ref
+    #[arg(long = "ref", value_name = "notes-ref")]
+    notes_ref: Option<String>,
+    /// Revisions and paths (default: HEAD and all local branches)
+    #[arg(value_name = "revision-range")]
+    words: Vec<OsString>,
+}
+
+/// Runs the command.
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
+        let repo = cli::repository()?;
+        crate::command::add::store_pending(&repo);
+        if options.notes_ref.is_none() {
+            crate::command::elsewhere::look_at_new(&repo);
+        }
+        let words = cli::split_words(&repo, &options.words)?;
+        // A wrong word is told now, and not on each page.
+        words.revisions.iter().try_for_each(|revision| repo.add_to_range(&mut Range::default(), revision))?;
+        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
+        let directory = std::env::current_dir()
+            .map_err(|error| Error::other("cannot read the current directory").because(error))?;
+        let server = Server {
+            directory,
+            notes_ref: notes_ref.as_deref().map(notes::expand_ref),
+            revisions: words.revisions,
+            paths: words.paths,
+            port: options.port.unwrap_or(0),
+            idle: Duration::from_secs(60 * options.idle.unwrap_or(IDLE_MINUTES).min(60 * 24 * 365)),
+        };
+        let configured = ["shiftlog.browser", "web.browser"].iter().any(|key| repo.config_string(key).is_some());
+        let wants_browser = !options.no_browser && std::io::stdout().is_terminal();
+        let (is_first, browser) = (Cell::new(wants_browser), Cell::new(None));
+        server.serve(move |link| -> Result<()> {
+            cli::print(&format!("{link}\n"))?;
+            if is_first.replace(false) {
+                browser.set(git::browse(link, options.browser.as_deref(), configured));
+            }
+            Ok(())
+        })?;
+        Ok(Outcome::Done)
+    })
+}

@@ -1,0 +1,91 @@
+//! A file with the turn behind each line, as a page of the server.
+
+use std::collections::HashMap;
+
+use bstr::ByteSlice as _;
+use maud::{Markup, html};
+
+use super::listing::{problems, subject};
+use super::page::{agent_name, document};
+use super::words::beginning;
+use super::{Shape, address};
+use crate::git::date::Format;
+use crate::git::{BlamedLines, Commit, ObjectId};
+use crate::outside;
+use crate::replay::{Evidence, Found};
+
+/// The longest prompt beside lines, in characters.
+const PROMPT_CHARS: usize = 140;
+
+/// Returns the page of a file as a commit has it. `commits` are those that `explained` names.
+pub fn file_page(
+    path: &str,
+    commit: &Commit,
+    explained: &[(BlamedLines, Vec<Found>)],
+    commits: &HashMap<ObjectId, Commit>,
+    told: &[String],
+    shape: &Shape,
+) -> String {
+    let body = html! {
+        p.by { "as of " a href=(address::commit(commit.commit_id)) { code { (commit.commit_id.to_hex_with_len(7)) } " " (subject(commit)) } }
+        (problems(told))
+        div.blamed {
+            @for (lines, found) in explained {
+                @let commit = commits.get(&lines.commit.commit_id);
+                @for (at, run) in runs(found) { (block(lines, commit, at, run)) }
+            }
+        }
+    };
+    document(path, "", &body, shape)
+}
+
+/// Returns the runs of lines with the same explanation, each with the index of its first line.
+fn runs(found: &[Found]) -> impl Iterator<Item = (usize, &[Found])> {
+    let mut at = 0;
+    found.chunk_by(|one, next| one.is_same(next)).map(move |run| {
+        at += run.len();
+        (at - run.len(), run)
+    })
+}
+
+fn block(lines: &BlamedLines, commit: Option<&Commit>, at: usize, run: &[Found]) -> Markup {
+    let Some(found) = run.first() else { return html! {} };
+    let class = if found.evidence == Evidence::None { "block" } else { "block told" };
+    html! {
+        div.(class) {
+            div.from { (origin(commit, found, run.len() == 1)) }
+            pre tabindex="0" {
+                @for (nth, text) in lines.texts.iter().skip(at).take(run.len()).enumerate() {
+                    @let number = lines.final_line + at + nth;
+                    span id={ "L" (number) } {
+                        a.line-number href={ "#L" (number) } { (number) } " " (outside::line(&text.to_str_lossy())) "\n"
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns what is told beside lines: the turn with its prompt, and the commit.
+fn origin(commit: Option<&Commit>, found: &Found, is_one: bool) -> Markup {
+    let turn = found.talk().zip(found.call());
+    let link = turn.zip(commit).map(|((talk, call), commit)| match (talk.key.parent_id(), talk.is_beyond_record) {
+        (Some(_), _) => address::commit(commit.commit_id),
+        (None, true) => format!("{}#t{}", address::session(&talk.key), call.turn),
+        (None, false) => format!("{}#t{}", address::part(commit.commit_id, &talk.key), call.turn),
+    });
+    let prompt = found.prompt().map(|prompt| beginning(&prompt, PROMPT_CHARS));
+    html! {
+        @if let (Some((talk, call)), Some(link)) = (turn, &link) {
+            a.turn-link href=(link) title=(found.evidence.sentence(is_one)) { (agent_name(&talk.key.agent)) ", turn " (call.turn) }
+            @if let Some(prompt) = &prompt { p.asked { (prompt) } }
+        }
+        @if let Some(commit) = commit {
+            p.by {
+                a href=(address::commit(commit.commit_id)) { code { (commit.commit_id.to_hex_with_len(7)) } } " "
+                (Format::SHORT.show(commit.author.time)) " " (outside::line(&commit.author.name.to_str_lossy()))
+                @if turn.is_none() && found.evidence != Evidence::None { ", " (found.evidence.sentence(is_one)) }
+            }
+        }
+    }
+}

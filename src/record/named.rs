@@ -1,0 +1,67 @@
+//! Finding a session by its name.
+
+use std::collections::BTreeMap;
+
+use super::{Reader, Summary};
+use crate::error::{Error, Result};
+use crate::git::ObjectId;
+use crate::outside;
+use crate::transcript::SessionKey;
+
+/// The shortest beginning of an id that stands for a session.
+const MIN_CHARS: usize = 4;
+/// How many sessions are listed where a beginning of an id has several.
+const MAX_LISTED: usize = 10;
+
+impl Reader<'_> {
+    /// Finds the session that goes by a name, and the last commit that it made: its id, a unique beginning of it, or
+    /// `<agent>/<id>`. Reads all notes.
+    ///
+    /// # Errors
+    ///
+    /// If a notes tree of our own cannot be read, or the name is the beginning of several ids.
+    pub fn find_session(&self, name: &str) -> Result<Option<(SessionKey, ObjectId)>> {
+        if name.chars().count() < MIN_CHARS {
+            return Ok(None);
+        }
+        // Of each session: when it was recorded last, how long it was then, and where.
+        let mut found: BTreeMap<SessionKey, (String, u64, ObjectId)> = BTreeMap::new();
+        for (commit_id, blob_ids) in self.noted()? {
+            let Ok(note) = self.note_of_blobs(&blob_ids) else { continue };
+            for Summary { key, time, .. } in note.summaries() {
+                let names = [key.id.clone(), key.to_string()];
+                // A sub-agent is named by its whole id.
+                let is_meant = names.iter().any(|known| known == name)
+                    || (key.parent_id().is_none() && names.iter().any(|known| known.starts_with(name)));
+                if !is_meant || !self.repo().has_object(commit_id) {
+                    continue;
+                }
+                let bytes = note.records().filter(|record| record.key() == key).map(|record| record.bytes).max();
+                let last = (time, bytes.unwrap_or(0), commit_id);
+                if found.get(&key).is_none_or(|known| last > *known) {
+                    found.insert(key, last);
+                }
+            }
+        }
+        let exact = found.iter().find(|(key, _)| key.id == name || key.to_string() == name);
+        if let Some((key, (.., commit_id))) = exact {
+            return Ok(Some((key.clone(), *commit_id)));
+        }
+        let mut keys = found.iter();
+        match (keys.next(), keys.next()) {
+            (None, _) => Ok(None),
+            (Some((key, (.., commit_id))), None) => Ok(Some((key.clone(), *commit_id))),
+            _ => {
+                let error = Error::other(format!("session '{name}' is ambiguous")).hint("the sessions are:");
+                let listed = found
+                    .iter()
+                    .take(MAX_LISTED)
+                    .fold(error, |error, (key, (time, ..))| error.hint(format!("  {key} {}", outside::line(time))));
+                Err(match found.len().saturating_sub(MAX_LISTED) {
+                    0 => listed,
+                    more => listed.hint(format!("  and {more} more")),
+                })
+            }
+        }
+    }
+}

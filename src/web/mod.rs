@@ -1,0 +1,44 @@
+//! `git shiftlog web`: a read-only server of pages for one person's browser, on this machine alone.
+//!
+//! Read `gate` for who is let in, then `site` for the pages: the same that `git shiftlog export` writes. `wire` is the only file
+//! that knows of connections. Nothing here changes the repository or reads a file outside of it.
+
+mod asked;
+mod gate;
+mod pages;
+mod site;
+mod wire;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::Result;
+
+/// What is served, and how.
+pub struct Server {
+    /// The directory whose repository is served.
+    pub directory: PathBuf,
+    /// The notes ref, if it is not the usual one.
+    pub notes_ref: Option<String>,
+    /// Revisions and ranges; HEAD and all local branches if empty.
+    pub revisions: Vec<String>,
+    /// Pathspecs that limit the lists, from the directory.
+    pub paths: Vec<OsString>,
+    /// The port; any that is free if 0.
+    pub port: u16,
+    /// How long the server waits for a request before it ends.
+    pub idle: Duration,
+}
+
+impl Server {
+    /// Serves until nobody has asked for anything for a while. `announce` gets the address to open, and another one each time
+    /// that one was used: each is good once.
+    ///
+    /// # Errors
+    ///
+    /// If the port cannot be used, or `announce` fails.
+    pub fn serve(self, announce: impl Fn(&str) -> Result<()> + 'static) -> Result<()> {
+        wire::serve(self, Box::new(announce))
+    }
+}

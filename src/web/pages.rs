@@ -1,0 +1,344 @@
+//! What each page reads, and through which room.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use bstr::ByteSlice as _;
+
+use super::Server;
+use super::asked::Values;
+use crate::error::{Error, Kind, Result};
+use crate::export::{Pages, Plan, Wanted, clean, clean_summary};
+use crate::find::{self, Case, Effort, Limits, Terms};
+use crate::git::date::Time;
+use crate::git::{BlameRequest, Commit, ObjectId, Paths, Range, Repository};
+use crate::pretty::html::{
+    self, Entry, Filters, Listing, Searched, Shape, branches_page, commits_page, file_page, overview_page, search_page,
+    stats_page,
+};
+use crate::pretty::{Statistics, count};
+use crate::record::{Query, Reader, redaction};
+use crate::redact::Redactor;
+use crate::replay::Explainer;
+use crate::stats::{self, Key, Prices, cost_of};
+use crate::transcript::SessionKey;
+
+/// How many commits the overview has, and a page of the list.
+const NEWEST: usize = 50;
+const PAGE: usize = 200;
+/// How many turns a search returns, and how long it looks for them.
+const HITS: usize = 30;
+const SEARCH_TIME: Duration = Duration::from_secs(5);
+/// The largest file that is shown.
+const MAX_FILE_BYTES: u64 = 2 << 20;
+
+/// What a page is made with.
+pub struct Visit<'v> {
+    server: &'v Server,
+    repo: &'v Repository,
+    reader: Reader<'v>,
+    redactor: Redactor,
+    shape: Shape,
+}
+
+impl<'v> Visit<'v> {
+    /// Prepares a page.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration of redaction is wrong.
+    pub fn new(server: &'v Server, repo: &'v Repository, shape: Shape) -> Result<Self> {
+        let reader = Reader::new(repo, server.notes_ref.as_deref());
+        Ok(Visit { server, repo, reader, redactor: redaction::redactor(repo)?, shape })
+    }
+
+    /// Returns the commits that are served: those that were named, or HEAD and all local branches.
+    fn query(&self) -> Result<Query> {
+        let mut range = Range::default();
+        for revision in &self.server.revisions {
+            self.repo.add_to_range(&mut range, revision)?;
+        }
+        if self.server.revisions.is_empty() {
+            range.tips.extend(self.repo.head()?.commit_id);
+            range.tips.extend(self.repo.branches(true, false)?.into_iter().map(|branch| branch.commit_id));
+        }
+        let (specs, directory) = (self.server.paths.clone(), self.server.directory.clone());
+        let paths = (!specs.is_empty()).then_some(Paths { specs, directory });
+        Ok(Query { range, paths, ..Query::default() })
+    }
+
+    fn branch_names(&self) -> Result<Vec<String>> {
+        Ok(self.repo.branches(true, false)?.into_iter().map(|branch| branch.name).collect())
+    }
+
+    /// Lists commits; returns what was wrong, too.
+    fn entries(&self, query: &Query) -> Result<(Vec<Entry>, Vec<String>)> {
+        let prices = Prices::configured(self.repo, None)?;
+        let (mut entries, mut names) = (Vec::new(), self.repo.names());
+        self.reader.each(query, |mut listed| {
+            self.clean(&mut listed.commit);
+            listed.summaries.iter_mut().for_each(|summary| clean_summary(&self.redactor, summary));
+            let cost = cost_of(&prices, &listed.summaries);
+            entries.push(Entry { name: names.shorten(listed.commit.commit_id), listed, cost });
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok((entries, self.reader.problems().to_vec()))
+    }
+
+    /// Finds the commit that an address names: by an id or the beginning of one, or as HEAD.
+    fn commit_id(&self, revision: &str) -> Result<ObjectId> {
+        let is_id = (4..=64).contains(&revision.len()) && revision.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id && revision != "HEAD" {
+            return Err(Error::new(Kind::Missing, "this is no id of a commit"));
+        }
+        self.repo.resolve(revision)
+    }
+
+    /// Reads a commit, without secrets in its message.
+    fn commit(&self, commit_id: ObjectId) -> Result<Commit> {
+        let mut commit = self.repo.commit(commit_id)?;
+        self.clean(&mut commit);
+        Ok(commit)
+    }
+
+    fn clean(&self, commit: &mut Commit) {
+        commit.message = clean(&self.redactor, &commit.message.to_string()).into();
+    }
+
+    /// Writes the page of what is wanted.
+    fn written(&self, wanted: Wanted, nothing: &str) -> Result<Vec<u8>> {
+        let plan = Plan::of(&self.reader, vec![wanted], None, false, &self.redactor)?;
+        if plan.sessions.is_empty() {
+            return Err(Error::new(Kind::Missing, nothing));
+        }
+        let all: Vec<usize> = (0..plan.sessions.len()).collect();
+        let mut page = Vec::new();
+        let mut pages = Pages::new(&self.reader, &self.redactor, &plan, self.shape.clone(), true);
+        pages.write(&mut page, &all, &plan.title(&all), None)?;
+        Ok(page)
+    }
+}
+
+/// The newest commits with a conversation.
+pub fn overview(visit: &Visit<'_>, name: &str) -> Result<Vec<u8>> {
+    let query = Query { max_count: Some(NEWEST + 1), ..visit.query()? };
+    let (mut entries, problems) = visit.entries(&query)?;
+    let has_more = entries.len() > NEWEST;
+    entries.truncate(NEWEST);
+    let (filters, branches) = (Filters::default(), visit.branch_names()?);
+    let around = [None, has_more.then(|| "/commits".to_owned())];
+    let list = Listing { entries: &entries, filters: &filters, branches: &branches, problems: &problems, around };
+    Ok(overview_page(name, &list, &visit.shape).into_bytes())
+}
+
+/// The commits that a form chooses.
+pub fn commits(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
+    let own = |name: &str| values.get(name).to_owned();
+    let filters = Filters {
+        agent: own("agent"),
+        model: own("model"),
+        author: own("author"),
+        grep: own("grep"),
+        path: own("path"),
+        branch: own("branch"),
+        since: own("since"),
+        until: own("until"),
+    };
+    let skip = values.number("skip");
+    let (mut entries, mut problems) = match chosen(visit, &filters) {
+        Ok(query) => visit.entries(&Query { skip, max_count: Some(PAGE + 1), ..query })?,
+        // What was typed can be mended on the page.
+        Err(error) if matches!(error.kind(), Kind::Usage | Kind::Other) => (Vec::new(), vec![error.to_string()]),
+        Err(error) => return Err(error),
+    };
+    let address = |skip: usize| {
+        let number = skip.to_string();
+        let number = if skip == 0 { "" } else { &number };
+        html::address::with("/commits", &[&filters.values()[..], &[("skip", number)]].concat())
+    };
+    let newer = (skip > 0).then(|| address(skip.saturating_sub(PAGE)));
+    let older = (entries.len() > PAGE).then(|| address(skip.saturating_add(PAGE)));
+    entries.truncate(PAGE);
+    problems.dedup();
+    let branches = visit.branch_names()?;
+    let list = Listing {
+        entries: &entries,
+        filters: &filters,
+        branches: &branches,
+        problems: &problems,
+        around: [newer, older],
+    };
+    Ok(commits_page(&list, &visit.shape).into_bytes())
+}
+
+/// Returns the commits that a form chooses, as `git shiftlog log` chooses them by its options.
+fn chosen(visit: &Visit<'_>, filters: &Filters) -> Result<Query> {
+    let given = |value: &String| Some(value.clone()).filter(|value| !value.is_empty());
+    let date = |value: &String| given(value).map(|date| visit.repo.parse_date(&date)).transpose();
+    let pattern = |value: &String| match given(value) {
+        Some(text) => regex::bytes::RegexBuilder::new(&text)
+            .unicode(false)
+            .build()
+            .map(Some)
+            .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a regular expression"))),
+        None => Ok(None),
+    };
+    let mut query = visit.query()?;
+    if let Some(name) = given(&filters.branch) {
+        let branch = visit.repo.branches(true, false)?.into_iter().find(|branch| branch.name == name);
+        let missing = || Error::new(Kind::Usage, format!("there is no local branch '{name}'"));
+        query.range.tips = vec![branch.ok_or_else(missing)?.commit_id];
+    }
+    if let Some(path) = given(&filters.path) {
+        // As it stands, without the magic of pathspecs, from the top.
+        let specs = vec![format!(":(top,literal){path}").into()];
+        query.paths = Some(Paths { specs, directory: visit.server.directory.clone() });
+    }
+    Ok(Query {
+        since: date(&filters.since)?,
+        until: date(&filters.until)?,
+        author: pattern(&filters.author)?,
+        grep: pattern(&filters.grep)?,
+        agent: given(&filters.agent),
+        model: given(&filters.model),
+        ..query
+    })
+}
+
+/// A commit with its conversations, or with that of one session.
+pub fn commit(visit: &Visit<'_>, revision: &str, of: Option<(&str, &str)>) -> Result<Vec<u8>> {
+    let commit_id = visit.commit_id(revision)?;
+    let session = of.map(|(agent, id)| SessionKey::new(agent, id));
+    visit.written(Wanted { commit_id, session, is_whole: false }, "no conversation is recorded for this commit")
+}
+
+/// A whole session, up to its last commit.
+pub fn session(visit: &Visit<'_>, agent: &str, id: &str) -> Result<Vec<u8>> {
+    let nothing = "no commit has this session";
+    let key = SessionKey::new(agent, id);
+    let found = visit.reader.find_session(&key.to_string())?.filter(|(found, _)| *found == key);
+    let (key, commit_id) = found.ok_or_else(|| Error::new(Kind::Missing, nothing))?;
+    visit.written(Wanted { commit_id, session: Some(key), is_whole: true }, nothing)
+}
+
+/// A file of a commit, with the turn behind each line.
+pub fn file(visit: &Visit<'_>, revision: &str, path: &str) -> Result<Vec<u8>> {
+    let commit_id = visit.commit_id(revision)?;
+    let repo = visit.repo;
+    let blob_id = repo.blob_at(commit_id, path.into())?;
+    let blob_id = blob_id.ok_or_else(|| Error::new(Kind::Missing, "the commit has no such file"))?;
+    let bytes = repo.read_blob(blob_id, MAX_FILE_BYTES)?;
+    if bytes.contains(&0) {
+        return Err(Error::new(Kind::Missing, "the file has no lines: it is binary"));
+    }
+    let redactor = redaction::redactor(repo)?;
+    let mut explainer = Explainer::new(&visit.reader, None, Some(redactor));
+    let request = BlameRequest {
+        options: vec!["-w".into()],
+        revision: Some(commit_id),
+        path: path.into(),
+        ..BlameRequest::default()
+    };
+    // Redaction leaves lines where they are.
+    let text = clean(&visit.redactor, &bytes.to_str_lossy());
+    let texts: Vec<&str> = text.lines().collect();
+    let (mut explained, mut commits) = (Vec::new(), HashMap::new());
+    for lines in repo.blame(request)? {
+        let mut lines = lines?;
+        if lines.is_first {
+            commits.insert(lines.commit.commit_id, visit.commit(lines.commit.commit_id)?);
+        }
+        let found = explainer.explain(&lines)?;
+        lines.texts = texts.iter().skip(lines.final_line - 1).take(lines.count).map(|text| (*text).into()).collect();
+        explained.push((lines, found));
+    }
+    let commit = visit.commit(commit_id)?;
+    let page = file_page(path, &commit, &explained, &commits, explainer.problems(), &visit.shape);
+    Ok(page.into_bytes())
+}
+
+/// The turns that have some words.
+pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
+    let mut problems = Vec::new();
+    let (mut plan, mut hits) = (find::Plan::default(), Vec::new());
+    if !query.is_empty() {
+        match Terms::new(&words(query), &[], Case::Smart, 1.0) {
+            Ok(terms) => {
+                plan = find::Plan::new(&visit.reader, &visit.query()?, false)?;
+                let limits = Limits { deadline: Some(Instant::now() + SEARCH_TIME), ..Limits::default() };
+                let effort = Effort { max_count: HITS, limits, now: Time::now().seconds };
+                let found = find::search(&visit.reader, &plan, &terms, effort, || Ok(()))?;
+                let left = plan.sessions.len() - found.searched;
+                if left > 0 {
+                    problems.push(format!("the search took too long; {left} older sessions were not searched"));
+                }
+                let (missing, others): (Vec<Error>, Vec<Error>) =
+                    found.problems.into_iter().partition(|problem| problem.kind() == Kind::Missing);
+                if !missing.is_empty() {
+                    problems.push(format!("words of {} are not here", count(missing.len() as u64, "session")));
+                }
+                let mut others: Vec<String> = others.iter().map(ToString::to_string).collect();
+                others.sort();
+                others.dedup();
+                problems.extend(others);
+                hits = found.hits;
+            }
+            Err(error) => problems.push(error.to_string()),
+        }
+        plan.commits.iter_mut().for_each(|commit| visit.clean(commit));
+        problems.extend_from_slice(&plan.problems);
+    }
+    let searched = Searched { query, plan: &plan, hits: &hits, problems: &problems };
+    Ok(search_page(&searched, &visit.shape).into_bytes())
+}
+
+/// Returns the words of a query; what stands in quotes is a phrase.
+fn words(query: &str) -> Vec<String> {
+    let pieces = query.split('"').enumerate();
+    let words = pieces.flat_map(|(number, piece)| match number % 2 {
+        0 => piece.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![piece.to_owned()],
+    });
+    words.filter(|word| !word.trim().is_empty()).collect()
+}
+
+/// The local branches with the number of their conversations.
+pub fn branches(visit: &Visit<'_>) -> Result<Vec<u8>> {
+    let summaries = visit.reader.branches(visit.repo.branches(true, false)?, None)?;
+    let mut names = visit.repo.names();
+    let named = summaries.into_iter().map(|summary| {
+        let name = names.shorten(summary.branch.commit_id);
+        (summary, name)
+    });
+    let branches: Vec<_> = named.collect();
+    Ok(branches_page(&branches, visit.reader.problems(), &visit.shape).into_bytes())
+}
+
+/// What recorded work has used.
+pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
+    let by = Some(values.get("by")).filter(|by| !by.is_empty()).unwrap_or("agent,model");
+    let keys = by.split(',').map(|name| name.trim().parse::<Key>());
+    let keys: Vec<Key> = keys
+        .collect::<Result<_, _>>()
+        .map_err(|known| Error::new(Kind::Usage, format!("'{by}' has a key that is none of {known}")))?;
+    let query = visit.query()?;
+    let prices = Prices::configured(visit.repo, None)?;
+    let found = stats::collect(&visit.reader, &query)?;
+    let ids: Vec<_> = found.commits.iter().map(|commit| commit.commit_id).collect();
+    let has_branches = keys.contains(&Key::Branch);
+    let branches = if has_branches { stats::branches_of(visit.repo, &ids)? } else { HashMap::new() };
+    let counted = stats::count(&found, &keys, &prices, &branches);
+    let recorded = found.commits.iter().filter(|commit| commit.parent_ids.len() < 2).count() as u64;
+    let coverage = (visit.reader.count_commits(&query)?, recorded);
+    let of = Statistics { counted: &counted, keys: &keys, coverage, prices: Some(&prices) };
+    let mut short = visit.repo.names();
+    let mut name = |(key, value): (&Key, &String)| match visit.repo.parse_id(value).filter(|_| *key == Key::Commit) {
+        Some(id) => short.shorten(id),
+        None => value.clone(),
+    };
+    let named = counted.groups.iter().map(|group| keys.iter().zip(&group.values).map(&mut name).collect());
+    let names: Vec<Vec<String>> = named.collect();
+    let problems = [&found.problems[..], visit.reader.problems()].concat();
+    Ok(stats_page(of, &names, by, &problems, &visit.shape).into_bytes())
+}

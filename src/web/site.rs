@@ -1,0 +1,96 @@
+//! The pages by their addresses.
+
+use std::path::Path;
+
+use hyper::StatusCode;
+
+use super::asked::{Values, components};
+use super::pages::Visit;
+use super::{Server, pages};
+use crate::error::{Error, Kind, Result};
+use crate::git::Repository;
+use crate::pretty::html::{Outlet, Shape, Span, Theme, notice_page};
+
+/// A page to be sent.
+pub struct Answer {
+    /// Whether it is what was asked for.
+    pub status: StatusCode,
+    /// The page.
+    pub page: Vec<u8>,
+}
+
+/// Makes pages. The repository is opened for each, so that they show it as it is.
+pub struct Site {
+    server: Server,
+    name: String,
+}
+
+impl Site {
+    /// Makes the site of a server.
+    pub fn new(server: Server) -> Self {
+        let top = Repository::open(&server.directory).ok().and_then(|repo| {
+            let top = repo.worktree().unwrap_or(repo.git_dir());
+            Some(top.file_name()?.to_string_lossy().into_owned())
+        });
+        let name = top.filter(|name| name != ".git").unwrap_or_else(|| "Conversations".to_owned());
+        Site { server, name }
+    }
+
+    /// Returns the page at an address.
+    pub fn answer(&self, path: &str, query: &str) -> Answer {
+        let page = match components(path) {
+            Some(parts) => self.page(&parts, &Values::read(query)),
+            None => Err(missing()),
+        };
+        match page {
+            Ok(page) => Answer { status: StatusCode::OK, page },
+            Err(error) => {
+                let (status, title) = match error.kind() {
+                    Kind::Missing => (StatusCode::NOT_FOUND, "Nothing here"),
+                    Kind::Usage => (StatusCode::BAD_REQUEST, "This cannot be looked for"),
+                    _ => (StatusCode::INTERNAL_SERVER_ERROR, "This cannot be shown"),
+                };
+                self.notice(status, title, &error.to_string())
+            }
+        }
+    }
+
+    /// Returns a page that says something.
+    pub fn notice(&self, status: StatusCode, title: &str, sentence: &str) -> Answer {
+        Answer { status, page: notice_page(title, &[sentence], &shape(None)).into_bytes() }
+    }
+
+    fn page(&self, parts: &[String], values: &Values) -> Result<Vec<u8>> {
+        let repo = Repository::open(&self.server.directory)?;
+        crate::capture::agents::define(&repo);
+        let visit = Visit::new(&self.server, &repo, shape(repo.worktree()))?;
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        match parts.as_slice() {
+            [] => pages::overview(&visit, &self.name),
+            ["commits"] => pages::commits(&visit, values),
+            ["c", revision] => pages::commit(&visit, revision, None),
+            ["c", revision, agent, id] => pages::commit(&visit, revision, Some((agent, id))),
+            ["s", agent, id] => pages::session(&visit, agent, id),
+            ["why", revision, path @ ..] if !path.is_empty() => pages::file(&visit, revision, &path.join("/")),
+            ["search"] => pages::search(&visit, values.get("q")),
+            ["branches"] => pages::branches(&visit),
+            ["stats"] => pages::stats(&visit, values),
+            _ => Err(missing()),
+        }
+    }
+}
+
+fn missing() -> Error {
+    Error::new(Kind::Missing, "there is no page at this address")
+}
+
+fn shape(top: Option<&Path>) -> Shape {
+    Shape {
+        span: Span::Normal,
+        has_thinking: true,
+        has_tools: true,
+        theme: Theme::Auto,
+        top: top.map(|top| top.to_string_lossy().into_owned()),
+        outlet: Outlet::Server,
+    }
+}

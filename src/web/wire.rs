@@ -1,0 +1,164 @@
+//! Connections: one request each, with limits on how long and how much a client may say.
+
+use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY,
+    SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::Server;
+use super::gate::{Gate, Verdict};
+use super::site::{Answer, Site};
+use crate::error::{Error, Result};
+use crate::pretty::html::{Outlet, policy};
+
+/// How many clients are served at once; the others wait.
+const MAX_CONNECTIONS: usize = 32;
+/// How long a client may take to say what it wants.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long a client may take in all.
+const WHOLE_TIME: Duration = Duration::from_secs(120);
+/// How long the head of a request may be; the least that hyper takes.
+const HEAD_BYTES: usize = 8 << 10;
+/// How many lines it may have.
+const HEAD_LINES: usize = 64;
+/// How long to wait after a connection could not be accepted, as when too many files are open.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What becomes of a link that is good from now on.
+pub type Announce = Box<dyn Fn(&str) -> Result<()>>;
+
+/// Serves until no request has come for a while.
+pub fn serve(server: Server, announce: Announce) -> Result<()> {
+    let cannot = |error: std::io::Error| Error::other("cannot start the server").because(error);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(cannot)?;
+    LocalSet::new().block_on(&runtime, listen(server, announce))
+}
+
+async fn listen(server: Server, announce: Announce) -> Result<()> {
+    let (port, idle) = (server.port, server.idle);
+    let cannot = |error: std::io::Error| Error::other(format!("cannot listen on port {port}")).because(error);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(cannot)?;
+    let gate = Gate::new(listener.local_addr().map_err(cannot)?.port())?;
+    announce(&gate.link())?;
+    let last_request = Cell::new(Instant::now());
+    let desk = Rc::new(Desk { gate: RefCell::new(gate), site: Site::new(server), announce, last_request });
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let deadline = desk.last_request.get() + idle;
+        let Ok(accepted) = timeout_at(deadline, accept(&listener, &places)).await else {
+            if desk.last_request.get() + idle <= Instant::now() {
+                return Ok(());
+            }
+            continue;
+        };
+        let Some((stream, place)) = accepted else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        let desk = Rc::clone(&desk);
+        spawn_local(async move {
+            desk.attend(stream).await;
+            drop(place);
+        });
+    }
+}
+
+/// Waits for a client, once there is room for one.
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let place = Arc::clone(places).acquire_owned().await.ok()?;
+    let (stream, _) = listener.accept().await.ok()?;
+    Some((stream, place))
+}
+
+/// What all connections share.
+struct Desk {
+    gate: RefCell<Gate>,
+    site: Site,
+    announce: Announce,
+    last_request: Cell<Instant>,
+}
+
+impl Desk {
+    /// Answers the request of a client, and ends the connection.
+    async fn attend(&self, stream: TcpStream) {
+        let answer = service_fn(|request: Request<Incoming>| async move { Ok::<_, Infallible>(self.answer(&request)) });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIME)
+            .keep_alive(false)
+            .max_buf_size(HEAD_BYTES)
+            .max_headers(HEAD_LINES)
+            .serve_connection(TokioIo::new(stream), answer);
+        // A client that has gone, or says what is no request, has nobody to be told.
+        let _ = timeout(WHOLE_TIME, connection).await;
+    }
+
+    fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        self.last_request.set(Instant::now());
+        let (method, uri) = (request.method(), request.uri());
+        let verdict = self.gate.borrow_mut().judge(method, uri, request.headers());
+        let mut response = match verdict {
+            Ok(Verdict::Pass) => respond(self.site.answer(uri.path(), uri.query().unwrap_or_default())),
+            Ok(Verdict::Enter(cookie)) => {
+                // Whoever started the server may have gone; the browser that came is served all the same.
+                let _ = (self.announce)(&self.gate.borrow().link());
+                let mut response = respond(self.site.notice(StatusCode::SEE_OTHER, "Welcome", "the pages begin at /"));
+                let headers = response.headers_mut();
+                headers.insert(LOCATION, HeaderValue::from_static("/"));
+                headers.extend(HeaderValue::from_str(&cookie).map(|cookie| (SET_COOKIE, cookie)));
+                response
+            }
+            Ok(Verdict::Refuse(status, why)) => {
+                let mut response = respond(self.site.notice(status, "No entry", why));
+                if status == StatusCode::METHOD_NOT_ALLOWED {
+                    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+                }
+                response
+            }
+            Err(error) => respond(self.site.notice(StatusCode::INTERNAL_SERVER_ERROR, "No link", &error.to_string())),
+        };
+        // What is not read here must not be taken for the next request.
+        response.headers_mut().insert(hyper::header::CONNECTION, HeaderValue::from_static("close"));
+        response
+    }
+}
+
+/// Returns a page as it is sent, with what keeps browsers from doing more with it than to show it.
+fn respond(answer: Answer) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(answer.page)));
+    *response.status_mut() = answer.status;
+    let headers = response.headers_mut();
+    let policy = format!("{}; frame-ancestors 'none'", policy(Outlet::Server));
+    headers.extend(HeaderValue::from_str(&policy).map(|policy| (CONTENT_SECURITY_POLICY, policy)));
+    for (name, value) in [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

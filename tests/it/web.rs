@@ -1,0 +1,562 @@
+//! `git shiftlog web`: pages for the browser that came through the link, and for nobody else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdout, Stdio};
+
+use serde_json::json;
+
+use crate::support::{Scratch, bin_dir};
+
+/// A running server. Dropping it ends it.
+struct Served {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    port: u16,
+    token: String,
+    /// The cookie of a browser that came through the first link.
+    cookie: String,
+}
+
+/// What the server sent back.
+#[derive(Debug)]
+struct Reply {
+    status: u16,
+    headers: BTreeMap<String, String>,
+    body: String,
+}
+
+impl Served {
+    /// Starts a server and goes through its link.
+    fn start(scratch: &Scratch, args: &[&str]) -> Self {
+        let mut served = Self::unopened(scratch, args);
+        let reply = served.ask(&format!("GET /?t={}", served.token), &[]);
+        assert_eq!(reply.status, 303, "{reply:?}");
+        served.cookie = reply.headers["set-cookie"].split(';').next().unwrap().to_owned();
+        served
+    }
+
+    fn unopened(scratch: &Scratch, args: &[&str]) -> Self {
+        let mut command = scratch.command(bin_dir().join("git-shiftlog"), &scratch.top);
+        command.arg("web").args(args).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut served = Served { child, lines, port: 0, token: String::new(), cookie: String::new() };
+        let link = served.line();
+        let (port, token) = link.strip_prefix("http://127.0.0.1:").unwrap().trim_end().split_once("/?t=").unwrap();
+        (served.port, served.token) = (port.parse().unwrap(), token.to_owned());
+        served
+    }
+
+    /// Returns the next line that the server prints.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line
+    }
+
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", self.port)).unwrap()
+    }
+
+    /// Sends a request: its method and target, and lines of its head beside `Host`.
+    fn ask(&self, request: &str, lines: &[&str]) -> Reply {
+        let host = format!("Host: 127.0.0.1:{}", self.port);
+        self.send(&format!("{request} HTTP/1.1\r\n{}\r\n\r\n", [&[host.as_str()], lines].concat().join("\r\n")))
+    }
+
+    fn send(&self, head: &str) -> Reply {
+        let mut stream = self.connect();
+        // A server that has read enough may be gone before all is sent.
+        let _ = stream.write_all(head.as_bytes());
+        reply(stream)
+    }
+
+    /// Asks as the browser that came through the link.
+    fn get(&self, target: &str) -> Reply {
+        self.ask(&format!("GET {target}"), &[&format!("Cookie: {}", self.cookie)])
+    }
+
+    #[track_caller]
+    fn page(&self, target: &str) -> String {
+        let reply = self.get(target);
+        assert_eq!(reply.status, 200, "{target}: {reply:?}");
+        reply.body
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads what the server sends until it closes the connection; the status is 0 if that is nothing.
+fn reply(mut stream: TcpStream) -> Reply {
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8(bytes).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    let headers = head.lines().filter_map(|line| line.split_once(": "));
+    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    Reply { status, headers, body: body.to_owned() }
+}
+
+/// A repository with two sessions and three commits, one of them on a branch.
+fn recorded() -> Scratch {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("alpha-1");
+    session.prompt("make the first part <b>quickly</b>");
+    session.says("First **this**.");
+    session.edits("src/one.rs", "fn one() {}\nfn more() {}\n");
+    session.commits("add one & more");
+    session.prompt("make the second part");
+    session.edits("src/two.rs", "fn two() {}\n");
+    session.commits("add two");
+    session.hook("SessionEnd");
+    scratch.git(["switch", "-q", "-c", "topic/x"]).ok();
+    let session = scratch.session("beta-2");
+    session.prompt("a remarkable idea");
+    session.edits("src/one.rs", "fn one() { two() }\nfn more() {}\n");
+    session.commits("use two");
+    scratch
+}
+
+/// Returns the values of an attribute, in order.
+fn values<'h>(html: &'h str, attribute: &str) -> Vec<&'h str> {
+    let mark = format!(" {attribute}=\"");
+    html.match_indices(&mark).filter_map(|(at, _)| html[at + mark.len()..].split('"').next()).collect()
+}
+
+/// Asserts what holds for every page.
+#[track_caller]
+fn assert_whole(html: &str, address: &str) {
+    assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"), "{address}: {html}");
+    let ids = values(html, "id");
+    let unique: BTreeSet<_> = ids.iter().collect();
+    assert_eq!(ids.len(), unique.len(), "{address}: each id is there once");
+    assert!(values(html, "src").is_empty() && values(html, "style").is_empty(), "{address}");
+    assert_eq!(html.matches("<script").count(), 1, "{address}: ours is the only script");
+    let policies: Vec<_> = values(html, "content")
+        .into_iter()
+        .filter(|value| value.starts_with("default-src 'none'; style-src"))
+        .collect();
+    assert_eq!(policies.len(), 1, "{address}");
+}
+
+/// Follows every link from the first page on, and returns the pages.
+fn crawl(served: &Served) -> BTreeMap<String, String> {
+    let mut pages: BTreeMap<String, String> = BTreeMap::new();
+    let mut waiting = vec!["/".to_owned()];
+    let mut fragments: Vec<(String, String, String)> = Vec::new();
+    while let Some(address) = waiting.pop() {
+        if pages.contains_key(&address) {
+            continue;
+        }
+        let reply = served.get(&address);
+        assert_eq!(reply.status, 200, "{address}: {reply:?}");
+        assert_whole(&reply.body, &address);
+        for link in values(&reply.body, "href").into_iter().map(|link| link.replace("&amp;", "&")) {
+            let (target, fragment) = link.split_once('#').unwrap_or((&link, ""));
+            let target = if target.is_empty() { &address } else { target };
+            if !fragment.is_empty() {
+                fragments.push((address.clone(), target.to_owned(), fragment.to_owned()));
+            }
+            if target.starts_with('/') {
+                waiting.push(target.to_owned());
+            } else {
+                assert!(["data:,"].contains(&target), "{address} leads to {target}");
+            }
+        }
+        pages.insert(address, reply.body);
+    }
+    for (from, target, fragment) in fragments {
+        assert!(pages[&target].contains(&format!(" id=\"{fragment}\"")), "{from} leads to {target}#{fragment}");
+    }
+    pages
+}
+
+#[test]
+fn a_link_is_good_once_and_gives_the_browser_a_cookie() {
+    let scratch = recorded();
+    let mut served = Served::unopened(&scratch, &[]);
+    let without = served.ask("GET /", &[]);
+    assert_eq!(without.status, 403);
+    assert!(without.body.contains("git shiftlog web") && !without.body.contains("add two"), "{}", without.body);
+    let first = format!("GET /?t={}", served.token);
+    let entered = served.ask(&first, &[]);
+    assert_eq!((entered.status, entered.headers["location"].as_str()), (303, "/"));
+    let cookie = &entered.headers["set-cookie"];
+    assert!(cookie.starts_with(&format!("shiftlog_{}=", served.port)), "{cookie}");
+    assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{cookie}");
+    assert!(!cookie.contains(&served.token), "the cookie is another secret");
+    served.cookie = cookie.split(';').next().unwrap().to_owned();
+    assert!(served.page("/").contains("add two"));
+    assert_eq!(served.ask(&first, &[]).status, 403, "a second browser does not get in by the same link");
+    let next = served.line();
+    let second = next.trim_end().rsplit("/?t=").next().unwrap().to_owned();
+    assert!(next.starts_with("http://127.0.0.1:") && second != served.token, "{next}");
+    assert_eq!(served.ask(&format!("GET /c?t={second}"), &[]).status, 403, "only at the front door");
+    assert_eq!(served.ask(&format!("HEAD /?t={second}"), &[]).status, 403, "looking does not use it up");
+    assert_eq!(served.ask(&format!("GET /?t={second}"), &[]).status, 303);
+}
+
+#[test]
+fn only_requests_to_this_server_from_its_own_pages_get_something() {
+    let scratch = recorded();
+    let served = Served::start(&scratch, &[]);
+    let (port, cookie) = (served.port, format!("Cookie: {}", served.cookie));
+    let raw = |line: &str, host: &str| served.send(&format!("{line} HTTP/1.1\r\nHost: {host}\r\n{cookie}\r\n\r\n"));
+    assert_eq!(raw("GET /", &format!("localhost:{port}")).status, 200);
+    for host in
+        ["evil.example".to_owned(), format!("evil.example:{port}"), "127.0.0.1".to_owned(), format!("[::1]:{port}")]
+    {
+        let reply = raw("GET /", &host);
+        assert_eq!(reply.status, 403, "{host}");
+        assert!(!reply.body.contains("add two"), "{host}");
+    }
+    assert_eq!(raw(&format!("GET http://127.0.0.1:{port}/"), &format!("127.0.0.1:{port}")).status, 403, "no proxy");
+    let bare = served.send(&format!("GET / HTTP/1.1\r\n{cookie}\r\n\r\n")).status;
+    assert!([400, 403].contains(&bare), "{bare}");
+    for line in
+        ["Origin: https://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"]
+    {
+        assert_eq!(served.ask("GET /", &[&cookie, line]).status, 403, "{line}");
+    }
+    let own = format!("Origin: http://127.0.0.1:{port}");
+    assert_eq!(served.ask("GET /", &[&cookie, &own, "Sec-Fetch-Site: same-origin"]).status, 200);
+    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
+        let reply = served.ask(&format!("{method} /"), &[&cookie, "Content-Length: 0"]);
+        assert_eq!((reply.status, reply.headers["allow"].as_str()), (405, "GET, HEAD"), "{method}");
+    }
+    assert_eq!(served.ask("GET /", &["Cookie: shiftlog=x; other=y"]).status, 403);
+    let head = served.ask("HEAD /", &[&cookie]);
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+    assert!(head.headers["content-length"].parse::<usize>().unwrap() > 1000);
+}
+
+#[test]
+fn every_answer_forbids_what_a_page_does_not_need() {
+    let scratch = recorded();
+    let served = Served::start(&scratch, &[]);
+    let replies = [served.get("/"), served.get("/nothing"), served.ask("GET /", &[]), served.get("/stats?by=mood")];
+    assert_eq!(replies.each_ref().map(|reply| reply.status), [200, 404, 403, 400]);
+    for reply in replies {
+        let policy = &reply.headers["content-security-policy"];
+        for part in ["default-src 'none'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'"] {
+            assert!(policy.split("; ").any(|own| own == part), "{policy}");
+        }
+        assert!(!policy.contains("unsafe") && !policy.contains("http") && !policy.contains('*'), "{policy}");
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("cross-origin-resource-policy", "same-origin"),
+            ("cache-control", "no-store"),
+            ("content-type", "text/html; charset=utf-8"),
+        ] {
+            assert_eq!(reply.headers[name], value, "{}", reply.status);
+        }
+    }
+}
+
+#[test]
+fn every_link_of_every_page_leads_to_a_page_and_nothing_is_changed() {
+    let scratch = recorded();
+    let state = || (scratch.git(["for-each-ref"]).ok(), scratch.git(["status", "--porcelain"]).ok());
+    let before = state();
+    let served = Served::start(&scratch, &[]);
+    let pages = crawl(&served);
+    assert_eq!(state(), before);
+    let id = |revision: &str| scratch.id(revision);
+    for address in [
+        "/commits".to_owned(),
+        "/search".to_owned(),
+        "/branches".to_owned(),
+        "/stats?by=day".to_owned(),
+        "/commits?branch=topic%2Fx".to_owned(),
+        format!("/c/{}", id("HEAD~1")),
+        format!("/c/{}/claude/alpha-1", id("HEAD~1")),
+        "/s/claude/beta-2".to_owned(),
+        format!("/why/{}/src/one.rs", id("HEAD")),
+    ] {
+        assert!(pages.contains_key(&address), "nothing leads to {address}: {:?}", pages.keys());
+    }
+    let overview = &pages["/"];
+    for text in ["add one &amp; more", "add two", "use two", "make the first part &lt;b&gt;quickly&lt;/b&gt;", "Alpha"]
+    {
+        assert_eq!(overview.contains(text), text != "Alpha", "{text}: {overview}");
+    }
+    let order = ["use two", "add two", "add one"].map(|text| overview.find(text).unwrap());
+    assert!(order.is_sorted(), "the newest comes first");
+    let session = &pages["/s/claude/alpha-1"];
+    assert!(session.contains("id=\"t1\"") && session.contains("id=\"t2\"") && !session.contains("remarkable"));
+    let file = &pages[&format!("/why/{}/src/one.rs", id("HEAD"))];
+    let link = |revision: &str, session: &str| format!("href=\"/c/{}/claude/{session}#t1\"", id(revision));
+    assert!(file.contains(&link("HEAD", "beta-2")) && file.contains("a remarkable idea"), "{file}");
+    assert!(file.contains(&link("HEAD~2", "alpha-1")) && file.contains("id=\"L2\""), "{file}");
+}
+
+#[test]
+fn a_commit_page_is_what_export_writes_but_for_its_frame() {
+    let scratch = recorded();
+    let served = Served::start(&scratch, &[]);
+    let turns = |page: &str| {
+        let start = page.find("<section class=\"turn\"").unwrap();
+        page[start..page.find("<section class=\"commit\"").unwrap()].to_owned()
+    };
+    let page = served.page(&format!("/c/{}", scratch.id("HEAD~1")));
+    assert_eq!(turns(&page), turns(&scratch.shiftlog("export", ["--html", "HEAD~1"]).ok()));
+    assert!(page.contains("<a href=\"#t1\">turn 1</a>"), "the hunk leads to its turn: {page}");
+    let short = served.page(&format!("/c/{}", &scratch.id("HEAD~1")[..8]));
+    assert_eq!(short, page, "the beginning of an id is enough");
+}
+
+#[test]
+fn forms_choose_as_log_does_and_say_what_is_wrong() {
+    let scratch = recorded();
+    let served = Served::start(&scratch, &[]);
+    let subjects = ["add one &amp; more", "add two", "use two"];
+    let listed = |query: &str| {
+        let page = served.page(&format!("/commits?{query}"));
+        assert_whole(&page, query);
+        subjects.map(|subject| page.contains(&format!(">{subject}</a>")))
+    };
+    assert_eq!(listed(""), [true, true, true]);
+    assert_eq!(listed("agent=claude&model=&since="), [true, true, true], "an empty field chooses nothing");
+    assert_eq!(listed("agent=codex"), [false, false, false]);
+    assert_eq!(listed("branch=main"), [true, true, false]);
+    assert_eq!(listed("path=src%2Ftwo.rs"), [false, true, false]);
+    assert_eq!(listed("path=src/one.rs&branch=topic%2Fx"), [true, false, true]);
+    assert_eq!(listed("grep=^add+t"), [false, true, false]);
+    assert_eq!(listed("until=2000-01-01"), [false, false, false]);
+    assert_eq!(listed("skip=2"), [true, false, false]);
+    for (query, why) in [
+        ("grep=(", "is not a regular expression"),
+        ("branch=nosuch", "there is no local branch"),
+        ("since=%3Cscript%3E", "cannot read the date"),
+    ] {
+        let page = served.page(&format!("/commits?{query}"));
+        assert!(page.contains(why), "{query}: {page}");
+        assert_whole(&page, query);
+    }
+    let hostile = served.page("/search?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E");
+    assert_whole(&hostile, "search");
+    let found = served.page("/search?q=remarkable+idea");
+    assert!(found.contains("<mark>remarkable</mark>"), "{found}");
+    assert!(found.contains(&format!("/c/{}/claude/beta-2#t1", scratch.id("HEAD"))), "{found}");
+    assert!(served.page("/search?q=nowhere").contains("no turn has these words"));
+    // Without the archive, what cannot be searched is one line.
+    scratch.git(["update-ref", "-d", "refs/shiftlog/sessions"]).ok();
+    for object in
+        scratch.git(["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"]).ok().lines()
+    {
+        let (name, kind) = object.split_once(' ').unwrap();
+        let is_segment =
+            kind == "blob" && scratch.git(["cat-file", "blob", name]).bytes.starts_with(&[0x50, 0x2a, 0x4d, 0x18]);
+        if is_segment {
+            std::fs::remove_file(scratch.top.join(format!(".git/objects/{}/{}", &name[..2], &name[2..]))).unwrap();
+        }
+    }
+    let lacking = served.page("/search?q=remarkable");
+    assert_eq!(lacking.matches("<p class=\"problem\">").count(), 1, "{lacking}");
+    assert!(lacking.contains("words of 3 sessions are not here"), "{lacking}");
+    let topic = Served::start(&scratch, &["main..topic/x"]);
+    let page = topic.page("/commits");
+    assert_eq!(subjects.map(|subject| page.contains(subject)), [false, false, true], "only what was named is listed");
+}
+
+#[test]
+fn addresses_lead_to_commits_sessions_and_files_of_commits_alone() {
+    let scratch = recorded();
+    scratch.git(["config", "core.quotePath", "false"]).ok();
+    scratch.write(".git/secret", "do not tell\n");
+    let served = Served::start(&scratch, &[]);
+    let id = scratch.id("HEAD");
+    let none = "0".repeat(id.len());
+    for target in [
+        "/etc/passwd",
+        "/../etc/passwd",
+        "/c/..%2f..%2fetc%2fpasswd",
+        "/c/%2e%2e/x",
+        "//etc/passwd",
+        "/c/",
+        "/c",
+        "/c/--help",
+        "/c/HEAD~1",
+        "/c/%40%7B-1%7D",
+        "/c/:/add",
+        "/c/main",
+        "/c/%00",
+        "/c/%ff",
+        &format!("/c/{none}"),
+        &format!("/c/{id}/claude"),
+        &format!("/c/{id}/claude/nosuch"),
+        &format!("/c/{id}/codex/beta-2"),
+        "/s/claude/nosuch",
+        "/s/claude/alpha",
+        "/s/claude/..",
+        "/s/claude/..%2f..",
+        &format!("/why/{id}"),
+        &format!("/why/{id}/src"),
+        &format!("/why/{id}/nosuch"),
+        &format!("/why/{id}/.git/secret"),
+        &format!("/why/{id}/src/../src/one.rs"),
+        &format!("/why/{id}/%2fetc%2fpasswd"),
+        &format!("/why/{id}/:(top)src/one.rs"),
+        &format!("/why/{none}/src/one.rs"),
+        "/favicon.ico",
+    ] {
+        let reply = served.get(target);
+        assert_eq!(reply.status, 404, "{target}: {}", reply.body);
+        assert_whole(&reply.body, target);
+        assert!(!reply.body.contains("do not tell") && !reply.body.contains("root:"), "{target}");
+    }
+    assert_eq!(served.get("/c/HEAD").status, 200);
+}
+
+#[test]
+fn a_client_that_says_too_much_or_too_slowly_keeps_nobody_out() {
+    let scratch = recorded();
+    let served = Served::start(&scratch, &[]);
+    let long = format!("X-Long: {}", "x".repeat(1 << 20));
+    let many = vec!["X-Many: 1"; 2000].join("\r\n");
+    for lines in [long.as_str(), &many] {
+        let status = served.ask("GET /", &[lines]).status;
+        assert!([0, 431].contains(&status), "{status}");
+    }
+    let status = served.ask(&format!("GET /search?q={}", "x".repeat(100_000)), &[]).status;
+    assert!([0, 414, 431].contains(&status), "{status}");
+    assert_ne!(served.send("\u{0}\r\n\r\n").status, 200);
+    assert_ne!(served.send("GET / SPDY/9\r\n\r\n").status, 200);
+    // Twenty clients begin a request and do not go on; others are served meanwhile.
+    let slow: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = served.connect();
+            stream.write_all(b"GET / HTTP/1.1\r\nHost:").unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(served.get("/").status, 200);
+    // More than are served at once: those that come later wait until the slow ones are sent away.
+    let more: Vec<TcpStream> = (0..20).map(|_| served.connect()).collect();
+    assert_eq!(served.get("/").status, 200);
+    for stream in slow.into_iter().chain(more) {
+        assert_ne!(reply(stream).status, 200, "the server gives up on them");
+    }
+}
+
+#[test]
+fn fifty_clients_at_once_are_all_served() {
+    let scratch = recorded();
+    let served = Served::start(&scratch, &[]);
+    let expected = served.page("/branches");
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..50).map(|_| scope.spawn(|| served.page("/branches"))).collect();
+        for client in clients {
+            assert_eq!(client.join().unwrap(), expected);
+        }
+    });
+}
+
+#[test]
+fn what_hostile_people_have_recorded_stays_text_on_every_page() {
+    let scratch = Scratch::set_up();
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)><!-- ]]> & \" ' \u{202e}\u{1b}[31m";
+    let session = scratch.session("alpha-1");
+    session.prompt(hostile);
+    session.says(&format!("{hostile} remarkable\n\n[x](javascript:alert(1)) ![y](https://evil.example/p.png)"));
+    session.calls("c", "Bash", &json!({ "command": hostile }));
+    session.answers("c", hostile);
+    session.edits("one.rs", &format!("{hostile}\n"));
+    scratch.write("<img src=x onerror=alert(2)>.txt", "x\n");
+    session.commits("a <script>alert(3)</script> commit");
+    scratch.git(["branch", "\"><svg/onload=alert(4)>"]).ok();
+    let served = Served::start(&scratch, &[]);
+    let mut pages = crawl(&served);
+    pages.insert("search".into(), served.page("/search?q=remarkable"));
+    assert!(pages.len() > 8, "{:?}", pages.keys());
+    for (address, page) in &pages {
+        assert_whole(page, address);
+        for element in ["<img", "<iframe", "<svg/", "<svg onload", "<object", "<!--"] {
+            assert!(!page.contains(element), "{address} has {element}");
+        }
+        assert!(!page.contains(['\u{202e}', '\u{1b}']), "{address}");
+        assert!(values(page, "href").iter().all(|link| link.starts_with(['/', '#', 'd'])), "{address}");
+    }
+    assert!(pages["/"].contains("a &lt;script&gt;alert(3)&lt;/script&gt; commit"));
+}
+
+#[test]
+fn a_secret_that_was_recorded_is_on_no_page() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.redact", "off"]).ok();
+    let key = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
+    let session = scratch.session("alpha-1");
+    session.prompt(&format!("use {key} as the token"));
+    session.says(&format!("I set `{key}`."));
+    session.edits("token.txt", &format!("token = {key}\nplain\n"));
+    session.commits(&format!("use {key}"));
+    scratch.git(["config", "--unset", "shiftlog.redact"]).ok();
+    let served = Served::start(&scratch, &[]);
+    let mut pages = crawl(&served);
+    pages.insert("search".into(), served.page("/search?q=token"));
+    for (address, page) in &pages {
+        assert!(!page.contains(&key), "{address}");
+    }
+    assert!(pages["/"].contains("as the token") && pages["search"].contains("turn 1"), "the rest is there");
+}
+
+#[test]
+fn a_server_ends_when_it_is_told_and_takes_no_port_of_another() {
+    let scratch = recorded();
+    let first = Served::start(&scratch, &[]);
+    let port = format!("--port={}", first.port);
+    let taken = scratch.shiftlog("web", [&port]);
+    assert_eq!((taken.code, taken.stdout.as_str()), (128, ""));
+    assert!(taken.stderr.starts_with(&format!("fatal: cannot listen on port {}: ", first.port)), "{}", taken.stderr);
+    assert!(TcpStream::connect(("::1", first.port)).is_err(), "it listens on 127.0.0.1 alone");
+    let second = Served::start(&scratch, &[]);
+    assert_ne!(first.cookie.split('=').next(), second.cookie.split('=').next(), "a browser keeps both cookies");
+    let both = format!("Cookie: {}; {}", second.cookie, first.cookie);
+    assert_eq!([&first, &second].map(|served| served.ask("GET /", &[&both]).status), [200, 200]);
+    assert_eq!(second.ask("GET /", &[&format!("Cookie: {}", first.cookie)]).status, 403);
+    for signal in ["-INT", "-TERM"] {
+        let mut served = Served::start(&scratch, &[]);
+        let id = served.child.id().to_string();
+        assert!(scratch.run_in(&scratch.top, "kill", [signal, &id]).code == 0);
+        assert!(!served.child.wait().unwrap().success());
+        assert!(TcpStream::connect(("127.0.0.1", served.port)).is_err());
+    }
+    let idle = scratch.shiftlog("web", ["--idle=0"]);
+    assert_eq!(idle.code, 0, "{idle:?}");
+    assert!(idle.stdout.starts_with("http://127.0.0.1:"), "{idle:?}");
+    let wrong = scratch.shiftlog("web", ["nosuch..main"]);
+    assert_eq!((wrong.code, wrong.stdout.as_str()), (128, ""), "{wrong:?}");
+}
+
+#[test]
+fn no_browser_is_opened_where_nobody_sees_the_output() {
+    let scratch = recorded();
+    scratch.git(["config", "browser.mine.cmd", "touch opened;"]).ok();
+    scratch.git(["config", "shiftlog.browser", "mine"]).ok();
+    let ran = scratch.shiftlog("web", ["--idle=0"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!scratch.top.join("opened").exists());
+}
+
+#[test]
+fn pages_of_a_repository_without_conversations_say_so() {
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[]);
+    let pages = crawl(&served);
+    assert!(pages["/"].contains("No conversation is recorded"), "{}", pages["/"]);
+    let reply = served.get(&format!("/c/{}", scratch.id("HEAD")));
+    assert_eq!(reply.status, 404);
+    assert!(reply.body.contains("no conversation is recorded for this commit"));
+    let unborn = Scratch::empty(&[]);
+    let served = Served::start(&unborn, &[]);
+    assert!(served.page("/").contains("No conversation is recorded"));
+}
