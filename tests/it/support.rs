@@ -83,13 +83,15 @@ impl Scratch {
         fs::copy("/bin/sh", canonical.join("bin/claude")).unwrap();
         let path = std::env::var("PATH").unwrap();
         let path = format!("{}:{}:{path}", bin_dir().display(), canonical.join("bin").display());
+        // Not /dev/null: 'git config --global' run by root would put a file in its place.
+        let config = canonical.join("gitconfig");
         let env = [
             ("PATH", path.as_str()),
             ("HOME", home.to_str().unwrap()),
             ("LC_ALL", "C"),
             ("TZ", "UTC"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
-            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_CONFIG_GLOBAL", config.to_str().unwrap()),
             ("GIT_AUTHOR_NAME", "A U Thor"),
             ("GIT_AUTHOR_EMAIL", "author@example.com"),
             ("GIT_AUTHOR_DATE", "2026-01-02T03:04:05Z"),
