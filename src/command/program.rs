@@ -1,6 +1,4 @@
 //! Finding a program of the suite and running it in place of this one.
-//!
-//! Uses the standard library alone: `src/bin/start` compiles this file into programs that link nothing else of ours.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;

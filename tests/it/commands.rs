@@ -198,6 +198,17 @@ fn branches_count_shared_history_for_each() {
 }
 
 #[test]
+fn a_program_alone_in_its_directory_runs_the_one_that_git_finds() {
+    let scratch = Scratch::new();
+    let alone = scratch.root().join("alone");
+    fs::create_dir_all(&alone).unwrap();
+    fs::copy(bin_dir().join("git-shiftlog-show"), alone.join("git-shiftlog-show")).unwrap();
+    let program = alone.join("git-shiftlog-show");
+    let ran = scratch.run_in(&scratch.top, program.to_str().unwrap(), ["-h"]);
+    assert_eq!(ran.ok(), scratch.shiftlog("show", ["-h"]).ok());
+}
+
+#[test]
 fn links_serve_as_well_as_programs() {
     let scratch = Scratch::new();
     let (programs, links) = (scratch.root().join("libexec"), scratch.root().join("links"));
