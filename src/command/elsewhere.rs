@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::cli;
+use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
 use crate::record::{Note, Reader};
@@ -24,19 +25,34 @@ pub(super) fn look_at(reader: &Reader<'_>, revision: &str) {
     if reader.note(commit_id).map_or(true, is_noted) {
         return;
     }
-    if let Ok(remapped) = remap_one(repo, &cli::full_notes_ref(repo, None), commit_id, Instant::now() + PATIENCE) {
+    let notes_ref = cli::full_notes_ref(repo, None);
+    let remapped = offline(repo, |repo| remap_one(repo, &notes_ref, commit_id, Instant::now() + PATIENCE));
+    if let Ok(remapped) = remapped {
         tell(repo, &remapped);
     }
 }
 
 /// Does the same for the commits that are new since it was last done.
 pub(super) fn look_at_new(repo: &Repository) {
-    let deadline = Instant::now() + PATIENCE;
-    if is_wanted(repo)
-        && let Ok(remapped) = remap(repo, &cli::full_notes_ref(repo, None), &Scope::New, false, deadline, &mut silent())
-    {
+    if !is_wanted(repo) {
+        return;
+    }
+    let (notes_ref, deadline) = (cli::full_notes_ref(repo, None), Instant::now() + PATIENCE);
+    let remapped = offline(repo, |repo| remap(repo, &notes_ref, &Scope::New, false, deadline, &mut silent()));
+    if let Ok(remapped) = remapped {
         tell(repo, &remapped);
     }
+}
+
+/// Does something in a repository without fetching what a partial clone lacks: each note would be a fetch of its own, and the
+/// command that is run fetches all that it needs at once.
+fn offline<T>(repo: &Repository, act: impl FnOnce(&Repository) -> Result<T>) -> Result<T> {
+    if !repo.is_partial() {
+        return act(repo);
+    }
+    let apart = Repository::open_git_dir(repo.git_dir())?;
+    apart.stay_offline();
+    act(&apart)
 }
 
 fn is_wanted(repo: &Repository) -> bool {

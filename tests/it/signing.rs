@@ -146,7 +146,7 @@ fn what_was_not_signed_or_was_carried_or_tampered_with_is_told() {
     scratch.git(["update-ref", "refs/notes/shiftlog", id.trim()]).ok();
     let ran = scratch.shiftlog("verify", [""; 0]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stdout.contains(" is of another session)"), "{ran:?}");
+    assert!(ran.stdout.contains(" damaged (the record tells of another transcript"), "{ran:?}");
     assert!(ran.stdout.contains(", BAD signature"), "{ran:?}");
 }
 
