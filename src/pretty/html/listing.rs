@@ -162,7 +162,7 @@ fn form(list: &Listing<'_>) -> Markup {
     };
     html! {
         form.choose action="/commits" method="get" {
-            (field("agent", "Agent", &of.agent, "claude"))
+            (field("agent", "Agent", &of.agent, "such as claude"))
             (field("model", "Model", &of.model, "part of its name"))
             (field("author", "Author", &of.author, "a pattern"))
             (field("grep", "Subject", &of.grep, "a pattern"))
