@@ -14,7 +14,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
 use crate::notes;
 use crate::pretty;
-use crate::record;
+use crate::record::{self, Note, Unit};
 use crate::setup;
 
 /// How long hooks that are running are waited for.
@@ -44,6 +44,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         let mut plan = setup::remove(&repo, options.yes)?;
         let refs = if options.purge_refs { our_refs(&repo)? } else { Vec::new() };
+        let (others, refs): (Vec<_>, Vec<_>) = refs.into_iter().partition(|name| has_others(&repo, name));
+        for name in &others {
+            cli::warning(&format!("'{name}' also has notes of others, and is kept"));
+            cli::hint(&repo, "'git shiftlog purge --before=now --all' removes from it what was recorded");
+        }
         if options.purge_refs && !options.dry_run && !options.yes && !is_confirmed(&repo, &refs)? {
             return Ok(Outcome::No);
         }
@@ -79,6 +84,17 @@ fn our_refs(repo: &Repository) -> Result<Vec<String>> {
     };
     let names = String::from_utf8_lossy(&listed.capture()?).lines().map(str::to_owned).collect::<Vec<_>>();
     Ok(names.into_iter().filter(is_ours).collect())
+}
+
+/// Says whether a notes ref that the user has named has notes that this program did not write, or that cannot be read.
+fn has_others(repo: &Repository, name: &str) -> bool {
+    let is_other = |entry: notes::Entry| match notes::read(repo, entry.note_blob_id) {
+        Ok(bytes) => Note::parse(&bytes).units().iter().any(|unit| matches!(unit, Unit::Foreign(_))),
+        Err(_) => true,
+    };
+    name.starts_with("refs/notes/")
+        && name != notes::DEFAULT_REF
+        && notes::list(repo, name).map_or(true, |entries| entries.into_iter().any(is_other))
 }
 
 /// Says how much there is, and asks twice.

@@ -417,3 +417,21 @@ fn deinit_with_purge_refs_leaves_nothing_of_ours() {
     );
     assert_eq!(after, before);
 }
+
+#[test]
+fn notes_of_others_are_never_deleted_with_ours() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.notesRef", "refs/notes/commits"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("words of ours");
+    session.edits("x", "1");
+    session.commits("one");
+    session.hook("Stop");
+    assert!(scratch.git(["notes", "show"]).ok().contains("words of ours"));
+    scratch.git(["notes", "add", "-m", "my own note", "HEAD~1"]).ok();
+    let ran = scratch.shiftlog("deinit", ["--purge-refs", "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("warning: 'refs/notes/commits' also has notes of others, and is kept\n"), "{ran:?}");
+    assert!(!ran.stdout.contains("delete refs/notes/commits"), "{ran:?}");
+    assert_eq!(scratch.git(["notes", "show", "HEAD~1"]).ok(), "my own note\n");
+}
