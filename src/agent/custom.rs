@@ -33,7 +33,7 @@ pub struct Definition {
 
 /// An agent made from a [`Definition`].
 pub struct Custom {
-    name: &'static str,
+    name: String,
     pattern: String,
     format: Format,
     resume: Option<String>,
@@ -51,18 +51,17 @@ struct Format {
 }
 
 impl Custom {
-    /// Makes an agent; `None` if the description has no pattern or its name is no plain word. The agent stays for as long
-    /// as the process runs.
-    pub fn new(definition: Definition) -> Option<&'static Custom> {
+    /// Makes an agent; `None` if the description has no pattern or its name is no plain word.
+    pub fn new(definition: Definition) -> Option<Custom> {
         if !outside::is_plain_id(&definition.name) || definition.transcript.is_empty() {
             return None;
         }
-        Some(Box::leak(Box::new(Custom {
-            name: Box::leak(definition.name.into_boxed_str()),
+        Some(Custom {
+            name: definition.name,
             pattern: definition.transcript,
             format: Format::parse(&definition.format),
             resume: definition.resume,
-        })))
+        })
     }
 
     /// Returns the files that the pattern names, with the session ids in their names.
@@ -191,12 +190,12 @@ fn fits(pattern: &str, name: &str) -> bool {
 }
 
 impl Agent for Custom {
-    fn name(&self) -> &'static str {
-        self.name
+    fn name(&self) -> &str {
+        &self.name
     }
 
-    fn title(&self) -> &'static str {
-        self.name
+    fn title(&self) -> &str {
+        &self.name
     }
 
     fn is_installed(&self) -> bool {
@@ -204,7 +203,8 @@ impl Agent for Custom {
     }
 
     fn parser(&self) -> Box<dyn Parser> {
-        let agent = Custom { name: self.name, pattern: String::new(), format: self.format.clone(), resume: None };
+        let agent =
+            Custom { name: self.name.clone(), pattern: String::new(), format: self.format.clone(), resume: None };
         Box::new(move |lines: &[u8]| -> Vec<Message> {
             let read = |(span, line)| json::read_line(line, |record| agent.message(record, span));
             json::lines(lines).filter_map(read).collect()

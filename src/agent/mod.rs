@@ -77,20 +77,18 @@ pub fn claude_at(root: &Path) -> impl Agent {
 }
 
 /// The agents that the user has described.
-static DEFINED: OnceLock<Vec<&'static dyn Agent>> = OnceLock::new();
+static DEFINED: OnceLock<Vec<custom::Custom>> = OnceLock::new();
 
 /// Makes agents known that the user has described. Only the first call of a process counts; a name that is in [`ALL`]
 /// stays what it is.
 pub fn define(definitions: impl FnOnce() -> Vec<Definition>) {
-    DEFINED.get_or_init(|| {
-        let made = definitions().into_iter().filter_map(custom::Custom::new);
-        made.map(|agent| agent as &'static dyn Agent).collect()
-    });
+    DEFINED.get_or_init(|| definitions().into_iter().filter_map(custom::Custom::new).collect());
 }
 
 /// Returns all agents that are known: those of [`ALL`], then those that the user has described.
 pub fn all() -> impl Iterator<Item = &'static dyn Agent> {
-    ALL.iter().copied().chain(DEFINED.get().into_iter().flatten().copied())
+    let defined = DEFINED.get().into_iter().flatten().map(|agent| agent as &'static dyn Agent);
+    ALL.iter().copied().chain(defined)
 }
 
 /// Returns the agent called `name`.
@@ -230,10 +228,10 @@ pub const OWN_NOTICES: &[&str] = &["conversation compacted", "interrupted by the
 /// A coding agent.
 pub trait Agent: Sync {
     /// The name in commands, configuration and records, such as `claude`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// The name for people, such as `Claude Code`.
-    fn title(&self) -> &'static str;
+    fn title(&self) -> &str;
 
     /// Says whether the agent seems to be installed for this user.
     fn is_installed(&self) -> bool;
