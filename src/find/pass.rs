@@ -168,12 +168,23 @@ impl<T> Shared<T> {
     }
 }
 
-/// Ends the work when it is dropped, also by a panic.
+/// Ends the work when it is dropped.
 struct Stop<'s, T>(&'s Shared<T>);
 
 impl<T> Drop for Stop<'_, T> {
     fn drop(&mut self) {
         self.0.stop();
+    }
+}
+
+/// Ends the work when it is dropped by a panic.
+struct StopIfPanicking<'s, T>(&'s Shared<T>);
+
+impl<T> Drop for StopIfPanicking<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
     }
 }
 
@@ -205,7 +216,7 @@ pub fn run<T: Send>(
         for _ in 0..threads {
             let (shared, work) = (&shared, &work);
             let started = std::thread::Builder::new().spawn_scoped(scope, move || {
-                let on_panic = Stop(shared);
+                let _stop = StopIfPanicking(shared);
                 let ended = with_worker(git_dir, refs, limits.deadline, |worker| {
                     while let Some(number) = shared.next(count) {
                         let session = &plan.sessions[number];
@@ -224,7 +235,6 @@ pub fn run<T: Send>(
                 {
                     shared.put(number, Err(error), Spent::default());
                 }
-                std::mem::forget(on_panic);
             });
             started.map_err(|error| Error::other("cannot start a thread").because(error))?;
         }
