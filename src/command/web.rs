@@ -67,12 +67,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             idle: Duration::from_secs(60 * options.idle.unwrap_or(IDLE_MINUTES).min(60 * 24 * 365)),
         };
         let configured = ["shiftlog.browser", "web.browser"].iter().any(|key| repo.config_string(key).is_some());
-        let wants_browser = !options.no_browser && std::io::stdout().is_terminal();
-        let (is_first, browser) = (Cell::new(wants_browser), Cell::new(None));
+        let (is_first, browser) = (Cell::new(std::io::stdout().is_terminal()), Cell::new(None));
         server.serve(move |link| -> Result<()> {
             cli::print(&format!("{link}\n"))?;
             if is_first.replace(false) {
-                browser.set(git::browse(link, options.browser.as_deref(), configured));
+                cli::hint(&repo, "Ctrl-C ends the server");
+                if !options.no_browser {
+                    browser.set(git::browse(link, options.browser.as_deref(), configured));
+                }
             }
             Ok(())
         })?;
