@@ -62,7 +62,7 @@ impl Progress {
     }
 }
 
-/// What failed leaves its line as it is.
+/// Ends the line of work that failed; it keeps its last count.
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(line) = self.line.take().filter(|line| line.written.is_some()) {

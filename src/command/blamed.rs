@@ -1,4 +1,4 @@
-//! What `why` and `blame` have in common: the options for `git blame`, and the lines that it finds, explained.
+//! The options for `git blame` and the explanation of its lines, for `why` and `blame`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! What is exported: the sessions of the chosen commits, each with its commits in the order in which they were made.
+//! The plan of an export: the sessions of the chosen commits, each with its commits in the order in which they were made.
 
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ pub struct Wanted {
 pub struct Made {
     /// The commit.
     pub commit: Commit,
-    /// What its record says.
+    /// The summary in its record.
     pub summary: Summary,
     /// The length of the session's transcript when it was recorded.
     pub bytes: u64,
@@ -44,7 +44,7 @@ pub struct Session {
     pub made: Vec<Made>,
 }
 
-/// What is exported.
+/// The sessions to export.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// The sessions, in the order of their first commits.

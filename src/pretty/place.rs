@@ -60,9 +60,9 @@ mod tests {
 
     #[test]
     fn a_path_is_shown_from_the_directory_that_it_is_below() {
-        let place = Place::new(Some("/home/dev/app/"), Some("/work"));
+        let place = Place::new(Some("/home/dev/app/"), Some("/srv"));
         let shown = |path| place.path(path);
-        assert_eq!((shown("/home/dev/app/a.rs"), shown("/home/dev/app"), shown("/work/b/c")), ("a.rs", ".", "b/c"));
+        assert_eq!((shown("/home/dev/app/a.rs"), shown("/home/dev/app"), shown("/srv/b/c")), ("a.rs", ".", "b/c"));
         assert_eq!((shown("/home/dev/apple"), shown("a.rs"), shown("/")), ("/home/dev/apple", "a.rs", "/"));
         assert_eq!(Place::new(Some("C:\\app"), None).path("C:\\app\\src\\a.rs"), "src\\a.rs");
         assert_eq!(Place::new(Some("/"), None).path("/etc"), "/etc");
@@ -71,11 +71,11 @@ mod tests {
 
     #[test]
     fn only_whole_paths_below_a_directory_are_shortened_in_a_text() {
-        let place = Place::new(Some("/home/dev/app"), Some("/work"));
+        let place = Place::new(Some("/home/dev/app"), Some("/srv"));
         for (text, expected) in [
             ("/home/dev/app/src/a.rs:3: fn a()\n/home/dev/app/b", "src/a.rs:3: fn a()\nb"),
             (" --> /home/dev/app/src/a.rs:3", " --> src/a.rs:3"),
-            ("'/home/dev/app/a' (\"/work/b c\")", "'a' (\"b c\")"),
+            ("'/home/dev/app/a' (\"/srv/b c\")", "'a' (\"b c\")"),
             ("error:/home/dev/app/a", "error:a"),
         ] {
             assert_eq!(place.text(text), expected);
@@ -87,7 +87,7 @@ mod tests {
             "/home/dev/apple/a",
             "/mnt/home/dev/app/a",
             "file:///home/dev/app/a",
-            "~/work/a ./work/b x-/work/c",
+            "~/srv/a ./srv/b x-/srv/c",
             "/home/dev/app//a",
         ] {
             assert_eq!(place.text(other), other);

@@ -10,7 +10,7 @@ use crate::transcript::{Message, Part, Role};
 pub struct SubAgent {
     /// Its id, as the session's transcript has it.
     pub id: String,
-    /// What its record says.
+    /// The summary in its record.
     pub summary: Summary,
     /// What is missing or damaged of its words.
     pub problems: Vec<String>,

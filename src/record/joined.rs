@@ -25,31 +25,18 @@ impl Note {
 
 #[cfg(test)]
 mod tests {
+    use crate::record::note::tests::{note, record};
     use crate::record::{Note, Record};
-
-    fn record(since: Option<&str>, through: &str, bytes: u64) -> Record {
-        let line = serde_json::json!({
-            "shiftlog": 1, "agent": "claude", "session": "s", "time": "2026-11-20T13:49:00Z", "since": since,
-            "through": through, "bytes": bytes, "sha256": "00",
-        });
-        Record::parse(line.to_string().as_bytes()).expect("a record")
-    }
-
-    fn note(records: &[Record]) -> Note {
-        let mut note = Note::default();
-        records.iter().for_each(|record| note.add(record.clone()));
-        note
-    }
 
     #[test]
     fn a_joined_record_names_the_trees_of_all_parts_in_any_order() {
         let of_tree = |tree: &str, record: Record| Record { tree: Some(tree.into()), ..record };
         // The last commit has the tree of the first one again, as after a revert.
         let parts = [
-            of_tree("t1", record(None, "a", 10)),
-            of_tree("t2", record(Some("a"), "b", 20)),
-            of_tree("t3", record(Some("b"), "c", 30)),
-            of_tree("t1", record(Some("c"), "d", 40)),
+            of_tree("t1", record("s", None, "a", 10)),
+            of_tree("t2", record("s", Some("a"), "b", 20)),
+            of_tree("t3", record("s", Some("b"), "c", 30)),
+            of_tree("t1", record("s", Some("c"), "d", 40)),
         ];
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [0, 2, 1, 3], [1, 0, 3, 2]] {
             let joined = Note::parse(&note(&order.map(|index| parts[index].clone())).to_bytes());
@@ -58,16 +45,16 @@ mod tests {
             assert_eq!(records[0].joined_trees, ["t2", "t3"], "{order:?}");
             assert_eq!(joined.trees(), ["t1", "t2", "t3"], "{order:?}");
         }
-        let one_commit = [parts[0].clone(), of_tree("t1", record(None, "b", 12))];
+        let one_commit = [parts[0].clone(), of_tree("t1", record("s", None, "b", 12))];
         assert_eq!(note(&one_commit).trees(), ["t1"], "a record that was extended is the record of one commit");
     }
 
     #[test]
     fn an_amended_commit_is_forgotten_and_the_others_stay() {
         let mut joined = note(&[
-            Record { tree: Some("t1".into()), ..record(None, "a", 10) },
-            Record { tree: Some("t2".into()), ..record(Some("a"), "b", 20) },
-            Record { tree: Some("t3".into()), ..record(Some("b"), "c", 30) },
+            Record { tree: Some("t1".into()), ..record("s", None, "a", 10) },
+            Record { tree: Some("t2".into()), ..record("s", Some("a"), "b", 20) },
+            Record { tree: Some("t3".into()), ..record("s", Some("b"), "c", 30) },
         ]);
         joined.forget_joined(&["t2".to_owned()]);
         let left = Note::parse(&joined.to_bytes());

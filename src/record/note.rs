@@ -362,12 +362,12 @@ fn is_fragment(line: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn record(session: &str, since: Option<&str>, through: &str, bytes: u64) -> Record {
+    pub fn record(session: &str, since: Option<&str>, through: &str, bytes: u64) -> Record {
         let line = serde_json::json!({
             "shiftlog": 1, "agent": "claude", "session": session, "time": "2026-11-20T13:49:00Z", "turns": 1,
             "messages": 2, "since": since, "through": through, "bytes": bytes, "sha256": "00",
@@ -375,7 +375,7 @@ mod tests {
         Record::parse(line.to_string().as_bytes()).expect("a record")
     }
 
-    fn note(records: &[Record]) -> Note {
+    pub fn note(records: &[Record]) -> Note {
         let mut note = Note::default();
         records.iter().for_each(|record| note.add(record.clone()));
         note

@@ -138,12 +138,12 @@ mod tests {
             let home = Home { directory: Some(directory), is_local: false };
             places.is_at(named, "src/a.rs", home)
         };
-        assert!(is_at("/work/src/a.rs", "/work"));
-        assert!(is_at("/work/src/a.rs", "/work/src/deep/"), "it ran below the top");
-        assert!(is_at("/work/.worktrees/x/src/a.rs", "/work"), "it ran above the top");
-        assert!(!is_at("/tmp/other/src/a.rs", "/work") && !is_at("/workshop/src/a.rs", "/work"));
-        assert!(!is_at("/src/a.rs", "/work"), "all directories are below the root");
+        assert!(is_at("/srv/src/a.rs", "/srv"));
+        assert!(is_at("/srv/src/a.rs", "/srv/src/deep/"), "it ran below the top");
+        assert!(is_at("/srv/.worktrees/x/src/a.rs", "/srv"), "it ran above the top");
+        assert!(!is_at("/tmp/other/src/a.rs", "/srv") && !is_at("/srvs/src/a.rs", "/srv"));
+        assert!(!is_at("/src/a.rs", "/srv"), "all directories are below the root");
         assert!(is_at("/src/a.rs", "/"));
-        assert!(is_at("/repo/src/a.rs", "/work"), "this is the working tree");
+        assert!(is_at("/repo/src/a.rs", "/srv"), "this is the working tree");
     }
 }

@@ -32,10 +32,10 @@ fn an_edit_of_a_file_elsewhere_is_no_edit_of_this_one() {
         call(id, "Write", &json!({ "file_path": path, "content": "the_same_line()\n" }), directory)
     };
     for (path, directory, evidence) in [
-        ("/work/project/src/a.txt", "/work/project", "replay/1"),
-        ("/work/project/src/a.txt", "/work/project/docs", "replay/1"),
-        ("/tmp/other/src/a.txt", "/work/project", "moved/1"),
-        ("/src/a.txt", "/work/project", "moved/1"),
+        ("/srv/project/src/a.txt", "/srv/project", "replay/1"),
+        ("/srv/project/src/a.txt", "/srv/project/docs", "replay/1"),
+        ("/tmp/other/src/a.txt", "/srv/project", "moved/1"),
+        ("/src/a.txt", "/srv/project", "moved/1"),
     ] {
         let scratch = Scratch::set_up();
         scratch.commit("src/a.txt", "the_same_line()\n", "typed by somebody, or by the agent");

@@ -67,7 +67,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// What `write` returns; or if the file cannot be written, or has appeared meanwhile.
+    /// The error of `write`, or one of its own if the file cannot be written or another process has just made it.
     pub fn write(&self, name: Option<&str>, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         let path = match (&self.place, name) {
             (Place::Stdout, _) => {
