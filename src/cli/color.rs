@@ -4,7 +4,6 @@ use anstyle::{AnsiColor, Effects, Style as Ansi};
 
 use crate::git::{Repository, date};
 use crate::pretty::Style;
-use crate::stats::Prices;
 
 /// The value of `--color`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
@@ -49,12 +48,8 @@ impl Color {
 
 /// Returns the colours to print with, or none.
 pub(super) fn style(repo: &Repository, is_colored: bool, date: date::Format) -> Style {
-    let prices = Prices::configured(repo, None).unwrap_or_else(|error| {
-        super::warning(&error.to_string());
-        Prices::default()
-    });
     if !is_colored {
-        return Style { date, prices, ..Style::default() };
+        return Style { date, ..Style::default() };
     }
     let of_key = |key: String, default: Ansi| {
         let configured = repo.config_string(&key);
@@ -78,7 +73,6 @@ pub(super) fn style(repo: &Repository, is_colored: bool, date: date::Format) -> 
         separator: grep_slot("separator", plain(AnsiColor::Cyan)),
         reset: anstyle::Reset.render().to_string(),
         date,
-        prices,
         ..Style::default()
     }
 }

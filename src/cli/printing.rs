@@ -1,10 +1,10 @@
 //! The options that every printing command has.
 
-use super::{Color, Screen, hint, notes_ref, warning};
+use super::{Color, NotesSource, Screen, warning};
 use crate::error::Result;
 use crate::git::{Repository, date};
-use crate::notes;
 use crate::record::Reader;
+use crate::stats::Prices;
 
 /// How to print, and from which notes.
 #[derive(Clone, Debug, clap::Args)]
@@ -15,9 +15,8 @@ pub struct Printing {
     /// Show dates in this format
     #[arg(long, value_name = "format")]
     date: Option<String>,
-    /// Read notes from this ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
+    #[command(flatten)]
+    source: NotesSource,
     #[command(flatten)]
     color: Color,
 }
@@ -48,29 +47,30 @@ impl Printing {
         self.date.as_deref()
     }
 
+    /// Returns from which notes is read.
+    pub fn source(&self) -> &NotesSource {
+        &self.source
+    }
+
     /// Returns a reader of the notes that are wanted.
     pub fn reader<'r>(&self, repo: &'r Repository) -> Reader<'r> {
-        if let Some(name) = self.notes_ref.as_deref().map(notes::expand_ref)
-            && repo.tip(&name).is_ok_and(|tip| tip.is_none())
-        {
-            warning(&format!("there is no notes ref '{name}'"));
-            hint(repo, "'git for-each-ref refs/notes/' lists the notes refs");
-        }
-        Reader::new(repo, notes_ref(repo, self.notes_ref.as_deref()).as_deref())
-    }
-
-    /// Says whether notes are read from one ref alone.
-    pub fn has_own_ref(&self) -> bool {
-        self.notes_ref.is_some()
-    }
-
-    /// Returns the notes ref that the user has named.
-    pub fn notes_ref(&self) -> Option<&str> {
-        self.notes_ref.as_deref()
+        self.source.reader(repo)
     }
 
     /// Starts the output.
     pub fn screen(&self, repo: &Repository, dates: date::Format) -> Screen {
         Screen::paged(repo, self.color, dates)
+    }
+
+    /// Starts the output of a command that tells what a commit cost. A table of prices that cannot be read is warned of.
+    pub fn priced_screen(&self, repo: &Repository, dates: date::Format) -> Screen {
+        // The pager would hide the warning.
+        let prices = Prices::configured(repo, None).unwrap_or_else(|error| {
+            warning(&error.to_string());
+            Prices::default()
+        });
+        let mut screen = self.screen(repo, dates);
+        screen.style.prices = prices;
+        screen
     }
 }

@@ -61,11 +61,7 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(blamed::with_stuck_numbers(args), |options: Options| {
-        let repo = cli::repository()?;
-        super::add::store_pending(&repo);
-        if !options.printing.has_own_ref() {
-            super::elsewhere::look_at_new(&repo);
-        }
+        let repo = super::elsewhere::repository(options.printing.source())?;
         let asked = asked::asked(&repo, &options.words).map_err(|error| match options.words.is_empty() {
             true => error.hint("git shiftlog blame <file>"),
             false => error,

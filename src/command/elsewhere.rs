@@ -1,8 +1,8 @@
-//! History that was rewritten where no hook runs: what `show` and `log` do about a commit without a conversation.
+//! History that was rewritten where no hook runs: what reading commands do about a commit without a conversation.
 
 use std::time::{Duration, Instant};
 
-use crate::cli;
+use crate::cli::{self, NotesSource};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
@@ -32,8 +32,19 @@ pub(super) fn look_at(reader: &Reader<'_>, revision: &str) {
     }
 }
 
-/// Does the same for the commits that are new since it was last done.
-pub(super) fn look_at_new(repo: &Repository) {
+/// Opens the repository for a command that reads many commits: stores what earlier commands had to put aside, and carries
+/// records to what was rewritten where no hook ran, unless notes are read from a ref that was named.
+pub(super) fn repository(source: &NotesSource) -> Result<Repository> {
+    let repo = cli::repository()?;
+    super::add::store_pending(&repo);
+    if source.name().is_none() {
+        look_at_new(&repo);
+    }
+    Ok(repo)
+}
+
+/// Does the same as [`look_at`] for the commits that are new since it was last done.
+fn look_at_new(repo: &Repository) {
     if !is_wanted(repo) {
         return;
     }

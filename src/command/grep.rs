@@ -122,11 +122,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.max_count == Some(0) {
             return Ok(Outcome::No);
         }
-        let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
-        if !options.printing.has_own_ref() {
-            crate::command::elsewhere::look_at_new(&repo);
-        }
+        let repo = crate::command::elsewhere::repository(options.printing.source())?;
         let reader = options.printing.reader(&repo);
         let plan = options.plan(&repo, &reader, words)?;
         plan.problems.iter().for_each(|problem| cli::warning(problem));

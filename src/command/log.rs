@@ -90,11 +90,7 @@ const BATCHES: [usize; 2] = [64, 1024];
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
-        if !options.printing.has_own_ref() {
-            crate::command::elsewhere::look_at_new(&repo);
-        }
+        let repo = crate::command::elsewhere::repository(options.printing.source())?;
         if let Some(option) = options.change.name().filter(|_| options.printing.end() == '\0') {
             let message = format!("options '-z' and '{option}' cannot be used together");
             return Err(Error::new(Kind::Usage, message));
@@ -113,7 +109,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         // One line a commit has no room for more than the day.
         let default = if options.format.is_none() { date::Format::SHORT } else { date::Format::default() };
         let dates = options.printing.dates(&repo, default)?;
-        let screen = options.printing.screen(&repo, dates);
+        let screen = options.printing.priced_screen(&repo, dates);
         let rows = Rows::new(screen.columns);
         let pathspecs = query.paths.iter().flat_map(|paths| paths.specs.iter().cloned()).collect();
         let of_merges = query.walk_options.iter().copied().filter(|option| *option == "--first-parent").collect();

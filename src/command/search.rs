@@ -47,11 +47,7 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
-        if !options.printing.has_own_ref() {
-            crate::command::elsewhere::look_at_new(&repo);
-        }
+        let repo = crate::command::elsewhere::repository(options.printing.source())?;
         let reader = options.printing.reader(&repo);
         let (words, rest) = options.told_apart(&repo);
         let terms = Terms::new(&words, &options.not, Case::Smart, 1.0)?;

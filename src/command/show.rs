@@ -139,7 +139,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         };
         let mut outcome = Outcome::Done;
         for (revision, options) in &targets {
-            if !options.printing.has_own_ref() {
+            if options.printing.source().name().is_none() {
                 crate::command::elsewhere::look_at(&reader, revision);
             }
             shown.options = options;
@@ -324,7 +324,7 @@ impl Shown<'_> {
     /// Shows a session; the first of a commit comes with the commit.
     fn group(&mut self, reader: &Reader<'_>, commit: &Commit, mut group: Group, is_first: bool) -> Result<()> {
         let (printing, repo, dates) = (&self.options.printing, self.repo, &self.dates);
-        let screen = self.screen.get_or_insert_with(|| printing.screen(repo, dates.clone()));
+        let screen = self.screen.get_or_insert_with(|| printing.priced_screen(repo, dates.clone()));
         let begins_within = group.conversation.messages.iter().find(|message| !message.parts.is_empty());
         let begins_within = begins_within.is_some_and(|message| !message.is_prompt() && !message.is_sidechain);
         let continues = Some(&group.conversation.summary).filter(|_| begins_within && !self.options.full);
@@ -415,7 +415,7 @@ fn print(
     }
     let verified = match options.show_signature {
         true if is_first => {
-            verify(repo, &cli::full_notes_ref(repo, options.printing.notes_ref()), &[commit.commit_id])?
+            verify(repo, &cli::full_notes_ref(repo, options.printing.source().name()), &[commit.commit_id])?
         }
         _ => Vec::new(),
     };

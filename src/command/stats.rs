@@ -1,6 +1,5 @@
 //! `git shiftlog stats`: what recorded work has used, counted from notes.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,13 +7,12 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use super::chosen::Chosen;
-use crate::cli::{self, Color, Outcome, Screen};
+use crate::cli::{self, Color, NotesSource, Outcome, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, date};
 use crate::pretty::{self, Statistics};
-use crate::record::Reader;
-use crate::stats::{self, Collected, Counted, Key, Prices};
-use crate::{agent, notes, outside};
+use crate::stats::{self, Key, Prices};
+use crate::{agent, outside};
 
 /// How wide a chart is where no terminal says it.
 const COLUMNS: usize = 80;
@@ -58,9 +56,8 @@ pub struct Options {
     /// End each entry with NUL
     #[arg(short = 'z')]
     nul: bool,
-    /// Read notes from this ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
+    #[command(flatten)]
+    source: NotesSource,
     #[command(flatten)]
     color: Color,
     /// Revisions and paths
@@ -71,13 +68,8 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
-        if options.notes_ref.is_none() {
-            crate::command::elsewhere::look_at_new(&repo);
-        }
-        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
-        let reader = Reader::new(&repo, notes_ref.as_deref().map(notes::expand_ref).as_deref());
+        let repo = crate::command::elsewhere::repository(&options.source)?;
+        let reader = options.source.reader(&repo);
         let prices = Prices::configured(&repo, options.prices.as_deref())?;
         let query = options.chosen.query(&repo, &options.operands)?;
         let mut found = stats::collect(&reader, &query)?;
@@ -102,28 +94,15 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             options.chosen.agent.as_deref().map(agent::named).transpose()?;
             return cli::or_no(Err(Error::new(Kind::Missing, "no conversation recorded")));
         }
-        let all = reader.count_commits(&query)?;
-        let counted = options.counted(&repo, &found, &prices)?;
-        let recorded = found.commits.iter().filter(|commit| commit.parent_ids.len() < 2).count() as u64;
-        let statistics = Statistics {
-            counted: &counted,
-            keys: &options.by,
-            coverage: (all, recorded),
-            prices: (!options.no_cost).then_some(&prices),
-        };
+        let counted = stats::counted(&reader, &query, &found, &options.by, &prices)?;
+        let prices = (!options.no_cost).then_some(&prices);
+        let statistics = Statistics { counted: &counted, keys: &options.by, prices };
         options.print(&repo, statistics)?;
         Ok(outcome)
     })
 }
 
 impl Options {
-    fn counted(&self, repo: &Repository, found: &Collected, prices: &Prices) -> Result<Counted> {
-        let ids: Vec<_> = found.commits.iter().map(|commit| commit.commit_id).collect();
-        let has_branches = self.by.contains(&Key::Branch);
-        let branches = if has_branches { stats::branches_of(repo, &ids)? } else { HashMap::new() };
-        Ok(stats::count(found, &self.by, prices, &branches))
-    }
-
     fn print(&self, repo: &Repository, of: Statistics<'_>) -> Result<()> {
         let mut screen = Screen::paged(repo, self.color, date::Format::SHORT);
         let end = if self.nul { '\0' } else { '\n' };

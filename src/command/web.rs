@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::cli::{self, Outcome};
+use crate::cli::{self, NotesSource, Outcome};
 use crate::error::{Error, Result};
 use crate::git::{self, Range};
 use crate::notes;
@@ -36,9 +36,8 @@ pub struct Options {
     /// End when nothing was asked for in so many minutes (default: 60)
     #[arg(long, value_name = "minutes")]
     idle: Option<u64>,
-    /// Read notes from this ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
+    #[command(flatten)]
+    source: NotesSource,
     /// Revisions and paths (default: HEAD and all local branches)
     #[arg(value_name = "revision-range")]
     words: Vec<OsString>,
@@ -47,15 +46,13 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
-        if options.notes_ref.is_none() {
-            crate::command::elsewhere::look_at_new(&repo);
-        }
+        let repo = crate::command::elsewhere::repository(&options.source)?;
         let words = cli::split_words(&repo, &options.words)?;
         // A wrong word is told now, and not on each page.
         words.revisions.iter().try_for_each(|revision| repo.add_to_range(&mut Range::default(), revision))?;
-        let notes_ref = cli::notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = cli::notes_ref(&repo, options.source.name());
+        // A ref that does not exist is told about now, and not on each page.
+        options.source.reader(&repo);
         let directory = std::env::current_dir()
             .map_err(|error| Error::other("cannot read the current directory").because(error))?;
         let server = Server {

@@ -14,8 +14,9 @@ use crate::redact::Redactor;
 use crate::replay::Explainer;
 use crate::transcript::SessionKey;
 
-/// The longest diff of a commit that is shown.
+/// How many lines of a commit's diff are shown at most, and how many bytes.
 const MAX_PATCH_LINES: usize = 3000;
+const MAX_PATCH_BYTES: usize = 4 << 20;
 
 /// Makes the bars of one page.
 pub struct Bars<'a, 'r> {
@@ -96,17 +97,23 @@ impl<'a, 'r> Bars<'a, 'r> {
     }
 
     fn patch(&self, commit_id: ObjectId) -> Result<(Vec<PatchFile>, bool)> {
-        let mut lines: Vec<BString> = Vec::new();
+        let (mut lines, mut size): (Vec<BString>, usize) = (Vec::new(), 0);
+        let mut is_too_large = false;
         for line in self.reader.repo().patch(commit_id)? {
-            lines.push(line?);
-            if lines.len() > MAX_PATCH_LINES {
+            let line = line?;
+            size += line.len() + 1;
+            // A line is shown whole or not at all.
+            is_too_large = size > MAX_PATCH_BYTES;
+            if is_too_large || lines.len() > MAX_PATCH_LINES {
                 break;
             }
+            lines.push(line);
         }
         // A key of several lines is known only with all of them.
         let text = bstr::join("\n", &lines);
         let text = clean(self.redactor, &text.to_str_lossy());
-        Ok(patch_files(text.lines().map(|line| line.as_bytes().to_vec()), MAX_PATCH_LINES))
+        let (files, is_cut) = patch_files(text.lines().map(|line| line.as_bytes().to_vec()), MAX_PATCH_LINES);
+        Ok((files, is_cut || is_too_large))
     }
 
     /// Finds the turn of each hunk.

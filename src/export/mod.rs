@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use bstr::ByteSlice as _;
 
 use self::bars::Bars;
-pub use self::plan::{Made, Plan, Session, Wanted, clean, clean_summary};
+pub use self::plan::{Made, Plan, Session, Wanted, clean, clean_commit, clean_summary};
 use crate::error::{Error, Result};
 use crate::pretty::SubAgent;
 use crate::pretty::html::{Outlet, Page, Part, SessionHead, Shape, Span, address, beginning};

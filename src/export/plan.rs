@@ -1,6 +1,6 @@
 //! The plan of an export: the sessions of the chosen commits, each with its commits in the order in which they were made.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bstr::BString;
 
@@ -78,10 +78,44 @@ impl Plan {
                 plan.add(reader, commit_id, &note, is_full || is_whole, redactor, is_wanted)?;
             }
         }
-        for session in plan.sessions.iter_mut().filter(|session| session.is_full) {
-            session.find_commits(reader, redactor)?;
-        }
+        plan.find_commits(reader, redactor)?;
         Ok(plan)
+    }
+
+    /// Finds all commits of the sessions that are exported whole, up to the last that was asked for.
+    fn find_commits(&mut self, reader: &Reader<'_>, redactor: &Redactor) -> Result<()> {
+        let full = self.sessions.iter_mut().filter(|session| session.is_full);
+        let with_end = full.map(|session| {
+            let end = session.made.iter().map(|made| made.bytes).max().unwrap_or(0);
+            (session.key.clone(), (session, end))
+        });
+        let mut full: HashMap<SessionKey, (&mut Session, u64)> = with_end.collect();
+        if full.is_empty() {
+            return Ok(());
+        }
+        for (commit_id, blob_ids) in reader.noted()? {
+            if !reader.repo().has_object(commit_id) {
+                continue;
+            }
+            let Ok(note) = reader.note_of_blobs(&blob_ids) else { continue };
+            let mut seen = HashSet::new();
+            for mut summary in note.summaries() {
+                let is_first = seen.insert(summary.key.clone());
+                let Some((session, end)) = full.get_mut(&summary.key).filter(|_| is_first) else { continue };
+                let bytes = bytes_of(&note, &summary);
+                // Where history was rewritten, several commits have the same words.
+                let is_known = |made: &Made| made.commit.commit_id == commit_id || made.bytes == bytes;
+                if bytes >= *end || session.made.iter().any(is_known) {
+                    continue;
+                }
+                clean_summary(redactor, &mut summary);
+                session.made.push(Made { commit: clean_commit(reader, commit_id, redactor)?, summary, bytes });
+            }
+        }
+        for (session, _) in full.into_values() {
+            session.made.sort_by_key(|made| (made.bytes, made.commit.committer.time.seconds, made.commit.commit_id));
+        }
+        Ok(())
     }
 
     fn add(
@@ -94,8 +128,6 @@ impl Plan {
         is_wanted: impl Fn(&SessionKey) -> bool,
     ) -> Result<()> {
         for mut summary in note.summaries().into_iter().filter(|summary| is_wanted(&summary.key)) {
-            let mut commit = reader.repo().commit(commit_id)?;
-            commit.message = clean(redactor, &commit.message.to_string()).into();
             clean_summary(redactor, &mut summary);
             let bytes = bytes_of(note, &summary);
             let known = self.sessions.iter_mut().find(|session| session.key == summary.key);
@@ -110,7 +142,7 @@ impl Plan {
             session.is_full |= is_full;
             // A commit can have several records of a session; they are read together.
             if session.made.iter().all(|made| made.commit.commit_id != commit_id) {
-                session.made.push(Made { commit, summary, bytes });
+                session.made.push(Made { commit: clean_commit(reader, commit_id, redactor)?, summary, bytes });
             }
         }
         Ok(())
@@ -172,32 +204,6 @@ impl Session {
         let sub_agents = keys.filter(is_own).map(|key| key.id).filter(|id| seen.insert(id.clone()));
         [self.key.id.clone()].into_iter().chain(sub_agents).collect()
     }
-
-    /// Finds all commits of a session that is exported whole, up to the last that was asked for.
-    fn find_commits(&mut self, reader: &Reader<'_>, redactor: &Redactor) -> Result<()> {
-        let Some(bytes) = self.made.iter().map(|made| made.bytes).max() else { return Ok(()) };
-        for (commit_id, blob_ids) in reader.noted()? {
-            let is_known = self.made.iter().any(|made| made.commit.commit_id == commit_id);
-            if is_known || !reader.repo().has_object(commit_id) {
-                continue;
-            }
-            let Ok(note) = reader.note_of_blobs(&blob_ids) else { continue };
-            let summaries = note.summaries().into_iter().filter(|summary| summary.key == self.key);
-            for mut summary in summaries.take(1) {
-                let own = bytes_of(&note, &summary);
-                // Where history was rewritten, several commits have the same words.
-                if own >= bytes || self.made.iter().any(|made| made.bytes == own) {
-                    continue;
-                }
-                let mut commit = reader.repo().commit(commit_id)?;
-                commit.message = clean(redactor, &commit.message.to_string()).into();
-                clean_summary(redactor, &mut summary);
-                self.made.push(Made { commit, summary, bytes: own });
-            }
-        }
-        self.made.sort_by_key(|made| (made.bytes, made.commit.committer.time.seconds, made.commit.commit_id));
-        Ok(())
-    }
 }
 
 fn has_parent(key: &SessionKey, note: &Note) -> bool {
@@ -216,6 +222,17 @@ pub fn clean(redactor: &Redactor, text: &str) -> String {
     let (clean, _) = redactor.redact(&lines);
     let clean = String::from_utf8_lossy(&clean).into_owned();
     clean.strip_suffix('\n').map(str::to_owned).unwrap_or(clean)
+}
+
+/// Reads a commit, without secrets in its message.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub fn clean_commit(reader: &Reader<'_>, commit_id: ObjectId, redactor: &Redactor) -> Result<Commit> {
+    let mut commit = reader.repo().commit(commit_id)?;
+    commit.message = clean(redactor, &commit.message.to_string()).into();
+    Ok(commit)
 }
 
 /// Takes secrets out of what a record says.

@@ -1,7 +1,5 @@
 //! The tool that tells what recorded work has used.
 
-use std::collections::HashMap;
-
 use serde_json::{Value, json};
 
 use super::conversations::{Arguments, quoted, refusal, string};
@@ -35,14 +33,10 @@ pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
     let reader = context.reader(&repo);
     let fail = |error| refusal(&error);
     let found = stats::collect(&reader, &query).map_err(fail)?;
-    let ids: Vec<_> = found.commits.iter().map(|commit| commit.commit_id).collect();
-    let has_branches = keys.contains(&Key::Branch);
-    let branches = if has_branches { stats::branches_of(&repo, &ids).map_err(fail)? } else { HashMap::new() };
     let prices = Prices::configured(&repo, None).map_err(fail)?;
-    let counted = stats::count(&found, &keys, &prices, &branches);
-    let recorded = found.commits.iter().filter(|commit| commit.parent_ids.len() < 2).count() as u64;
-    let coverage = (reader.count_commits(&query).map_err(fail)?, recorded);
-    let statistics = Statistics { counted: &counted, keys: &keys, coverage, prices: Some(&prices) };
+    context.go_on().map_err(fail)?;
+    let counted = stats::counted(&reader, &query, &found, &keys, &prices).map_err(fail)?;
+    let statistics = Statistics { counted: &counted, keys: &keys, prices: Some(&prices) };
     let groups: Vec<Value> = counted
         .groups
         .iter()

@@ -1,6 +1,6 @@
 //! A file edit as a small diff.
 
-use similar::{ChangeTag, TextDiff};
+use similar::{Change, ChangeTag, TextDiff};
 
 use super::Style;
 use crate::outside;
@@ -11,24 +11,27 @@ const CONTEXT: usize = 1;
 
 /// Returns the lines of an edit, each with its sign.
 pub fn lines(edit: &Edit) -> Vec<String> {
+    let of_line = |(sign, text): (char, String)| {
+        let lines: Vec<String> = text.split('\n').map(|line| format!("{sign}{line}")).collect();
+        lines
+    };
+    hunks(edit, CONTEXT).into_iter().flatten().flat_map(of_line).collect()
+}
+
+/// Returns the hunks of an edit, with so many lines of context: lines with `+`, `-` or a space as their sign, without what a terminal would act on.
+pub fn hunks(edit: &Edit, context: usize) -> Vec<Vec<(char, String)>> {
     let (old, new) = (edit.old.as_deref().unwrap_or_default(), edit.new.as_deref().unwrap_or_default());
-    if old.is_empty() && new.is_empty() {
-        return Vec::new();
-    }
     let diff = TextDiff::from_lines(old, new);
-    let mut lines = Vec::new();
-    for group in diff.grouped_ops(CONTEXT) {
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match change.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
-            };
-            let text = outside::text(change.value().trim_end_matches(['\n', '\r']));
-            lines.extend(text.split('\n').map(|line| format!("{sign}{line}")));
-        }
-    }
-    lines
+    let signed = |change: Change<&str>| {
+        let sign = match change.tag() {
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+            ChangeTag::Equal => ' ',
+        };
+        (sign, outside::text(change.value().trim_end_matches(['\n', '\r'])))
+    };
+    let groups = diff.grouped_ops(context);
+    groups.iter().map(|group| group.iter().flat_map(|op| diff.iter_changes(op)).map(signed).collect()).collect()
 }
 
 /// Returns a line of an edit in its colour.

@@ -26,8 +26,6 @@ pub struct Statistics<'a> {
     pub counted: &'a Counted,
     /// What they are grouped by.
     pub keys: &'a [Key],
-    /// How many commits were looked at, without merges; and how many of these have a record.
-    pub coverage: (u64, u64),
     /// The prices; `None` if costs are not wanted.
     pub prices: Option<&'a Prices>,
 }
@@ -136,7 +134,7 @@ pub(super) fn bar(amount: u128, largest: u128, room: usize, is_plain: bool) -> S
 }
 
 pub(super) fn headline(of: Statistics<'_>) -> String {
-    let (all, recorded) = of.coverage;
+    let (all, recorded) = of.counted.coverage;
     let total = &of.counted.total;
     let share = (recorded * 100 + all / 2).checked_div(all).unwrap_or(0);
     let mut facts = vec![count(all, "commit"), format!("{recorded} with a record ({share} %)")];
@@ -185,7 +183,7 @@ pub(super) fn cells(sum: &Sum) -> [String; 7] {
 }
 
 /// Returns a number in at most six columns: `812`, `18.3k`, `783M`.
-fn short(number: u64) -> String {
+pub(super) fn short(number: u64) -> String {
     let units = [(1_000_000_000_000, 'T'), (1_000_000_000, 'G'), (1_000_000, 'M'), (1_000, 'k')];
     match units.into_iter().find(|(unit, _)| number >= *unit) {
         None => number.to_string(),
@@ -210,7 +208,7 @@ pub fn group_object(group: &Group, keys: &[Key], has_cost: bool) -> Value {
 pub fn total_object(of: Statistics<'_>) -> Value {
     let mut object = Map::from_iter([("version".to_owned(), json!(1)), ("total".to_owned(), json!(true))]);
     object.append(&mut sum_object(&of.counted.total, of.prices.is_some()));
-    object.insert("coverage".into(), json!({"commits": of.coverage.0, "recorded": of.coverage.1}));
+    object.insert("coverage".into(), json!({"commits": of.counted.coverage.0, "recorded": of.counted.coverage.1}));
     if of.prices.is_some() {
         object.insert("prices".into(), Prices::date().into());
     }

@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::branch::branches_of;
 use super::{Collected, Cost, Entry, Key, Prices};
+use crate::error::Result;
 use crate::git::ObjectId;
+use crate::record::{Query, Reader};
 use crate::transcript::{ModelUsage, SessionKey, Tokens};
 
 /// What a group adds up to.
@@ -45,12 +48,34 @@ pub struct Counted {
     pub groups: Vec<Group>,
     /// The sum of all records.
     pub total: Sum,
+    /// How many commits were looked at, without merges; and how many of these have a record.
+    pub coverage: (u64, u64),
+}
+
+/// Puts the records that a query found into groups.
+///
+/// # Errors
+///
+/// If history cannot be read.
+pub fn counted(
+    reader: &Reader<'_>,
+    query: &Query,
+    found: &Collected,
+    keys: &[Key],
+    prices: &Prices,
+) -> Result<Counted> {
+    let ids: Vec<_> = found.commits.iter().map(|commit| commit.commit_id).collect();
+    let has_branches = keys.contains(&Key::Branch);
+    let branches = if has_branches { branches_of(reader.repo(), &ids)? } else { HashMap::new() };
+    let recorded = found.commits.iter().filter(|commit| commit.parent_ids.len() < 2).count() as u64;
+    let coverage = (reader.count_commits(query)?, recorded);
+    Ok(Counted { coverage, ..count(found, keys, prices, &branches) })
 }
 
 /// Puts records into groups. `branches` is used for [`Key::Branch`] alone.
 ///
 /// Tokens count for the model that used them; turns, messages and time for the last model of their record.
-pub fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<ObjectId, String>) -> Counted {
+fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<ObjectId, String>) -> Counted {
     let mut counted = Counted::default();
     let mut index: HashMap<Vec<String>, usize> = HashMap::new();
     for entry in &found.entries {

@@ -1,6 +1,6 @@
 //! What recorded work has used: commits, sessions, turns, tokens and their cost, counted from notes.
 //!
-//! Read [`collect`], which reads the records of a query, then [`count`], which puts them into groups. [`Prices`] is the
+//! Read [`collect`], which reads the records of a query, then [`counted`], which puts them into groups. [`Prices`] is the
 //! table of list prices. Nothing here reads a network; words are read only by [`read_words`].
 
 mod branch;
@@ -12,9 +12,8 @@ mod price;
 mod row;
 mod words;
 
-pub use self::branch::branches_of;
 pub use self::collect::{Collected, Entry, collect};
-pub use self::count::{Counted, Group, Sum, count};
+pub use self::count::{Counted, Group, Sum, counted};
 pub use self::key::Key;
 pub use self::price::{Cost, Prices, cost_of};
 pub use self::row::Row;

@@ -9,7 +9,7 @@ use bstr::ByteSlice as _;
 use super::Server;
 use super::asked::Values;
 use crate::error::{Error, Kind, Result};
-use crate::export::{Pages, Plan, Wanted, clean, clean_summary};
+use crate::export::{Pages, Plan, Wanted, clean, clean_commit, clean_summary};
 use crate::find::{self, Case, Effort, Limits, Terms};
 use crate::git::date::Time;
 use crate::git::{BlameRequest, Commit, ObjectId, Paths, Range, Repository};
@@ -74,7 +74,7 @@ impl<'v> Visit<'v> {
 
     /// Lists commits; returns what was wrong, too.
     fn entries(&self, query: &Query) -> Result<(Vec<Entry>, Vec<String>)> {
-        let prices = Prices::configured(self.repo, None)?;
+        let (prices, unread) = self.prices();
         let (mut entries, mut names) = (Vec::new(), self.repo.names());
         self.reader.each(query, |mut listed| {
             self.clean(&mut listed.commit);
@@ -83,7 +83,15 @@ impl<'v> Visit<'v> {
             entries.push(Entry { name: names.shorten(listed.commit.commit_id), listed, cost });
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok((entries, self.reader.problems().to_vec()))
+        Ok((entries, unread.into_iter().chain(self.reader.problems().iter().cloned()).collect()))
+    }
+
+    /// Returns the prices, and what is wrong with the table that is configured.
+    fn prices(&self) -> (Prices, Option<String>) {
+        match Prices::configured(self.repo, None) {
+            Ok(prices) => (prices, None),
+            Err(error) => (Prices::default(), Some(error.to_string())),
+        }
     }
 
     /// Finds the commit that an address names: by an id or the beginning of one, or as HEAD.
@@ -97,9 +105,7 @@ impl<'v> Visit<'v> {
 
     /// Reads a commit, without secrets in its message.
     fn commit(&self, commit_id: ObjectId) -> Result<Commit> {
-        let mut commit = self.repo.commit(commit_id)?;
-        self.clean(&mut commit);
-        Ok(commit)
+        clean_commit(&self.reader, commit_id, &self.redactor)
     }
 
     fn clean(&self, commit: &mut Commit) {
@@ -323,15 +329,10 @@ pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
         .collect::<Result<_, _>>()
         .map_err(|known| Error::new(Kind::Usage, format!("'{by}' has a key that is none of {known}")))?;
     let query = visit.query()?;
-    let prices = Prices::configured(visit.repo, None)?;
+    let (prices, unread) = visit.prices();
     let found = stats::collect(&visit.reader, &query)?;
-    let ids: Vec<_> = found.commits.iter().map(|commit| commit.commit_id).collect();
-    let has_branches = keys.contains(&Key::Branch);
-    let branches = if has_branches { stats::branches_of(visit.repo, &ids)? } else { HashMap::new() };
-    let counted = stats::count(&found, &keys, &prices, &branches);
-    let recorded = found.commits.iter().filter(|commit| commit.parent_ids.len() < 2).count() as u64;
-    let coverage = (visit.reader.count_commits(&query)?, recorded);
-    let of = Statistics { counted: &counted, keys: &keys, coverage, prices: Some(&prices) };
+    let counted = stats::counted(&visit.reader, &query, &found, &keys, &prices)?;
+    let of = Statistics { counted: &counted, keys: &keys, prices: Some(&prices) };
     let mut short = visit.repo.names();
     let mut name = |(key, value): (&Key, &String)| match visit.repo.parse_id(value).filter(|_| *key == Key::Commit) {
         Some(id) => short.shorten(id),
@@ -339,6 +340,6 @@ pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     };
     let named = counted.groups.iter().map(|group| keys.iter().zip(&group.values).map(&mut name).collect());
     let names: Vec<Vec<String>> = named.collect();
-    let problems = [&found.problems[..], visit.reader.problems()].concat();
+    let problems = [unread.as_slice(), &found.problems, visit.reader.problems()].concat();
     Ok(stats_page(of, &names, by, &problems, &visit.shape).into_bytes())
 }

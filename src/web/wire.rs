@@ -114,9 +114,12 @@ impl Desk {
     }
 
     fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-        self.last_request.set(Instant::now());
         let (method, uri) = (request.method(), request.uri());
         let verdict = self.gate.borrow_mut().judge(method, uri, request.headers());
+        // Who is refused does not keep the server running.
+        if matches!(verdict, Ok(Verdict::Pass | Verdict::Enter(_))) {
+            self.last_request.set(Instant::now());
+        }
         let mut response = match verdict {
             Ok(Verdict::Pass) => respond(self.site.answer(uri.path(), uri.query().unwrap_or_default())),
             Ok(Verdict::Enter(cookie)) => {

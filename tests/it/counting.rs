@@ -239,7 +239,16 @@ fn a_long_answer_is_priced_exactly_with_its_words() {
     std::fs::write(&prices, "long-1\t-\tone\t1\n").unwrap();
     let ran = scratch.shiftlog("stats", [""; 0]);
     let told = format!("error: cannot use '{}': line 1 is no price\n", prices.display());
-    assert_eq!((ran.code, ran.stderr), (129, told));
+    assert_eq!((ran.code, ran.stderr), (129, told.clone()));
+    let warned = scratch.shiftlog("show", ["--no-tools"]);
+    assert_eq!((warned.code, warned.stderr), (0, told.replace("error:", "warning:")), "show tells costs, too");
+    for name in ["branches", "search"] {
+        assert_eq!(
+            scratch.shiftlog(name, ["make"].into_iter().filter(|_| name == "search")).stderr,
+            "",
+            "{name} has none"
+        );
+    }
 }
 
 #[test]

@@ -81,6 +81,24 @@ fn show_finds_the_conversation_of_a_commit_that_git_replay_made_and_saves_it() {
 }
 
 #[test]
+fn an_export_has_the_conversation_of_a_commit_that_git_replay_made() {
+    let scratch = topic();
+    replay(&scratch);
+    let exported = scratch.shiftlog("export", ["--markdown", "topic"]);
+    assert!(exported.code == 0 && exported.stdout.contains("why the second"), "{exported:?}");
+    assert!(exported.stderr.contains("was made where no hook ran"), "{}", exported.stderr);
+}
+
+#[test]
+fn each_command_that_reads_says_that_a_named_notes_ref_is_not_there() {
+    let scratch = topic();
+    for (name, args) in [("log", &[][..]), ("stats", &[]), ("export", &["--markdown"]), ("grep", &["why"])] {
+        let ran = scratch.shiftlog(name, [&["--ref=nosuch"], args].concat());
+        assert!(ran.stderr.starts_with("warning: there is no notes ref 'refs/notes/nosuch'\n"), "{name}: {ran:?}");
+    }
+}
+
+#[test]
 fn log_lists_the_conversations_of_commits_that_git_replay_made() {
     let scratch = topic();
     scratch.shiftlog("log", ["topic"]).ok();

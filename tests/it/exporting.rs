@@ -237,6 +237,20 @@ fn options_leave_out_what_they_say() {
 }
 
 #[test]
+fn the_diff_of_a_commit_is_bounded_in_bytes_and_a_line_is_whole_or_not_there() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("alpha");
+    session.prompt("make a long line");
+    session.edits("short.txt", "a short line\n");
+    scratch.write("wide.txt", &format!("{}\n", "wide ".repeat(1 << 20)));
+    scratch.git(["add", "wide.txt"]).ok();
+    session.commits("add both");
+    let page = scratch.shiftlog("export", ["--html"]).ok();
+    assert!(page.len() < 1 << 20 && page.contains("a short line") && !page.contains("wide wide"), "{}", page.len());
+    assert!(page.contains("(the first part of a long change)"), "it says so");
+}
+
+#[test]
 fn hostile_text_stays_text() {
     let scratch = Scratch::set_up();
     let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)><!-- ]]> & \u{202e}\u{0}\u{1b}[31m";

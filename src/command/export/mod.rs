@@ -11,7 +11,7 @@ use clap::Parser;
 
 use self::target::Target;
 use super::target::{Target as Named, targets};
-use crate::cli::{self, Outcome};
+use crate::cli::{self, NotesSource, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::export::{Pages, Plan, Told, Wanted};
 use crate::git::Repository;
@@ -63,9 +63,8 @@ pub struct Options {
     /// Give a page these colours (auto, light or dark)
     #[arg(long, value_name = "theme")]
     theme: Option<Colors>,
-    /// Read notes from this ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
+    #[command(flatten)]
+    source: NotesSource,
     /// Say nothing when it is done
     #[arg(short = 'q', long)]
     quiet: bool,
@@ -140,9 +139,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if !options.html && !options.markdown {
             return Err(Error::new(Kind::Usage, "a format is missing: '--html' or '--markdown'"));
         }
-        let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
-        let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
+        let repo = crate::command::elsewhere::repository(&options.source)?;
+        let reader = options.source.reader(&repo);
         let redactor = redaction::redactor(&repo)?;
         let words = if options.words.is_empty() { vec!["HEAD".to_owned()] } else { options.words.clone() };
         let plan = options.wanted(&reader, &words).and_then(|wanted| {

@@ -1,8 +1,8 @@
 //! Changes of files as HTML: the edits of a tool call, and the diff of a commit.
 
 use maud::{Markup, html};
-use similar::{ChangeTag, TextDiff};
 
+use super::super::diff;
 use crate::outside;
 use crate::transcript::Edit;
 
@@ -31,24 +31,12 @@ impl Line {
 
 /// Returns the lines of an edit.
 pub fn lines_of(edit: &Edit) -> Vec<Line> {
-    let (old, new) = (edit.old.as_deref().unwrap_or_default(), edit.new.as_deref().unwrap_or_default());
-    if old.is_empty() && new.is_empty() {
-        return Vec::new();
-    }
-    let diff = TextDiff::from_lines(old, new);
     let mut lines = Vec::new();
-    for (number, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
+    for (number, hunk) in diff::hunks(edit, CONTEXT).into_iter().enumerate() {
         if number > 0 {
             lines.push(Line::new('@', "⋯"));
         }
-        for changed in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match changed.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
-            };
-            lines.push(Line::new(sign, changed.value()));
-        }
+        lines.extend(hunk.into_iter().map(|(sign, text)| Line::new(sign, &text)));
     }
     mark_changes(&mut lines);
     lines

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use bstr::ByteSlice as _;
 use maud::{Markup, html};
 
-use super::page::{agent_name, document, thousands};
+use super::super::stats::short;
+use super::page::{agent_name, document};
 use super::turn::time_html;
 use super::words::beginning;
 use super::{Shape, address};
@@ -251,7 +252,7 @@ fn facts(summaries: &[Summary], cost: Option<Cost>) -> Vec<String> {
         facts.push(outside::line(&models.join(", ")));
     }
     facts.push(count(turns.fold(0, u64::saturating_add), "turn"));
-    facts.extend(Some(tokens(summaries)).filter(|tokens| *tokens > 0).map(|n| format!("{} tokens", thousands(n))));
+    facts.extend(Some(tokens(summaries)).filter(|tokens| *tokens > 0).map(|n| format!("{} tokens", short(n))));
     facts.extend(cost.filter(|cost| !cost.is_unknown()).map(|cost| format!("{} USD", cost.rounded())));
     facts
 }
@@ -276,14 +277,14 @@ fn chart(entries: &[Entry]) -> Markup {
         return html! {};
     }
     let width = (600 / days.len()).clamp(8, 24);
-    let label = format!("Tokens of each day with commits, {first} to {last}; the most is {}", thousands(largest));
+    let label = format!("Tokens of each day with commits, {first} to {last}; the most is {}", short(largest));
     html! {
         figure.chart {
             svg viewBox={ "0 0 " (width * days.len()) " 44" } width=(width * days.len()) height="44" role="img" aria-label=(label) {
                 @for (at, (day, tokens)) in days.iter().rev().enumerate() {
                     @let height = height(*tokens, largest);
                     rect x=(at * width + 1) y=(44 - height) width=(width - 2) height=(height) rx="1.5" {
-                        title { (day) ": " (thousands(*tokens)) " tokens" }
+                        title { (day) ": " (short(*tokens)) " tokens" }
                     }
                 }
             }

@@ -232,7 +232,7 @@
   const asked = new URLSearchParams(location.search).get('view') || view();
   if (asked) setView(asked, false);
   const follow = () => {
-    const e = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const e = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
     if (!e || !main.contains(e) || e === main) return;
     if (e.tagName === 'DETAILS') e.open = true;
     go(e, 'instant');

@@ -9,6 +9,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
 use super::super::place::Place;
+use super::super::stats::short;
 use super::super::sub_agent::SubAgent;
 use super::super::{count, human};
 use super::call::Calls;
@@ -141,8 +142,8 @@ impl<'p> Page<'p> {
         let head = html! {
             @for problem in notice.iter().chain(&conversation.problems) { p.(class) { (outside::line(problem)) } }
             @if let Some(text) = &summary.summary { div.summary { span.who { "Summary" } (markdown(text)) } }
-            @if let Some(prompt) = summary.prompt.as_deref().filter(|_| !has_words) {
-                div.prompt { span.who { "Prompt" } div.typed { (outside::text(prompt)) } }
+            @if let Some(prompt) = summary.shown_prompt().filter(|_| !has_words) {
+                div.prompt { span.who { "Prompt" } div.typed { (outside::text(&prompt)) } }
             }
         };
         self.out.write_all(head.into_string().as_bytes())?;
@@ -256,19 +257,10 @@ fn facts(summaries: &[Summary]) -> Vec<Markup> {
     facts.push(html! { (count(sum(|summary| summary.turns), "turn")) });
     facts.push(html! { (count(sum(|summary| summary.messages), "message")) });
     facts.extend(tokens.map(|tokens| {
-        html! { (thousands(tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write))) " tokens in, "
-        (thousands(tokens.output)) " out" }
+        html! { (short(tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write))) " tokens in, "
+        (short(tokens.output)) " out" }
     }));
     facts
-}
-
-/// Returns a large number in few digits: `812`, `18.3k`, `2.1M`.
-pub(super) fn thousands(number: u64) -> String {
-    match number {
-        0..=999 => number.to_string(),
-        1_000..=999_999 => format!("{:.1}k", number as f64 / 1e3),
-        _ => format!("{:.1}M", number as f64 / 1e6),
-    }
 }
 
 /// Returns a digest as a policy names it.
