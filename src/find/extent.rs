@@ -37,6 +37,9 @@ impl Worker<'_> {
         let agent = agent::find(&session.key.agent)?;
         let (pieces, error) = self.unpacker.archive().pieces(session.since, session.through?);
         *problem = error;
+        if !self.begins(pieces.iter().map(Piece::length).fold(0, u64::saturating_add)) {
+            return None;
+        }
         self.unpacker.begin(&session.key);
         let mut wording = None;
         for piece in &pieces {
@@ -48,7 +51,6 @@ impl Worker<'_> {
             }
         }
         let wording = wording.unwrap_or(Wording::InPieces);
-        self.read_bytes = pieces.iter().map(Piece::length).fold(0, u64::saturating_add);
         (!pieces.is_empty()).then_some(Extent { agent, pieces, wording })
     }
 

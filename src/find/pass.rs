@@ -18,6 +18,10 @@ const MAX_THREADS: usize = 8;
 /// How many increments the threads may be ahead of the results that were taken.
 const MAX_AHEAD: usize = 64;
 
+/// Longer increments are read by the caller's thread, one after the other. One of them can be a single message, which takes
+/// several times its length while it is read, and the memory of each thread is kept for the next.
+const LARGE_BYTES: u64 = 16 << 20;
+
 /// What a thread works with.
 pub struct Worker<'r> {
     /// Reads notes.
@@ -29,7 +33,27 @@ pub struct Worker<'r> {
     /// The documents of earlier tools on the commit that was searched last.
     pub(super) documents: Option<Documents>,
     /// The length of the increment that is read, in bytes.
-    pub(super) read_bytes: u64,
+    read_bytes: u64,
+    /// Whether large increments are read, too.
+    takes_large: bool,
+    /// Whether the increment is large and was not read.
+    is_left: bool,
+}
+
+impl Worker<'_> {
+    /// Begins to read an increment of so many bytes. Says whether it is to be read by this thread.
+    pub(super) fn begins(&mut self, bytes: u64) -> bool {
+        self.read_bytes = bytes;
+        self.is_left = bytes > LARGE_BYTES && !self.takes_large;
+        !self.is_left
+    }
+
+    /// Works on an increment, and says what reading it cost.
+    fn work<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T>) -> (Result<T>, Spent) {
+        (self.read_bytes, self.is_left) = (0, false);
+        let result = act(self);
+        (result, Spent { read_bytes: self.read_bytes, sources: self.unpacker.take_sources() })
+    }
 }
 
 /// How much may be spent on a search.
@@ -106,10 +130,19 @@ struct State<T> {
     next: usize,
     /// The increment whose result is taken next.
     taken: usize,
-    /// The results that were not taken yet; `None` for an increment that was left out.
-    done: BTreeMap<usize, (Result<Option<T>>, Spent)>,
+    /// The results that were not taken yet.
+    done: BTreeMap<usize, Done<T>>,
     budget: Budget,
     is_over: bool,
+}
+
+/// What became of an increment.
+enum Done<T> {
+    Read(Result<T>, Spent),
+    /// Too much was read of its commit before.
+    LeftOut,
+    /// It is large, and waits for the caller's thread.
+    Large,
 }
 
 struct Shared<T> {
@@ -136,23 +169,19 @@ impl<T> Shared<T> {
         (number < count && !state.is_over).then_some(number)
     }
 
-    fn put(&self, number: usize, result: Result<Option<T>>, spent: Spent) {
-        self.lock().done.insert(number, (result, spent));
+    fn put(&self, number: usize, done: Done<T>) {
+        self.lock().done.insert(number, done);
         self.is_done.notify_one();
     }
 
-    /// Waits for the result of an increment of a commit; `None` if a thread has panicked. Within is nothing if too much was
-    /// read of the commit before, whichever thread has noticed.
-    fn take(&self, number: usize, commit: Option<usize>) -> Option<Result<Option<T>>> {
+    /// Waits for what becomes of an increment; `None` if a thread has panicked.
+    fn take(&self, number: usize) -> Option<Done<T>> {
         let mut state = self.lock();
         loop {
-            if let Some((result, spent)) = state.done.remove(&number) {
+            if let Some(done) = state.done.remove(&number) {
                 state.taken = number + 1;
-                let is_spent = state.budget.is_spent(commit);
-                state.budget.left_out += usize::from(is_spent);
-                state.budget.spend(commit, spent);
                 self.has_room.notify_all();
-                return Some(if is_spent { result.map(|_| None) } else { result });
+                return Some(done);
             }
             if state.is_over {
                 return None;
@@ -217,23 +246,22 @@ pub fn run<T: Send>(
             let (shared, work) = (&shared, &work);
             let started = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let _stop = StopIfPanicking(shared);
-                let ended = with_worker(git_dir, refs, limits.deadline, |worker| {
+                let ended = in_worker(git_dir, refs, limits.deadline, |worker| {
+                    worker.takes_large = false;
                     while let Some(number) = shared.next(count) {
                         let session = &plan.sessions[number];
                         if shared.lock().budget.is_spent(session.commit) {
-                            shared.put(number, Ok(None), Spent::default());
+                            shared.put(number, Done::LeftOut);
                             continue;
                         }
-                        worker.read_bytes = 0;
-                        let result = work(worker, number, session).map(Some);
-                        let spent = Spent { read_bytes: worker.read_bytes, sources: worker.unpacker.take_sources() };
-                        shared.put(number, result, spent);
+                        let (result, spent) = worker.work(|worker| work(worker, number, session));
+                        shared.put(number, if worker.is_left { Done::Large } else { Done::Read(result, spent) });
                     }
                 });
                 if let Err(error) = ended
                     && let Some(number) = shared.next(count)
                 {
-                    shared.put(number, Err(error), Spent::default());
+                    shared.put(number, Done::Read(Err(error), Spent::default()));
                 }
             });
             started.map_err(|error| Error::other("cannot start a thread").because(error))?;
@@ -243,9 +271,24 @@ pub fn run<T: Send>(
                 break;
             }
             // Without a result a thread has panicked, and so does the scope.
-            let Some(result) = shared.take(number, session.commit) else { break };
-            let Some(result) = result? else { continue };
-            if visit(number, result)?.is_break() {
+            let Some(done) = shared.take(number) else { break };
+            let is_spent = shared.lock().budget.is_spent(session.commit);
+            let (result, spent) = match done {
+                Done::Read(result, spent) => (result, spent),
+                Done::Large if !is_spent => in_worker(git_dir, refs, limits.deadline, |worker| {
+                    worker.work(|worker| work(worker, number, session))
+                })?,
+                Done::LeftOut | Done::Large => {
+                    shared.lock().budget.left_out += 1;
+                    continue;
+                }
+            };
+            let mut state = shared.lock();
+            state.budget.left_out += usize::from(is_spent);
+            state.budget.spend(session.commit, spent);
+            drop(state);
+            let result = result?;
+            if !is_spent && visit(number, result)?.is_break() {
                 break;
             }
         }
@@ -262,8 +305,8 @@ fn run_here<T>(
     work: impl Fn(&mut Worker<'_>, usize, &Session) -> Result<T>,
     mut visit: impl FnMut(usize, T) -> Result<ControlFlow<()>>,
 ) -> Result<Option<Error>> {
-    let (mut budget, mut outcome) = (Budget::default(), Ok(()));
-    let mut each = |worker: &mut Worker<'_>| {
+    let mut budget = Budget::default();
+    in_worker(reader.repo().git_dir(), reader.refs(), limits.deadline, |worker| {
         for (number, session) in plan.sessions.iter().enumerate() {
             if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 break;
@@ -272,18 +315,15 @@ fn run_here<T>(
                 budget.left_out += 1;
                 continue;
             }
-            worker.read_bytes = 0;
-            let result = work(worker, number, session)?;
-            let spent = Spent { read_bytes: worker.read_bytes, sources: worker.unpacker.take_sources() };
+            let (result, spent) = worker.work(|worker| work(worker, number, session));
             budget.spend(session.commit, spent);
-            if visit(number, result)?.is_break() {
+            if visit(number, result?)?.is_break() {
                 break;
             }
         }
         Ok(())
-    };
-    with_worker(reader.repo().git_dir(), reader.refs(), limits.deadline, |worker| outcome = each(worker))?;
-    outcome.map(|()| budget.problem())
+    })??;
+    Ok(budget.problem())
 }
 
 /// Fetches the segments of a plan that a partial clone lacks. What cannot be fetched is told when it is searched.
@@ -303,17 +343,19 @@ fn fetch(reader: &Reader<'_>, plan: &Plan) {
     let _ = reader.repo().fetch_absent(segment_ids);
 }
 
-/// Opens the repository for one thread.
-fn with_worker(
+/// Opens the repository for one thread, and works there.
+fn in_worker<R>(
     git_dir: &Path,
     refs: &[String],
     deadline: Option<Instant>,
-    work: impl FnOnce(&mut Worker<'_>),
-) -> Result<()> {
+    work: impl FnOnce(&mut Worker<'_>) -> R,
+) -> Result<R> {
     let repo = Repository::open_git_dir(git_dir)?;
     let reader = Reader::with_refs(&repo, refs.to_vec());
     let redactor = redaction::redactor(&repo)?;
     let unpacker = Unpacker::new(reader.archive())?.until(deadline);
-    work(&mut Worker { reader: &reader, unpacker, redactor, documents: None, read_bytes: 0 });
-    Ok(())
+    let (documents, read_bytes) = (None, 0);
+    let worker =
+        Worker { reader: &reader, unpacker, redactor, documents, read_bytes, takes_large: true, is_left: false };
+    Ok(work(&mut { worker }))
 }

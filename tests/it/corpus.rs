@@ -69,6 +69,12 @@ pub const CASES: &[Case] = &[
             format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n").as_bytes(),
         );
     }),
+    ("two messages of 30 MiB", |maker| {
+        let text = "a word and another\\n".repeat((30 << 20) / 20);
+        let line = format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n");
+        let id = |number: usize| maker.blob(&encode(&number.to_string(), None, 0, line.as_bytes()));
+        maker.note(&lines(2, |number| record(&number.to_string(), None, &id(number))));
+    }),
     ("200,000 edits of a file", |maker| {
         let edit = |number: usize| {
             let input = json!({ "file_path": "lines.txt", "old_string": format!("line {}", number % 1_000),

@@ -281,6 +281,14 @@ fn no_command_needs_much_memory_on_the_last_fourth_of_the_corpus() {
 }
 
 #[test]
+fn long_messages_of_several_sessions_are_searched_one_after_the_other() {
+    let scratch = made("two messages of 30 MiB");
+    for args in [&["mcp"][..], &["search", "another"], &["grep", "-i", "x"]] {
+        assert_harmless(&format!("{args:?}"), &run(&scratch, &scratch.top, args));
+    }
+}
+
+#[test]
 fn what_is_too_large_is_told() {
     for (name, args, told) in [
         ("a note of a million lines", &["log"][..], "the note is too large: lines left out: 995904"),
