@@ -177,7 +177,7 @@ pub struct Recorded<'a> {
     pub sub_agents: &'a [(String, Vec<u8>)],
 }
 
-/// What it takes to take a session up again.
+/// What an agent needs to resume a session: files to write, and a command to start.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Restoration {
     /// Files to write first: the session's transcript where the agent looks for it comes first.
@@ -330,8 +330,8 @@ pub trait Agent: Sync {
         Ok(None)
     }
 
-    /// Returns the transcript to record for a session whose hooks name `told`: an agent may keep one that says more. Empty if
-    /// `told` is that of another session.
+    /// Returns the transcript to record for a session whose hooks name the file `told`: an agent may keep another one that has
+    /// more of the session. Returns an empty path if `told` belongs to another session.
     fn fullest(&self, told: PathBuf, session_id: &str) -> PathBuf {
         let _ = session_id;
         told

@@ -175,6 +175,8 @@ fn patch_of(input: &Value) -> Option<&str> {
 pub fn patch_edits(patch: &str) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut path: Option<(String, bool)> = None;
+    // Where the file's own entry is, until a hunk takes its place.
+    let mut own: Option<usize> = None;
     let open = |path: &str, is_new: bool| {
         let text = Some(String::new());
         Edit { path: path.to_owned(), old: if is_new { None } else { text.clone() }, new: text }
@@ -182,9 +184,11 @@ pub fn patch_edits(patch: &str) -> Vec<Edit> {
     for line in patch.lines() {
         let file = |mark: &str| line.strip_prefix(mark).map(|path| path.trim().to_owned());
         if let Some(name) = file("*** Add File: ") {
+            own = None;
             edits.push(open(&name, true));
             path = Some((name, true));
         } else if let Some(name) = file("*** Update File: ") {
+            own = Some(edits.len());
             edits.push(Edit { path: name.clone(), old: None, new: None });
             path = Some((name, false));
         } else if let Some(name) = file("*** Delete File: ").or_else(|| file("*** Move to: ")) {
@@ -193,8 +197,9 @@ pub fn patch_edits(patch: &str) -> Vec<Edit> {
             let is_text = line.starts_with([' ', '+', '-']);
             let is_open = edits.last().is_some_and(|edit| edit.path == *name && edit.new.is_some());
             if line.starts_with("@@") || (is_text && !is_open) {
-                // The first hunk takes the place of the file's own entry.
-                edits.retain(|edit| edit.path != *name || edit.new.is_some());
+                if let Some(at) = own.take() {
+                    edits.remove(at);
+                }
                 edits.push(open(name, *is_new));
             }
             if let Some(edit) = edits.last_mut().filter(|_| is_text) {
@@ -227,6 +232,12 @@ mod tests {
         assert_eq!(command("shell", json!("{\"command\":[\"git\",\"commit\",\"-m\",\"x\"]}")), expected);
         assert_eq!(command("run_command", json!({ "CommandLine": "git commit -m x" })), expected);
         assert_eq!(command("SlashCommand", json!({ "command": "/review" })), None);
+    }
+
+    #[test]
+    fn a_patch_of_a_million_hunks_is_read_in_its_length() {
+        let edits = patch_edits(&format!("*** Update File: a.rs\n{}", "@@\n".repeat(1_000_000)));
+        assert_eq!(edits.len(), 1_000_000);
     }
 
     #[test]

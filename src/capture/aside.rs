@@ -10,6 +10,10 @@ use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::transcript::SessionKey;
 
+/// How many bytes are kept in a pending file at most. Longer words stay in the agent's own transcript: they would be held in
+/// memory to be written, and again to be stored.
+const MAX_ASIDE_BYTES: u64 = 16 << 20;
+
 /// The part of a session's transcript that is not recorded yet.
 pub(super) struct Increment<'a> {
     pub key: SessionKey,
@@ -80,10 +84,15 @@ pub(super) fn put_aside(
             Ok(Vec::new())
         }
         path => {
-            let bytes =
-                increment.reading.position(&from).and_then(|start| increment.reading.bytes(start, increment.until));
+            let until = increment.until;
+            let bytes = match increment.reading.position(&from) {
+                Ok(start) if path.is_some() && until.saturating_sub(start) > MAX_ASIDE_BYTES => {
+                    Err(Error::new(Kind::Busy, "it is long"))
+                }
+                start => start.and_then(|start| increment.reading.bytes(start, until)),
+            };
             match (bytes, path) {
-                // The deadline passed before it was redacted.
+                // It is long, or the deadline passed before it was redacted.
                 (Err(error), Some(path)) if error.kind() == Kind::Busy => {
                     capture.transcript = Some(Unredacted { path: path.clone(), until: increment.until });
                     Ok(Vec::new())

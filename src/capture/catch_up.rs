@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use super::aside::Increment;
 use super::commit::{NewCommit, record_commit};
 use super::pending::{self, Capture, Pending, PendingCommit};
+use super::reach::{Reach, reach};
 use super::reading::{Extent, Reading, Source};
 use super::recorder::{HOOK_TIMEOUT_SECS, Recorder};
 use super::rewritten;
-use super::sessions::save_changed;
+use super::sessions::{KEEP_SECS, save_changed};
 use super::state::{LiveSession, Progress};
 use crate::agent::{self, Agent};
 use crate::error::{Error, Kind, Result};
@@ -116,9 +117,19 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             _ if must_wait || is_late => {
                 Err(Error::new(Kind::Busy, format!("there was no time to store '{}'", path.display())))
             }
-            Pending::Commit(commit) => store_commit(recorder, commit),
+            Pending::Commit(commit) => store_commit(recorder, commit).map(|()| true),
             Pending::Capture(capture) => match agent::named(&capture.agent) {
-                Ok(agent) => pending::read(&path).and_then(|(_, bytes)| store_capture(recorder, agent, capture, bytes)),
+                Ok(_) if is_lost(capture, &path) => {
+                    recorder.warn(Error::other(format!(
+                        "the transcript of {}/{} was deleted before it could be stored",
+                        capture.agent, capture.session
+                    )));
+                    Ok(false)
+                }
+                Ok(agent) => {
+                    let read = pending::read(&path);
+                    read.and_then(|(_, bytes)| store_capture(recorder, agent, capture, bytes)).map(|()| true)
+                }
                 Err(error) => {
                     warn_once(recorder, &path, error);
                     continue;
@@ -126,9 +137,10 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             },
         };
         match outcome {
-            Ok(()) => {
+            Ok(is_stored) => {
                 std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
-                recorder.state.log(&format!("stored '{}'", path.display()));
+                let done = if is_stored { "stored" } else { "gave up" };
+                recorder.state.log(&format!("{done} '{}'", path.display()));
             }
             Err(error) if error.kind() == Kind::Storage => return Err(error),
             Err(error) if error.kind() == Kind::Busy => {
@@ -144,6 +156,21 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
         }
     }
     unfinished
+}
+
+/// Says whether the words of a pending file are only in a transcript that was deleted, or that has been out of reach for as
+/// long as sessions are kept.
+fn is_lost(capture: &Capture, path: &Path) -> bool {
+    let kept = Duration::from_secs(KEEP_SECS.unsigned_abs());
+    let is_old = || {
+        path.metadata().and_then(|file| file.modified()).is_ok_and(|time| time.elapsed().is_ok_and(|age| age > kept))
+    };
+    let unredacted = capture.transcript.as_ref().filter(|_| capture.record.is_none());
+    unredacted.is_some_and(|unredacted| match reach(&unredacted.path) {
+        Reach::There => false,
+        Reach::Deleted => true,
+        Reach::Away => is_old(),
+    })
 }
 
 /// Warns, once, of a file that is damaged or of an unknown agent. The file stays and is tried again, since a later
@@ -202,12 +229,9 @@ fn store_capture(
     };
     recorder.recover_progress(&key, progress);
     let mut reading = match &capture.transcript {
-        // The agent has deleted its file, so nothing is left to store.
-        Some(unredacted) if !unredacted.path.exists() => {
-            recorder
-                .state
-                .log(&format!("warning: '{}' was deleted before it could be stored", unredacted.path.display()));
-            return Ok(());
+        Some(unredacted) if reach(&unredacted.path) != Reach::There => {
+            let message = format!("the transcript '{}' is out of reach", unredacted.path.display());
+            return Err(Error::new(Kind::Busy, message));
         }
         Some(unredacted) => {
             recorder.reading(agent, &key, progress, &unredacted.path, Extent::Until(unredacted.until))?

@@ -7,6 +7,7 @@ use super::aside::{Increment, with_pending_hint};
 use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind};
 use super::pending::{self, Pending, PendingCommit};
+use super::reach::{Reach, reach};
 use super::recorder::Recorder;
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
@@ -338,7 +339,9 @@ fn unrecorded_increments<'r>(
             |error| {
                 recorder.state.log(&format!("warning: {name}: {error}"));
                 // A missing file, or one that is not a transcript, is not waited for.
-                let may_pass = matches!(error.kind(), Kind::Other | Kind::Storage) && is_recent;
+                let had_words = limit.flatten().is_some_and(|length| length > 0);
+                let is_away = error.kind() == Kind::Missing && had_words && reach(&live.transcript) == Reach::Away;
+                let may_pass = (matches!(error.kind(), Kind::Other | Kind::Storage) || is_away) && is_recent;
                 if error.kind() == Kind::Busy || may_pass {
                     recorder.waiting.insert(name);
                     outcome = Err(Error::new(Kind::Busy, "a transcript cannot be read now").because(error));

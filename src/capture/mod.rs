@@ -21,6 +21,7 @@ mod parts;
 pub(crate) mod paths;
 pub(crate) mod pending;
 pub(crate) mod process;
+mod reach;
 pub(crate) mod reading;
 pub(crate) mod recorder;
 pub mod rewritten;

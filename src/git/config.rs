@@ -78,9 +78,16 @@ impl Repository {
         git(["config", "--local", "--add", key, value]).repository(self).capture().map(drop)
     }
 
-    /// Removes one value of a key from the repository's own config file; other values stay.
+    /// Removes one value of a key from the repository's own config file; other values stay. It may have gone already.
+    ///
+    /// # Errors
+    ///
+    /// If it is still there.
     pub fn config_remove(&self, key: &str, value: &str) -> Result<()> {
-        git(["config", "--local", "--fixed-value", "--unset", key, value]).repository(self).capture().map(drop)
+        let config =
+            |action| git(["config", "--local", "--fixed-value", action, key, value]).repository(self).capture();
+        let removed = config("--unset").map(drop);
+        if removed.is_err() && config("--get").is_err() { Ok(()) } else { removed }
     }
 
     /// Returns the committer for commits on our refs, with the present time in UTC.

@@ -1,4 +1,5 @@
-//! What was installed: enough to put back every byte, and nothing of what the user's files say.
+//! What `init` has changed, as it is written down: for each file what was cut out or put in, so that every byte can be put
+//! back. Nothing else of the file is kept.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Names of edited files that stay true when a repository is moved, and that lead nowhere in a copy of it.
+//! Names of edited files that hold when a repository is moved. In a copy of it they name the copy's files, never those of
+//! the original.
 //!
 //! Read [`Places::name`] and [`Places::resolve`]. A file is named by the directory of this repository that it is in. A
 //! name that leads out of the repository is never followed, but to a hook that the user had us add to.

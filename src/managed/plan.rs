@@ -343,8 +343,7 @@ impl Plan {
             Step::Clean { path, after } => file::write(path, after, false)?,
             Step::Remove { path } => std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))?,
             Step::AddConfig { key, value } => repo.config_add(key, value)?,
-            // Somebody may have removed it by hand; then there is nothing left to do.
-            Step::RemoveConfig { key, value } => drop(repo.config_remove(key, value)),
+            Step::RemoveConfig { key, value } => repo.config_remove(key, value)?,
         }
         fault_point(&format!("init-{number}-done"));
         match step {

@@ -12,6 +12,8 @@ use crate::git::{ObjectId, Order, Range, Repository};
 const MAX_DEPTH: usize = 16;
 /// How many merges of one line are looked at for one answer.
 const MAX_MERGES: usize = 256;
+/// How many merges are looked at for one answer on all lines together: each leads to others.
+const MAX_STEPS: usize = 10_000;
 
 /// The place of a commit: its line, and the number of commits before it there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -70,9 +72,10 @@ impl Lines {
         self.number(repo, one);
         self.number(repo, other);
         let (one, mut at) = (*self.places.get(&one)?, *self.places.get(&other)?);
+        let mut steps = MAX_STEPS;
         loop {
             let line = &self.lines[at.line];
-            if self.reaches(one, at, 0)? {
+            if self.reaches(one, at, 0, &mut steps)? {
                 return line.commits.get(at.position).copied();
             }
             let mut below: Vec<usize> = self.first_parent_on(one, at.line).into_iter().collect();
@@ -82,7 +85,7 @@ impl Lines {
             below.sort_unstable();
             let mut met = None;
             for position in below {
-                if self.reaches(one, LinePosition { position, ..at }, 0)? {
+                if self.reaches(one, LinePosition { position, ..at }, 0, &mut steps)? {
                     met = Some(position);
                     break;
                 }
@@ -100,7 +103,7 @@ impl Lines {
     }
 
     /// Says whether `to` is an ancestor of `from`, or the same; `None` if that takes too long.
-    fn reaches(&self, from: LinePosition, to: LinePosition, depth: usize) -> Option<bool> {
+    fn reaches(&self, from: LinePosition, to: LinePosition, depth: usize, steps: &mut usize) -> Option<bool> {
         if self.first_parent_on(from, to.line).is_some_and(|position| position <= to.position) {
             return Some(true);
         }
@@ -111,8 +114,9 @@ impl Lines {
         }
         // Usually the oldest merge that reaches it is the nearest one on the line.
         for (_, merge) in newer.iter().rev() {
+            *steps = steps.checked_sub(1)?;
             let Some(merge) = self.places.get(merge) else { continue };
-            if self.reaches(from, *merge, depth + 1)? {
+            if self.reaches(from, *merge, depth + 1, steps)? {
                 return Some(true);
             }
         }

@@ -66,7 +66,7 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked, is_dry_run:
             true => of(Flaw::BadEntry).map(|problem| problem.subject.clone()).collect::<BTreeSet<_>>(),
             false => crate::share::check::mend(repo, notes_ref, deadline())?.into_iter().collect(),
         };
-        let rest = |name: &String| format!("out of {name} what has no business there");
+        let rest = |name: &String| format!("entries that do not belong there out of {name}");
         done.extend(mended.iter().map(|name| line("took", "take", rest(name))));
     }
     for problem in of(Flaw::WrongPath) {

@@ -435,3 +435,17 @@ fn notes_of_others_are_never_deleted_with_ours() {
     assert!(!ran.stdout.contains("delete refs/notes/commits"), "{ran:?}");
     assert_eq!(scratch.git(["notes", "show", "HEAD~1"]).ok(), "my own note\n");
 }
+
+#[test]
+fn deinit_keeps_in_mind_what_it_could_not_remove_from_the_config() {
+    let scratch = Scratch::set_up();
+    let ours = || scratch.git(["config", "--local", "--get-regexp", "shiftlog"]).stdout;
+    assert_ne!(ours(), "");
+    let lock = scratch.top.join(".git/config.lock");
+    fs::write(&lock, "").unwrap();
+    let ran = scratch.shiftlog("deinit", ["-q"]);
+    assert!(ran.code == 128 && ran.stderr.contains("config"), "{ran:?}");
+    fs::remove_file(&lock).unwrap();
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(ours(), "", "the next one removes it");
+}

@@ -45,6 +45,29 @@ fn a_lock_left_behind_puts_the_capture_aside_until_it_is_gone() {
 }
 
 #[test]
+fn a_commit_waits_for_the_home_that_has_its_transcript() {
+    let scratch = Scratch::set_up();
+    let mut session = scratch.session("s1");
+    session.transcript = scratch.home().join(".claude/projects/app/s1.jsonl");
+    fs::create_dir_all(session.transcript.parent().unwrap()).unwrap();
+    session.hook("SessionStart");
+    session.prompt("said at home");
+    session.edits("a.txt", "a\n");
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["-c", "shiftlog.hookTimeout=0", "commit", "-q", "-m", "add a"]);
+    assert_eq!(scratch.waiting(), 1);
+    let (home, away) = (scratch.home().join(".claude"), scratch.home().join("unmounted"));
+    fs::rename(&home, &away).unwrap();
+    let ran = scratch.shiftlog("log", [""; 0]);
+    assert!(ran.stderr.starts_with("warning: a transcript cannot be read now: "), "{ran:?}");
+    assert_eq!(scratch.waiting(), 1);
+    fs::rename(&away, &home).unwrap();
+    assert_eq!(scratch.raw("HEAD", &[]), session.text());
+    assert_eq!(scratch.waiting(), 0);
+    scratch.assert_sound();
+}
+
+#[test]
 fn a_sub_agent_that_was_put_aside_does_not_overlap_afterwards() {
     let scratch = Scratch::set_up();
     scratch.git(["config", "shiftlog.hookTimeout", "1"]).ok();

@@ -31,51 +31,93 @@ pub struct Chat {
     /// Whether it is read from its beginning.
     is_whole: bool,
     said: HashMap<String, Said>,
+    /// The ids of what was said, in order.
+    ids: Vec<String>,
     count: usize,
+}
+
+/// The messages of some lines, each with the number of what is said there.
+#[derive(Default)]
+struct Told {
+    messages: Vec<(usize, Message)>,
+    /// The places of those that have the words of what was said.
+    worded: HashMap<usize, Vec<usize>>,
+    /// How many messages there were when something was taken back, and from which number on it was.
+    taken_back: Vec<(usize, usize)>,
+}
+
+impl Told {
+    fn push(&mut self, number: usize, message: Message) {
+        if message.parts.iter().any(|part| matches!(part, Part::Text(_) | Part::Notice(_))) {
+            self.worded.entry(number).or_default().push(self.messages.len());
+        }
+        self.messages.push((number, message));
+    }
+
+    /// Takes the words out of the messages of what is said anew.
+    fn forget_words(&mut self, number: usize) {
+        for at in self.worded.remove(&number).unwrap_or_default() {
+            self.messages[at].1.parts.retain(|part| !matches!(part, Part::Text(_) | Part::Notice(_)));
+        }
+    }
+
+    /// Returns the messages, those marked that were taken back after they were told.
+    fn finish(self) -> Vec<Message> {
+        let (mut messages, mut taken_back) = (self.messages, self.taken_back);
+        let mut from = usize::MAX;
+        for (at, (number, message)) in messages.iter_mut().enumerate().rev() {
+            while let Some((_, number)) = taken_back.pop_if(|(length, _)| *length > at) {
+                from = from.min(number);
+            }
+            message.is_abandoned |= *number >= from;
+        }
+        messages.into_iter().map(|(_, message)| message).collect()
+    }
 }
 
 impl Parser for Chat {
     fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
-        let mut messages: Vec<(usize, Message)> = Vec::new();
+        let mut told = Told::default();
         document::each(lines, MESSAGES, |record, span| {
             self.is_whole |= text(record, "sessionId").or_else(|| text(record, "shiftlog")).is_some();
             if let Some(id) = text(record, "$rewindTo") {
-                self.take_back(id, &mut messages);
+                self.take_back(id, &mut told);
                 let mut notice = Message::new(Role::System, span.clone());
                 notice.parts.push(Part::Notice("taken back".into()));
-                messages.push((self.count, notice));
+                told.push(self.count, notice);
             }
             // A session that is taken up again is told once more: a header, its id, then the list of all messages.
             self.is_whole &= at(record, &["$set", "sessionId"]).is_none();
             // A list that replaces the one so far says nothing new; but it may be where an older document came in.
             let replaced = at(record, &["$set", MESSAGES]).and_then(Value::as_array).filter(|_| self.is_whole);
             for record in replaced.unwrap_or_default() {
-                self.read(record, span.clone(), &mut messages);
+                self.read(record, span.clone(), &mut told);
             }
-            self.read(record, span, &mut messages);
+            self.read(record, span, &mut told);
         });
-        messages.into_iter().map(|(_, message)| message).collect()
+        told.finish()
     }
 }
 
 impl Chat {
     /// Marks a message and all that came after it as taken back. One that is not known is before all that is.
-    fn take_back(&mut self, id: &str, messages: &mut [(usize, Message)]) {
+    fn take_back(&mut self, id: &str, told: &mut Told) {
         let from = self.said.get(id).map_or(0, |said| said.order);
-        for (order, message) in messages.iter_mut() {
-            message.is_abandoned |= *order >= from;
+        told.taken_back.push((told.messages.len(), from));
+        while let Some(id) = self.ids.pop_if(|id| self.said.get(id).is_none_or(|said| said.order >= from)) {
+            self.said.remove(&id);
         }
-        self.said.retain(|_, said| said.order < from);
     }
 
     /// Reads a message; of one that was there before, what is new in it.
-    fn read(&mut self, record: &Value<'_>, span: Range<usize>, messages: &mut Vec<(usize, Message)>) {
+    fn read(&mut self, record: &Value<'_>, span: Range<usize>, told: &mut Told) {
         let (Some(kind), Some(id)) = (text(record, "type"), string(record, "id")) else { return };
         // A message is written once more with the calls it made, when they are over. If that comes first in an increment,
         // its words are in the one before.
         let is_rest = !self.is_whole && self.said.is_empty() && list(record, "toolCalls").iter().any(is_over);
         let said = self.said.entry(id.clone()).or_insert_with(|| {
             self.count += 1;
+            self.ids.push(id.clone());
             let usage = field(record, "tokens").filter(|_| is_rest).map(usage);
             let thoughts = if is_rest { list(record, "thoughts").len() } else { 0 };
             Said { order: self.count, thoughts, usage, ..Said::default() }
@@ -89,10 +131,7 @@ impl Chat {
         }
         let is_news = words != said.text && !words.trim().is_empty();
         if is_news {
-            let is_older = |(order, _): &&mut (usize, Message)| *order == said.order;
-            for (_, older) in messages.iter_mut().filter(is_older) {
-                older.parts.retain(|part| !matches!(part, Part::Text(_) | Part::Notice(_)));
-            }
+            told.forget_words(said.order);
             said.text.clone_from(&words);
         }
         match kind {
@@ -120,7 +159,7 @@ impl Chat {
             _ => message.parts.extend(Some(words).filter(|_| is_news).map(Part::Notice)),
         }
         if !message.parts.is_empty() || message.usage.is_some() {
-            messages.push((said.order, message));
+            told.push(said.order, message);
         }
     }
 }
@@ -254,5 +293,21 @@ mod tests {
         let mut tally = crate::transcript::Tally::default();
         tally.add(&messages);
         assert_eq!(tally.tokens().map(|tokens| tokens.output), Some(2), "an answer counts once");
+    }
+
+    #[test]
+    fn a_chat_that_takes_back_and_says_anew_all_the_time_is_read_in_its_length() {
+        let count = 200_000;
+        let said = |number: usize| format!("{{\"id\":\"m{number}\",\"type\":\"user\",\"content\":\"go\"}}\n");
+        let all: String = (0..count).map(said).collect();
+        let again = |at: usize| format!("{{\"id\":\"m0\",\"type\":\"gemini\",\"content\":\"{at}\"}}\n");
+        let anew: String = (0..count).map(again).collect();
+        let back: String = (1..count).rev().map(|number| format!("{{\"$rewindTo\":\"m{number}\"}}\n")).collect();
+        let messages = Chat::default().parse(format!("{all}{anew}{back}").as_bytes());
+        let (kept, taken_back): (Vec<&Message>, Vec<&Message>) =
+            messages.iter().filter(|message| message.role != Role::System).partition(|message| !message.is_abandoned);
+        assert_eq!(taken_back.len(), count - 1);
+        let words = kept.iter().filter(|message| !message.text().is_empty()).count();
+        assert_eq!(words, 1, "the last answer of the first one");
     }
 }

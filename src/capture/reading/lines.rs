@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
 use super::{Redaction, cannot_redact};
 use crate::capture::left_out::MAX_LINE_BYTES;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result, kind_of_io};
 use crate::transcript::{complete_lines, line_ends};
 
 /// How many bytes are redacted at once; larger than any private key in plain text.
@@ -127,13 +128,18 @@ impl<'a> Lines<'a> {
     /// If reading fails.
     pub fn new(source: Box<dyn Source + 'a>, redaction: &Redaction, deadline: Option<Instant>) -> Result<Self> {
         let mut lines = Lines { source, redaction: Rc::clone(redaction), deadline, end: 0, last: None };
-        let length = lines.source.seek(SeekFrom::End(0)).map_err(unreadable)?;
+        let length = lines.source.seek(SeekFrom::End(0)).map_err(|error| unreadable(error, None))?;
         lines.end = lines.last_line_end(length)?;
         Ok(lines)
     }
 
+    /// Returns when nothing more is read.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     fn seek(&mut self, position: u64) -> Result<()> {
-        self.source.seek(SeekFrom::Start(position)).map(drop).map_err(unreadable)
+        self.source.seek(SeekFrom::Start(position)).map(drop).map_err(|error| unreadable(error, None))
     }
 
     /// Returns the end of the last complete line.
@@ -197,7 +203,8 @@ impl<'a> Lines<'a> {
         let mut lines = Vec::with_capacity((to.saturating_sub(from)).min(target as u64) as usize);
         loop {
             let wanted = (to - from - lines.len() as u64).min(target as u64);
-            let read = self.source.by_ref().take(wanted).read_to_end(&mut lines).map_err(unreadable)?;
+            let read =
+                self.source.by_ref().take(wanted).read_to_end(&mut lines).map_err(|error| unreadable(error, None))?;
             if from + lines.len() as u64 >= to {
                 return Ok(lines);
             }
@@ -232,7 +239,7 @@ impl<'a> Lines<'a> {
                 return Err(Error::new(crate::error::Kind::Busy, "reading the transcript takes too long"));
             }
             let step = STEP_BYTES.min(usize::try_from(left).unwrap_or(STEP_BYTES));
-            self.source.read_exact(&mut buffer[..step]).map_err(unreadable)?;
+            self.source.read_exact(&mut buffer[..step]).map_err(|error| unreadable(error, None))?;
             visit(&buffer[..step]);
             left -= step as u64;
         }
@@ -256,6 +263,24 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn unreadable(error: std::io::Error) -> Error {
-    Error::new(crate::error::kind_of_io(&error), "cannot read the transcript").because(error)
+/// Makes an error about a transcript, whose file may be known. One that may not be read keeps its session waiting, and is no
+/// reason to store nothing of the others.
+pub fn unreadable(error: std::io::Error, transcript: Option<&Path>) -> Error {
+    let kind = match kind_of_io(&error) {
+        Kind::Storage => Kind::Busy,
+        kind => kind,
+    };
+    let name = transcript.map(|path| format!(" '{}'", path.display())).unwrap_or_default();
+    Error::new(kind, format!("cannot read the transcript{name}")).because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_that_may_not_be_read_keeps_only_its_own_session_waiting() {
+        let kind = |kind: ErrorKind| unreadable(kind.into(), Some(Path::new("t.jsonl"))).kind();
+        assert_eq!([kind(ErrorKind::PermissionDenied), kind(ErrorKind::NotFound)], [Kind::Busy, Kind::Missing]);
+    }
 }

@@ -130,8 +130,15 @@ impl Survey {
     }
 
     /// Counts the next chunk.
-    fn add(&mut self, chunk: &LineChunk, parser: &mut dyn Parser) {
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Busy`] if the deadline passes.
+    fn add(&mut self, chunk: &LineChunk, parser: &mut dyn Parser, deadline: Option<Instant>) -> Result<()> {
         for part in in_parts(chunk.redacted()) {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(Error::new(Kind::Busy, "the transcript takes too long to read"));
+            }
             let messages = parser.parse(&chunk.redacted()[part.clone()]);
             self.tally.add(&messages);
             for message in &messages {
@@ -146,6 +153,7 @@ impl Survey {
             }
         }
         self.until = chunk.end();
+        Ok(())
     }
 }
 
@@ -335,7 +343,7 @@ impl<'a> Reading<'a> {
             if chunk.is_empty() {
                 break;
             }
-            survey.add(&chunk, &mut *parser);
+            survey.add(&chunk, &mut *parser, self.lines.deadline())?;
         }
         Ok(survey)
     }
@@ -440,7 +448,7 @@ fn open_file(transcript: &Path, extent: Extent) -> Result<Box<dyn Source>> {
             _ => Box::new(file),
         })
     };
-    open().map_err(|error| Error::io("read the transcript", transcript, error))
+    open().map_err(|error| lines::unreadable(error, Some(transcript)))
 }
 
 fn parse_id(hex: Option<&str>) -> Option<ObjectId> {

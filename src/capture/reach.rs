@@ -1,0 +1,26 @@
+//! Whether a transcript that is not there was deleted, or its disk or home directory is not there now.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Where a transcript is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Reach {
+    /// It is there; a session in a database may be.
+    There,
+    /// The agent or somebody has deleted it.
+    Deleted,
+    /// The directories above it are missing, too, or may not be read: in a container, without a mounted home, for another
+    /// user. It may come back.
+    Away,
+}
+
+/// Finds out where a transcript is.
+pub(super) fn reach(transcript: &Path) -> Reach {
+    match transcript.metadata().map_err(|error| error.kind()) {
+        // A session in a database is named below the database's file.
+        Ok(_) | Err(ErrorKind::NotADirectory) => Reach::There,
+        Err(ErrorKind::NotFound) if transcript.ancestors().skip(1).take(2).any(Path::is_dir) => Reach::Deleted,
+        Err(_) => Reach::Away,
+    }
+}
