@@ -138,7 +138,7 @@ complete -c git-shiftlog-init -l portable -d 'Declare the server by the command 
 complete -c git-shiftlog-init -l git-hooks -d 'Set up Git\'s hooks (default)'
 complete -c git-shiftlog-init -l no-git-hooks -d 'Set up no Git hooks; then only commits that agents make are recorded'
 complete -c git-shiftlog-init -s n -l dry-run -d 'Print what would be done'
-complete -c git-shiftlog-init -s y -l yes -d 'Do not ask before hooks change that serve other repositories too'
+complete -c git-shiftlog-init -s y -l yes -d 'Do not ask before files outside this repository change'
 complete -c git-shiftlog-init -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-init -s h -d 'Print this usage'
 

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,8 @@ pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
     share(&file, is_shared);
     loop {
         match file.try_lock() {
+            // Who held it may have removed it, and somebody else may have made it again.
+            Ok(()) if !is_at(&file, path) => return lock(path, deadline),
             Ok(()) => return Ok(Lock { _file: file }),
             Err(std::fs::TryLockError::Error(error)) => return Err(Error::io("lock", path, error)),
             Err(std::fs::TryLockError::WouldBlock) if Instant::now() >= deadline => {
@@ -35,6 +37,12 @@ pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
             Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(3)),
         }
     }
+}
+
+/// Says whether an open file is still the one of this name.
+fn is_at(file: &File, path: &Path) -> bool {
+    let number = |metadata: std::io::Result<std::fs::Metadata>| metadata.ok().map(|it| (it.dev(), it.ino()));
+    number(file.metadata()) == number(path.metadata())
 }
 
 /// Says whether a directory belongs to a group that shares the repository: `git init --shared` makes new files in it

@@ -92,8 +92,8 @@ fn what_an_earlier_version_wrote_down_in_the_original_is_not_followed_from_a_cop
     let expected = format!("warning: '{top}/.git/hooks/post-commit' belongs to another repository and is left alone\n");
     assert!(ran.stderr.contains(&expected), "{ran:?}");
     assert_eq!(tree(&scratch.top), set_up, "the original is as it was");
-    let hook = fs::read_to_string(copy.join(".git/hooks/post-commit")).unwrap();
-    assert_eq!(hook, "#!/bin/sh\n", "our block is found without being written down");
+    let hook = fs::read_to_string(copy.join(".git/hooks/post-commit")).unwrap_or_default();
+    assert_eq!(hook, "", "our block is found without being written down");
     let before = files(&Scratch::new());
     scratch.shiftlog("deinit", ["-q"]).ok();
     assert_eq!(files(&scratch).into_keys().collect::<Vec<_>>(), before.into_keys().collect::<Vec<_>>());

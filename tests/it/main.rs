@@ -36,6 +36,7 @@ mod joining;
 mod kills;
 mod kinds;
 mod left_out;
+mod links;
 mod listing;
 mod made;
 mod manners;
