@@ -270,17 +270,25 @@ fn a_mirror_that_would_publish_conversations_is_stopped() {
     let stopped = "error: this push takes conversations along, and sharing is off\n\
                    hint: push branches and tags by name, as in 'git push <remote> --all', to leave them out\n\
                    hint: 'git push --no-verify' lets them go once, 'git config shiftlog.allowMirror true' always: whoever can read the remote reads them\n";
-    let pushes: [&[&str]; 4] = [
+    let by_id = format!("{}:refs/heads/x", team.id(&clone, "refs/shiftlog/sessions"));
+    let pushes: [&[&str]; 9] = [
         &["push", "--mirror", "origin"],
         &["push", "origin", "refs/*:refs/*"],
         &["push", "origin", "refs/notes/*:refs/notes/*"],
         &["-c", "remote.origin.mirror=true", "push", "origin"],
+        // Named one by one, under other names, and without a name.
+        &["push", "origin", "refs/shiftlog/*"],
+        &["push", "origin", "refs/notes/shiftlog"],
+        &["push", "origin", "refs/shiftlog/*:refs/heads/x/*"],
+        &["-c", "remote.origin.push=refs/notes/shiftlog:refs/heads/x", "push", "origin"],
+        &["push", "origin", &by_id],
     ];
+    let before = refs_of(&team);
     for push in pushes {
         let ran = team.git(&clone, push);
         assert!(ran.code != 0 && ran.stderr.starts_with(stopped), "{push:?}: {ran:?}");
         assert_eq!(ran.stdout, "", "{push:?}");
-        assert!(!refs_of(&team).contains("shiftlog"), "{push:?}");
+        assert_eq!(refs_of(&team), before, "{push:?}");
     }
     // Any other push goes, also one that has nothing to say.
     for push in [&["push", "origin", "main"][..], &["push", "origin", "main"], &["push", "--all", "origin"]] {
@@ -296,8 +304,11 @@ fn a_mirror_that_would_publish_conversations_is_stopped() {
     // Notes alone are shared: then the words are too much.
     let ran = team.git(&clone, &["-c", "shiftlog.push=notes", "push", "--mirror", "origin"]);
     assert!(ran.stderr.starts_with("error: this push takes transcripts along, and only notes are shared\n"), "{ran:?}");
-    // Who names them means them.
-    team.git(&clone, &["push", "origin", "refs/notes/shiftlog"]).ok();
+    // What is shared goes.
+    let share = ["-c", "shiftlog.push=notes", "push", "origin"];
+    let notes = team.id(&clone, "refs/notes/shiftlog");
+    team.git(&clone, &[&share[..], &["refs/notes/shiftlog"]].concat()).ok();
+    team.git(&clone, &[&share[..], &[&format!("{notes}:refs/heads/notes")]].concat()).ok();
     team.git(&clone, &["push", "origin", ":refs/notes/shiftlog"]).ok();
     let ran = team.git(&clone, &["-c", "shiftlog.allowMirror=true", "push", "--mirror", "origin"]);
     assert!(ran.code == 0, "{ran:?}");
