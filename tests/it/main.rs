@@ -70,6 +70,7 @@ mod summarising;
 mod support;
 mod taking_over;
 mod transcripts;
+mod tried;
 mod typing;
 mod waiting;
 mod web;
