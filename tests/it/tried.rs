@@ -1,6 +1,6 @@
 //! What somebody finds who tries the programs from the README alone: wrong words help, and nothing is lost by one.
 
-use crate::purging::purge;
+use crate::purging::{purge, says};
 use crate::sharing::Team;
 use crate::support::{Ran, Scratch};
 
@@ -88,5 +88,20 @@ fn a_branch_without_commits_has_nothing_that_could_be_found_clean() {
     let stderr = "fatal: your current branch 'main' does not have any commits yet\n";
     for command in ["scan", "remap", "log", "show"] {
         told(&scratch.shiftlog(command, [""; 0]), 128, stderr);
+    }
+}
+
+#[test]
+fn adding_a_session_that_was_purged_says_what_became_of_it() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &["first", "second"]);
+    purge(&scratch, &["--session=s"]).ok();
+    for options in [&[][..], &["--dry-run"]] {
+        let args = [&["--transcript", "../said", "--session", "s"], options].concat();
+        told(
+            &scratch.shiftlog("add", args),
+            1,
+            "warning: session claude/s was removed by 'git shiftlog purge', and is not recorded again\n",
+        );
     }
 }
