@@ -430,7 +430,7 @@ complete -c git-shiftlog-export -l full -d 'Write whole sessions up to their com
 complete -c git-shiftlog-export -l no-thinking -d 'Leave out the model\'s thinking'
 complete -c git-shiftlog-export -l no-tools -d 'Leave out tool calls'
 complete -c git-shiftlog-export -l no-patch -d 'Leave out the changes that the commits made'
-complete -c git-shiftlog-export -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-export -s q -l quiet -d 'Do not say that secrets were removed'
 complete -c git-shiftlog-export -s h -d 'Print this usage'
 
 complete -c git-shiftlog-web -l port -d 'Listen on this port (default: one that is free)' -r

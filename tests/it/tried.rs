@@ -1,5 +1,8 @@
 //! What somebody finds who tries the programs from the README alone: wrong words help, and nothing is lost by one.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use crate::purging::{purge, says};
 use crate::sharing::Team;
 use crate::support::{Ran, Scratch};
@@ -83,6 +86,52 @@ fn purge_takes_ranges_and_helps_with_the_beginning_of_an_id() {
 }
 
 #[test]
+fn wrong_words_are_told_in_words_that_help() {
+    let scratch = recorded();
+    let run = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        scratch.shiftlog(words[0], &words[1..])
+    };
+    for (words, code, stderr) in [
+        ("export --html --markdown", 129, "error: options '--html' and '--markdown' cannot be used together\n"),
+        ("export --html --session=zz HEAD", 1, "error: no session 'zz' recorded for HEAD\n"),
+        ("show --session=zz HEAD", 1, "error: no session 'zz' recorded for this commit\n"),
+        ("export --html HEAD -- src", 129, "error: unexpected path 'src': only revisions are taken\n"),
+        ("verify HEAD -- src", 129, "error: unexpected path 'src': only revisions are taken\n"),
+        ("summarise HEAD -- src", 129, "error: unexpected path 'src': only revisions are taken\n"),
+        ("purge HEAD -- src", 129, "error: unexpected path 'src': only revisions are taken\n"),
+        ("blame nosuch a.txt", 128, "fatal: bad revision 'nosuch'\n"),
+        ("blame a.txt nosuch", 128, "fatal: bad revision 'nosuch'\n"),
+        ("why a.txt 7", 128, "fatal: bad revision '7'\nhint: 'a.txt:7' names line 7\n"),
+        ("web --port=99999", 129, "error: option '--port' expects a number from 0 to 65535\n"),
+        ("purge HEAD --before=now", 129, "error: option '--before' cannot be used with <commit>\n"),
+        ("scan --archive HEAD", 129, "error: '--archive' looks at every segment: it takes no revisions\n"),
+        ("fsck -n", 129, "error: option '--dry-run' needs '--repair'\n"),
+        ("fsck --recount", 129, "error: option '--recount' needs '--repair'\n"),
+        ("mcp --repo=/nosuch", 128, "fatal: '/nosuch' is not a directory\n"),
+        ("mcp --toolset=foo", 129, "error: unknown toolset 'foo'; it is conversations, index, auto or all\n"),
+    ] {
+        let ran = run(words);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (code, "", stderr), "{words}");
+    }
+    // As in Git, a negative number is no limit.
+    let all = run("log --oneline").ok();
+    for words in ["log --oneline -n-1", "log --oneline -n -1", "log --oneline --max-count=-1"] {
+        assert_eq!(run(words).ok(), all, "{words}");
+    }
+    scratch.git(["config", "shiftlog.notesRef", "bad name"]).ok();
+    let stderr = "fatal: bad value 'bad name' for shiftlog.notesRef: it is not a valid ref name\n\
+                  hint: git config --show-origin --get shiftlog.notesRef\n";
+    for words in ["log", "show", "fsck", "doctor", "sync"] {
+        told(&run(words), 128, stderr);
+    }
+    scratch.git(["config", "--unset", "shiftlog.notesRef"]).ok();
+    let ran = scratch.shiftlog("show", ["--ref=bad name"]);
+    assert!(ran.stderr.contains("'refs/notes/bad name' is not a valid ref name\n"), "{ran:?}");
+    assert!(!ran.stderr.contains("damaged"), "{ran:?}");
+}
+
+#[test]
 fn a_branch_without_commits_has_nothing_that_could_be_found_clean() {
     let scratch = Scratch::empty(&[]);
     let stderr = "fatal: your current branch 'main' does not have any commits yet\n";
@@ -104,4 +153,36 @@ fn adding_a_session_that_was_purged_says_what_became_of_it() {
             "warning: session claude/s was removed by 'git shiftlog purge', and is not recorded again\n",
         );
     }
+}
+
+#[test]
+fn an_export_replaces_no_device_and_no_pipe() {
+    let scratch = recorded();
+    let pipe = scratch.root().join("pipe");
+    scratch.run_in(&scratch.root(), "mkfifo", [&pipe]).ok();
+    for options in [&[][..], &["-f"]] {
+        let args = [&["--html", "-o", pipe.to_str().unwrap()], options].concat();
+        told(
+            &scratch.shiftlog("export", args),
+            128,
+            &format!("fatal: '{}' is not a regular file\nhint: '-o -' writes to stdout\n", pipe.display()),
+        );
+        assert!(!fs::metadata(&pipe).unwrap().is_file(), "it is still there");
+    }
+}
+
+#[test]
+fn an_export_with_damaged_words_says_so() {
+    let scratch = recorded();
+    let through = scratch.record("HEAD")["through"].as_str().unwrap().to_owned();
+    let object = scratch.top.join(format!(".git/objects/{}/{}", &through[..2], &through[2..]));
+    fs::set_permissions(&object, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::write(&object, "damaged").unwrap();
+    let ran = scratch.shiftlog("export", ["--markdown", "-q", "HEAD"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(
+        ran.stderr,
+        "warning: words of 1 conversation are damaged\n\
+         hint: 'git shiftlog fsck' says which, and 'git shiftlog fsck --repair' restores what it can\n"
+    );
 }
