@@ -550,6 +550,6 @@ complete -c git-shiftlog-deinit -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-deinit -s h -d 'Print this usage'
 
 complete -c git-shiftlog-install-docs -l prefix -d 'Install below this directory (default: where \'man\' and the shells look)' -r -F
-complete -c git-shiftlog-install-docs -l uninstall -d 'Remove the installed files'
+complete -c git-shiftlog-install-docs -l uninstall -d 'Remove the installed files that nobody has changed'
 complete -c git-shiftlog-install-docs -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-install-docs -s h -d 'Print this usage'

@@ -86,6 +86,41 @@ fn purge_takes_ranges_and_helps_with_the_beginning_of_an_id() {
 }
 
 #[test]
+fn only_what_install_docs_made_is_removed_by_it() {
+    let scratch = Scratch::new();
+    let prefix = scratch.root().join("prefix");
+    let option = format!("--prefix={}", prefix.display());
+    let foreign = prefix.join("share/man/man1/git-shiftlog-log.1");
+    fs::create_dir_all(foreign.parent().unwrap()).unwrap();
+    fs::create_dir_all(prefix.join("share/fish")).unwrap();
+    fs::write(&foreign, "theirs\n").unwrap();
+    let ran = scratch.shiftlog("install-docs", ["--uninstall", &option]);
+    assert_eq!(ran.stdout, "nothing to do\n");
+    assert_eq!(ran.stderr, format!("warning: '{}' is not as this version installs it, and stays\n", foreign.display()));
+    fs::remove_file(&foreign).unwrap();
+    scratch.shiftlog("install-docs", [&option]).ok();
+    scratch.shiftlog("install-docs", [&option]).ok();
+    let changed = prefix.join("share/man/man5/gitshiftlog-format.5");
+    fs::write(&changed, "mine\n").unwrap();
+    let dry = scratch.shiftlog("install-docs", ["--uninstall", "-n", &option]);
+    assert!(prefix.join("share/man/man1/git-shiftlog.1").exists());
+    let ran = scratch.shiftlog("install-docs", ["--uninstall", &option]);
+    assert_eq!(ran.stdout, dry.stdout, "it did what it said");
+    let mut left = Vec::new();
+    let mut directories = vec![prefix.clone()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap().flatten() {
+            directories.extend(entry.path().is_dir().then(|| entry.path()));
+            left.push(entry.path().strip_prefix(&prefix).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    left.sort();
+    let expected =
+        ["share", "share/fish", "share/man", "share/man/man1", "share/man/man5", "share/man/man5/gitshiftlog-format.5"];
+    assert_eq!(left, expected, "folders that were there stay");
+}
+
+#[test]
 fn wrong_words_are_told_in_words_that_help() {
     let scratch = recorded();
     let run = |words: &str| {
