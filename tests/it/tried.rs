@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use serde_json::json;
+
 use crate::purging::{purge, says};
 use crate::sharing::Team;
 use crate::support::{Ran, Scratch};
@@ -118,6 +120,44 @@ fn only_what_install_docs_made_is_removed_by_it() {
     let expected =
         ["share", "share/fish", "share/man", "share/man/man1", "share/man/man5", "share/man/man5/gitshiftlog-format.5"];
     assert_eq!(left, expected, "folders that were there stay");
+}
+
+#[test]
+fn doctor_says_what_to_do_where_init_leaves_a_hook_alone() {
+    let scratch = Scratch::new();
+    let hook = scratch.top.join(".git/hooks/post-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/usr/bin/env python3\nprint()\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(scratch.top.join(".git/hooks/post-merge"), "#!/bin/sh\n").unwrap();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let doctor = || scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    let said = doctor();
+    let expected = "problem  Git hook post-commit: it is no shell script, so init leaves it alone\n         fix: have it run: \
+                    test -x ";
+    assert!(said.contains(expected), "{said}");
+    let expected = "problem  Git hook post-merge: it is not executable, so Git does not run it and init leaves it alone\n         \
+                    fix: chmod +x ";
+    assert!(said.contains(expected), "{said}");
+    // Who does that has nothing left to do.
+    let line = said.split_once("have it run: ").unwrap().1.lines().next().unwrap();
+    fs::write(&hook, format!("#!/usr/bin/env python3\nimport os\nos.system({})\n", json!(line))).unwrap();
+    assert!(doctor().contains("ok       Git hook post-commit\n"), "{}", doctor());
+}
+
+#[test]
+fn doctor_does_not_complain_about_agents_that_nobody_chose() {
+    let scratch = Scratch::set_up();
+    fs::create_dir_all(scratch.home().join(".codex")).unwrap();
+    let ran = scratch.shiftlog("doctor", ["--no-rehearsal"]);
+    let expected = "note     Codex is on this machine and not set up here; 'git shiftlog init --agent=codex' does it\n";
+    assert!(ran.stdout.contains(expected), "{ran:?}");
+    let ran = scratch.shiftlog("doctor", ["--agent=codex"]);
+    assert!(ran.stdout.contains("problem  Codex: its hooks are not set up\n"), "who asks is told: {ran:?}");
+    let fresh = Scratch::new();
+    fs::create_dir_all(fresh.home().join(".codex")).unwrap();
+    let ran = fresh.shiftlog("doctor", ["--no-rehearsal"]);
+    assert!(ran.stdout.contains("problem  Codex: its hooks are not set up\n"), "{ran:?}");
 }
 
 #[test]
