@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use serde_json::json;
 
@@ -158,6 +159,20 @@ fn doctor_does_not_complain_about_agents_that_nobody_chose() {
     fs::create_dir_all(fresh.home().join(".codex")).unwrap();
     let ran = fresh.shiftlog("doctor", ["--no-rehearsal"]);
     assert!(ran.stdout.contains("problem  Codex: its hooks are not set up\n"), "{ran:?}");
+}
+
+#[test]
+fn prices_need_no_repository() {
+    let scratch = Scratch::new();
+    let ran = scratch.shiftlog_in(&scratch.root(), "prices", [""; 0]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.stdout, scratch.shiftlog("prices", [""; 0]).ok());
+    let table = scratch.home().join("prices.tsv");
+    fs::write(&table, "my-model\t2026-01-01\t1\t2\t0\t0\t0\n").unwrap();
+    scratch.git(["config", "--global", "shiftlog.prices", "~/prices.tsv"]).ok();
+    let of_model = |dir: &Path| scratch.shiftlog_in(dir, "prices", ["my-model"]);
+    let (inside, outside) = (of_model(&scratch.top), of_model(&scratch.root()));
+    assert_eq!((outside.code, outside.stdout), (inside.code, inside.stdout));
 }
 
 #[test]
