@@ -276,3 +276,48 @@ fn an_export_with_damaged_words_says_so() {
          hint: 'git shiftlog fsck' says which, and 'git shiftlog fsck --repair' restores what it can\n"
     );
 }
+
+#[test]
+fn lines_of_a_file_are_not_shown_where_its_reading_was_recorded_before() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("look at the table");
+    session.edits("a.txt", "1\n");
+    session.calls("read-1", "Read", &json!({ "file_path": scratch.top.join("table") }));
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "in between"]).ok();
+    session.answers("read-1", "first line of the table\nsecond line of the table\n");
+    session.says("that is it");
+    session.edits("a.txt", "2\n");
+    session.commits("after");
+    for args in [&["HEAD"][..], &["--format=markdown", "HEAD"]] {
+        let shown = scratch.shiftlog("show", args).ok();
+        assert!(shown.contains("that is it"), "{shown}");
+        assert!(!shown.contains("line of the table"), "{shown}");
+        assert!(shown.contains("answer to an earlier call: … 2 lines"), "{shown}");
+    }
+    let whole = scratch.shiftlog("show", ["-vv", "HEAD"]).ok();
+    assert!(whole.contains("second line of the table"), "nothing is out of reach: {whole}");
+}
+
+#[test]
+fn facts_about_a_session_fit_a_narrow_terminal() {
+    let mut scratch = recorded();
+    let wide = scratch.shiftlog("show", ["HEAD"]).ok();
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "1".into());
+    scratch.env.insert("COLUMNS".into(), "34".into());
+    let narrow = scratch.shiftlog("show", ["--no-color", "HEAD"]).ok();
+    let facts = |shown: &str| -> Vec<String> {
+        let lines = shown.lines().skip_while(|line| !line.starts_with("session "));
+        lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    assert!(facts(&wide).iter().any(|line| line.len() > 34), "{wide}");
+    assert!(facts(&narrow).iter().all(|line| line.len() <= 34), "{narrow}");
+    let joined = facts(&narrow).join("\n").replace(",\n  ", ", ");
+    assert_eq!(joined, facts(&wide).join("\n"), "nothing is left out");
+    let session = scratch.session("third");
+    session.prompt("a third one with words that are much wider than such a narrow terminal");
+    session.edits("b.txt", "b\n");
+    let status = scratch.shiftlog("status", [""; 0]).ok();
+    assert!(status.contains("third") && status.lines().all(|line| line.chars().count() <= 34), "{status}");
+}
