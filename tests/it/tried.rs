@@ -296,6 +296,8 @@ fn lines_of_a_file_are_not_shown_where_its_reading_was_recorded_before() {
         assert!(!shown.contains("line of the table"), "{shown}");
         assert!(shown.contains("answer to an earlier call: … 2 lines"), "{shown}");
     }
+    let page = scratch.shiftlog("export", ["--html", "HEAD"]).ok();
+    assert!(page.contains("<span class=\"about\">to an earlier call, 2 lines</span>"), "{page}");
     let whole = scratch.shiftlog("show", ["-vv", "HEAD"]).ok();
     assert!(whole.contains("second line of the table"), "nothing is out of reach: {whole}");
 }
