@@ -20,22 +20,22 @@ pub struct Lock {
 /// [`Kind::Busy`] when the deadline passes, another kind if the file cannot be created; the message names the file.
 pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
     let directory = path.parent().unwrap_or(Path::new("."));
-    create_dir(directory)?;
-    let is_shared = is_shared(directory);
-    let opened = options(is_shared).create(true).truncate(false).open(path);
-    let file = opened.map_err(|error| Error::io("open", path, error))?;
-    share(&file, is_shared);
     loop {
+        create_dir(directory)?;
+        let is_shared = is_shared(directory);
+        let opened = options(is_shared).create(true).truncate(false).open(path);
+        let file = opened.map_err(|error| Error::io("open", path, error))?;
+        share(&file, is_shared);
         match file.try_lock() {
-            // Who held it may have removed it, and somebody else may have made it again.
-            Ok(()) if !is_at(&file, path) => return lock(path, deadline),
-            Ok(()) => return Ok(Lock { _file: file }),
+            Ok(()) if is_at(&file, path) => return Ok(Lock { _file: file }),
             Err(std::fs::TryLockError::Error(error)) => return Err(Error::io("lock", path, error)),
-            Err(std::fs::TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                return Err(Error::new(Kind::Busy, format!("another process holds the lock '{}'", path.display())));
-            }
-            Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(3)),
+            // Another process holds it, or who held it has removed it and another one may have made it again.
+            Ok(()) | Err(std::fs::TryLockError::WouldBlock) => {}
         }
+        if Instant::now() >= deadline {
+            return Err(Error::new(Kind::Busy, format!("another process holds the lock '{}'", path.display())));
+        }
+        std::thread::sleep(Duration::from_millis(3));
     }
 }
 

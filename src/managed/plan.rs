@@ -307,6 +307,14 @@ impl Plan {
         Ok(())
     }
 
+    /// Plans that a file goes that is ours alone, although nobody wrote down that it was made.
+    pub fn remove_made(&mut self, named: &Path, kind: FileKind) {
+        let path = self.settled(named, kind);
+        if !self.is_of_another(&path, named, kind, true) {
+            self.remove(&path);
+        }
+    }
+
     /// Says whether a file that we made or edited has been changed since.
     pub fn is_changed(&self, path: &Path, bytes: &[u8]) -> bool {
         self.installed.file(path).is_some() && self.installed.original(path, bytes).is_none()

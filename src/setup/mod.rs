@@ -135,7 +135,7 @@ pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
     let is_unknown = plan.knows_nothing();
     for (path, kind) in files {
         match kind {
-            FileKind::Own { .. } if is_unknown && agents::is_as_made(repo, &path)? => plan.remove(&path),
+            FileKind::Own { .. } if is_unknown && agents::is_as_made(repo, &path)? => plan.remove_made(&path, kind),
             kind => plan.take_back(&path, kind)?,
         }
     }

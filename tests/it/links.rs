@@ -119,6 +119,13 @@ fn leaving_changes_nothing_of_the_repository_that_a_link_leads_to() {
         );
         assert_same(&tree(&scratch.top), &set_up, &format!("{options:?}"));
     }
+    // A file that is ours alone, and nothing was written down here.
+    scratch.shiftlog("init", ["--agent=opencode", "-q"]).ok();
+    let set_up = tree(&scratch.top);
+    symlink(scratch.top.join(".opencode"), other.join(".opencode")).unwrap();
+    let ran = scratch.shiftlog_in(&other, "deinit", ["-q", "--yes"]);
+    assert_eq!(ran.stderr.matches("outside this repository, and is left alone\n").count(), 2, "{ran:?}");
+    assert_same(&tree(&scratch.top), &set_up, "a file of ours");
     // A folder of its own was set up, and then somebody put a link in its place: what was written down is not there.
     fs::remove_file(other.join(".claude")).unwrap();
     scratch.shiftlog_in(&other, "init", ["--agent=claude", "-q"]).ok();
