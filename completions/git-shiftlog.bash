@@ -37,6 +37,18 @@ __git_shiftlog_stats_keys ()
 	echo "agent model author branch commit day week month session"
 }
 
+# The browsers that 'git web--browse' knows.
+__git_shiftlog_browsers ()
+{
+	echo "firefox google-chrome chromium konqueror opera w3m elinks links lynx dillo open start xdg-open"
+}
+
+# The models with a known price.
+__git_shiftlog_models ()
+{
+	git ${__git_dir:+--git-dir="$__git_dir"} shiftlog prices 2>/dev/null | sed '/^#/d;s/\t.*//' | sort -u
+}
+
 # The clients of the MCP server.
 __git_shiftlog_clients ()
 {
@@ -83,7 +95,12 @@ __git_shiftlog_without_own_refs ()
 _git_shiftlog ()
 {
 	local commands="init log list show why blame grep search status summarise tldr resume branches stats prices export web get keys lsp mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
-	local command="$(__git_find_on_cmdline "$commands")"
+	# Other names of commands are understood, and not offered.
+	local command="$(__git_find_on_cmdline "$commands summarize mcp-server")"
+	case "$command" in
+	summarize) command=summarise ;;
+	mcp-server) command=mcp ;;
+	esac
 
 	if [ -z "$command" ]; then
 		case "$cur" in
@@ -223,6 +240,9 @@ _git_shiftlog ()
 	prices,--*)
 		__gitcomp "--prices= --help"
 		;;
+	web,--browser=*)
+		__gitcomp "$(__git_shiftlog_browsers)" "" "${cur##--browser=}"
+		;;
 	web,--*)
 		__gitcomp "--port= --browser= --no-browser --idle= --ref= --help"
 		;;
@@ -290,9 +310,16 @@ _git_shiftlog ()
 		__gitcomp "--prefix= --uninstall --dry-run --help"
 		;;
 	sync,*)
-		__gitcomp "pull push $(__git_shiftlog_remotes)"
+		if [ -n "$(__git_find_on_cmdline "pull push")" ]; then
+			__gitcomp "$(__git_shiftlog_remotes)"
+		else
+			__gitcomp "pull push $(__git_shiftlog_remotes)"
+		fi
 		;;
-	log,*|list,*|grep,*|search,*|stats,*|scan,*|why,*|blame,*)
+	prices,*)
+		__gitcomp_nl "$(__git_shiftlog_models)"
+		;;
+	log,*|list,*|grep,*|search,*|stats,*|scan,*|web,*|why,*|blame,*)
 		__git_complete_revlist_file
 		__git_shiftlog_without_own_refs
 		;;
@@ -1549,7 +1576,7 @@ _git__shiftlog__web() {
                     return 0
                     ;;
                 --browser)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_browsers)" -- "${cur}"))
                     return 0
                     ;;
                 --idle)

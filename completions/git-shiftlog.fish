@@ -19,6 +19,8 @@ function __fish_git_shiftlog_as_program
             set command log
         case tldr summarize
             set command summarise
+        case mcp-server
+            set command mcp
     end
     set -l rest (string escape -- $words[3..])
     complete -C "git-shiftlog-$command $rest "(commandline -ct)
@@ -75,6 +77,21 @@ function __fish_git_shiftlog_revisions
     end
 end
 
+# The browsers that 'git web--browse' knows.
+function __fish_git_shiftlog_browsers
+    printf '%s\n' firefox google-chrome chromium konqueror opera w3m elinks links lynx dillo open start xdg-open
+end
+
+# The models with a known price.
+function __fish_git_shiftlog_models
+    git shiftlog prices 2>/dev/null | string match -rv '^#' | string replace -r '\t.*' '' | sort -u
+end
+
+function __fish_git_shiftlog_needs_direction
+    set -l words (__fish_git_shiftlog_words)
+    not contains -- pull $words; and not contains -- push $words
+end
+
 function __fish_git_shiftlog_before_paths
     not contains -- -- (__fish_git_shiftlog_words)
 end
@@ -121,10 +138,12 @@ complete -c git-shiftlog -n 'not __fish_git_shiftlog_needs_command' -a '(__fish_
 for command in show export summarise resume add remap purge verify
     complete -c git-shiftlog-$command -f -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
-for command in log grep search stats scan why blame
+for command in log grep search stats scan web why blame
     complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
-complete -c git-shiftlog-sync -f -a 'pull push (git remote 2>/dev/null)'
+complete -c git-shiftlog-sync -f -a '(git remote 2>/dev/null)'
+complete -c git-shiftlog-sync -n __fish_git_shiftlog_needs_direction -a 'pull push'
+complete -c git-shiftlog-prices -f -a '(__fish_git_shiftlog_models)'
 
 # What follows is generated from the definitions of the options; a test compares them.
 
@@ -138,7 +157,7 @@ complete -c git-shiftlog-init -l portable -d 'Declare the server by the command 
 complete -c git-shiftlog-init -l git-hooks -d 'Set up Git\'s hooks (default)'
 complete -c git-shiftlog-init -l no-git-hooks -d 'Set up no Git hooks; then only commits that agents make are recorded'
 complete -c git-shiftlog-init -s n -l dry-run -d 'Print what would be done'
-complete -c git-shiftlog-init -s y -l yes -d 'Do not ask before hooks change that serve other repositories too'
+complete -c git-shiftlog-init -s y -l yes -d 'Do not ask before files outside this repository change'
 complete -c git-shiftlog-init -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-init -s h -d 'Print this usage'
 
@@ -430,11 +449,11 @@ complete -c git-shiftlog-export -l full -d 'Write whole sessions up to their com
 complete -c git-shiftlog-export -l no-thinking -d 'Leave out the model\'s thinking'
 complete -c git-shiftlog-export -l no-tools -d 'Leave out tool calls'
 complete -c git-shiftlog-export -l no-patch -d 'Leave out the changes that the commits made'
-complete -c git-shiftlog-export -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-export -s q -l quiet -d 'Do not say that secrets were removed'
 complete -c git-shiftlog-export -s h -d 'Print this usage'
 
 complete -c git-shiftlog-web -l port -d 'Listen on this port (default: one that is free)' -r
-complete -c git-shiftlog-web -l browser -d 'Open this browser' -r
+complete -c git-shiftlog-web -l browser -d 'Open this browser' -r -f -a '(__fish_git_shiftlog_browsers)'
 complete -c git-shiftlog-web -l idle -d 'End when nothing was asked for in so many minutes (default: 60)' -r
 complete -c git-shiftlog-web -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-web -l no-browser -d 'Open no browser'
@@ -550,6 +569,6 @@ complete -c git-shiftlog-deinit -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-deinit -s h -d 'Print this usage'
 
 complete -c git-shiftlog-install-docs -l prefix -d 'Install below this directory (default: where \'man\' and the shells look)' -r -F
-complete -c git-shiftlog-install-docs -l uninstall -d 'Remove the installed files'
+complete -c git-shiftlog-install-docs -l uninstall -d 'Remove the installed files that nobody has changed'
 complete -c git-shiftlog-install-docs -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-install-docs -s h -d 'Print this usage'

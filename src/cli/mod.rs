@@ -25,16 +25,15 @@ pub use self::confirm::confirm;
 pub use self::man::{PAGES, Page, show_page};
 pub use self::message::{error, hint, warning};
 pub use self::notes_source::NotesSource;
-pub use self::options::{Words, prepared, split_at_dashes, split_words};
+pub use self::options::{Words, limit, prepared, split_at_dashes, split_words, without_paths};
 pub use self::output::{Output, Screen, print};
 pub use self::printing::Printing;
 pub use self::progress::Progress;
 pub use self::writing::Writing;
 use crate::capture::agents;
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
-use crate::notes;
-use crate::record;
+use crate::git::{self, Repository};
+use crate::{notes, outside, record};
 
 /// How a command ended, when it did not fail.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -111,6 +110,10 @@ pub fn repository() -> Result<Repository> {
         std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
     let repo = Repository::open(&directory)?;
     agents::define(&repo);
+    if let Some(name) = record::configured_notes_ref(&repo).filter(|name| !git::is_ref_name(&notes::expand_ref(name))) {
+        let what = format!("bad value '{}' for shiftlog.notesRef: it is not a valid ref name", outside::line(&name));
+        return Err(Error::other(what).hint("git config --show-origin --get shiftlog.notesRef"));
+    }
     Ok(repo)
 }
 

@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory, FromArgMatches};
 
 use super::USAGE;
 use super::usage::{usage, way};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 
 /// Parses the arguments of a program, or prints what is wrong and returns the exit code.
@@ -91,7 +91,12 @@ fn problem(error: &clap::Error) -> String {
         (ErrorKind::TooManyValues, Some(option)) => format!("option '{}' takes no value", name_of(&option)),
         (ErrorKind::ArgumentConflict, Some(option)) => {
             let other = value(ContextKind::PriorArg).unwrap_or_default();
-            format!("options '{}' and '{}' cannot be used together", name_of(&option), name_of(&other))
+            let (one, other) = (name_of(&option), name_of(&other));
+            match (one.starts_with('-'), other.starts_with('-')) {
+                (true, false) => format!("option '{one}' cannot be used with <{other}>"),
+                (false, _) => format!("option '{other}' cannot be used with <{one}>"),
+                (true, true) => format!("options '{one}' and '{other}' cannot be used together"),
+            }
         }
         _ => {
             let text = error.to_string();
@@ -107,7 +112,12 @@ fn not_a_value(error: &clap::Error, option: &str, wrong: &str) -> String {
         Some(source) if source.is::<std::num::ParseIntError>() => {
             format!("option '{option}' expects a numerical value")
         }
-        Some(source) => format!("'{wrong}' is not a value for '{option}': {source}"),
+        Some(source) => match source.to_string().split_once(" is not in ").map(|(_, range)| range.split_once("..")) {
+            Some(Some((first, last))) => {
+                format!("option '{option}' expects a number from {first} to {}", last.trim_start_matches('='))
+            }
+            _ => format!("'{wrong}' is not a value for '{option}': {source}"),
+        },
         None => format!("'{wrong}' is not a value for '{option}'"),
     }
 }
@@ -127,16 +137,29 @@ pub(super) fn wants_page(args: &[OsString]) -> bool {
 fn with_counts(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
     let has = |name: &&&str| command.get_arguments().any(|arg| arg.get_long() == Some(**name));
     let Some(option) = ["context", "max-count"].iter().find(has) else { return args };
-    let mut is_over = false;
+    let (mut is_over, mut is_value) = (false, false);
     let turned = args.into_iter().map(|arg| {
         is_over |= arg == "--" || arg == "--end-of-options";
+        // '-n -1' has a value that looks like such an option.
+        let is_after_name = std::mem::replace(&mut is_value, arg == "-n" || arg == "-m" || arg == "--max-count");
         let digits = arg.to_str().and_then(|text| text.strip_prefix('-'));
-        match digits.filter(|digits| !is_over && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())) {
+        match digits.filter(|digits| {
+            !is_over && !is_after_name && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+        }) {
             Some(digits) => format!("--{option}={digits}").into(),
             None => arg,
         }
     });
     turned.collect()
+}
+
+/// Reads how many there may be at most: a negative number is no limit, as in Git.
+///
+/// # Errors
+///
+/// If it is no number.
+pub fn limit(text: &str) -> Result<usize, std::num::ParseIntError> {
+    text.parse::<i64>().map(|number| usize::try_from(number).unwrap_or(usize::MAX))
 }
 
 /// Applies `--no-<option>`: it removes what was said before by `--<option>`, and the other way round.
@@ -234,11 +257,27 @@ pub fn split_words(repo: &Repository, words: &[OsString]) -> Result<Words> {
     Ok(found)
 }
 
+/// Refuses paths behind `--` where a command takes revisions alone.
+///
+/// # Errors
+///
+/// [`Kind::Usage`] if a word behind `--` is no revision.
+pub fn without_paths(repo: &Repository, words: &[String]) -> Result<()> {
+    let after = typed_after_dashes().min(words.len());
+    match words[words.len() - after..].iter().find(|word| !is_revision(repo, word)) {
+        Some(word) => Err(Error::new(Kind::Usage, format!("unexpected path '{word}': only revisions are taken"))),
+        None => Ok(()),
+    }
+}
+
 /// Returns the positional words in front of `--` and those behind it.
 pub fn split_at_dashes(words: &[OsString]) -> (&[OsString], &[OsString]) {
+    words.split_at(words.len() - typed_after_dashes().min(words.len()))
+}
+
+fn typed_after_dashes() -> usize {
     let typed: Vec<OsString> = std::env::args_os().collect();
-    let after_dashes = typed.iter().position(|arg| arg == "--").map_or(0, |at| typed.len() - at - 1);
-    words.split_at(words.len() - after_dashes.min(words.len()))
+    typed.iter().position(|arg| arg == "--").map_or(0, |at| typed.len() - at - 1)
 }
 
 fn has_dashes() -> bool {

@@ -46,7 +46,7 @@ impl Screen {
         let is_colored = color.decide(repo, is_screen);
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
         let columns = is_screen.then(columns);
-        Screen { style: Style { top, ..color::style(repo, is_colored, date) }, out, is_screen, columns }
+        Screen { style: Style { top, columns, ..color::style(repo, is_colored, date) }, out, is_screen, columns }
     }
 
     /// Says whether a person sees what is printed: at a terminal, or through a pager.

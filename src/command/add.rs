@@ -14,6 +14,7 @@ use crate::cli::{self, Outcome, Writing};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::record;
+use crate::record::tombstone::Tombstones;
 use crate::transcript::SessionKey;
 use crate::{archive, notes, pretty};
 
@@ -65,19 +66,25 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(file) = options.transcript.as_deref().filter(|_| !options.force) {
             require_messages(agent, file, &transcript)?;
         }
-        let session_id = session_id(&options, agent, &transcript)?;
+        let key = SessionKey::new(agent.name(), session_id(&options, agent, &transcript)?);
+        let purged = Tombstones::read(&repo)?;
+        if purged.bars(&key) {
+            cli::warning(&format!("session {key} was removed by 'git shiftlog purge', and is not recorded again"));
+            return Ok(Outcome::No);
+        }
         if options.dry_run {
             let (id, bytes) = (repo.abbreviate(commit_id), pretty::size(transcript.len() as u64));
-            let line = format!("would record session {}/{session_id} on {id}, {bytes}\n", agent.name());
+            let line = format!("would record session {key} on {id}, {bytes}\n");
             return cli::print(&line).map(|()| Outcome::Done);
         }
         let notes_ref = options.writing.notes_ref(&repo);
         let mut recorder = capture::recorder(&repo, &notes_ref);
-        let key = SessionKey::new(agent.name(), session_id);
         let has_recorded = by_hand::add(&mut recorder, commit_id, Addition { key: key.clone(), transcript, since })?;
         cli::tell(&repo, &recorder.finish());
         if !has_recorded {
-            cli::warning(&format!("session {key} has nothing that is not recorded yet"));
+            let is_concerned = purged.concern(&repo, &key, &[])?;
+            let purged = if is_concerned { " or was removed by 'git shiftlog purge'" } else { "" };
+            cli::warning(&format!("session {key} has nothing that is not recorded yet{purged}"));
             return Ok(Outcome::No);
         }
         if !options.writing.quiet {

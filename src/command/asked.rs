@@ -52,15 +52,30 @@ pub fn asked(repo: &Repository, words: &[OsString]) -> Result<Asked> {
                     Err(error.hint("'--' before the file tells them apart"))
                 }
                 (Some(asked), _) | (_, Some(asked)) => Ok(asked),
-                (None, None) => match history(repo, &[*one]) {
-                    Ok(history) => address(repo, other, history),
-                    Err(_) => address(repo, one, history(repo, &[*other])?),
+                (None, None) => match (history(repo, &[*one]), history(repo, &[*other])) {
+                    (Ok(history), _) => address(repo, other, history),
+                    (_, Ok(history)) => address(repo, one, history),
+                    // The word that is no file was meant as the revision.
+                    (Err(_), Err(error)) if is_present(repo, one) => Err(match line_number(other) {
+                        Some(line) => error.hint(format!("'{}:{line}' names line {line}", one.to_string_lossy())),
+                        None => error,
+                    }),
+                    (Err(error), Err(_)) => Err(error),
                 },
             }
         }
         ([revisions @ .., file], []) => address(repo, file, history(repo, revisions)?),
         _ => Err(Error::new(Kind::Usage, "too many words: one file, and revisions before it")),
     }
+}
+
+/// Says whether a word names a file of the working tree, or lines of one.
+fn is_present(repo: &Repository, word: &OsStr) -> bool {
+    address(repo, word, (None, Vec::new())).is_ok_and(|asked| has_file(repo, asked.path.as_bstr(), None))
+}
+
+fn line_number(word: &OsStr) -> Option<usize> {
+    word.to_str()?.parse().ok().filter(|line| *line > 0)
 }
 
 /// Where to begin, and what to leave out.

@@ -1,12 +1,13 @@
 //! `git shiftlog deinit`: takes back what init did.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 
-use super::init::directories;
+use super::init::{question, warn_of_left};
 use crate::archive::{self, Archive};
 use crate::capture::State;
 use crate::cli::{self, Outcome};
@@ -47,18 +48,20 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let (others, refs): (Vec<_>, Vec<_>) = refs.into_iter().partition(|name| has_others(&repo, name));
         for name in &others {
             cli::warning(&format!("'{name}' also has notes of others, and is kept"));
+        }
+        if !others.is_empty() {
             cli::hint(&repo, "'git shiftlog purge --before=now --all' removes from it what was recorded");
         }
         if options.purge_refs && !options.dry_run && !options.yes && !is_confirmed(&repo, &refs)? {
             return Ok(Outcome::No);
         }
-        if let Some(directories) = directories(plan.left()) {
-            let question = format!("The hooks in {directories} run in other repositories too. Take ours out of them?");
+        if let Some(question) = question(plan.left(), "Take ours out of them?", "Edit it there?") {
             if !options.dry_run && cli::confirm(&question)? == Some(true) {
                 plan = setup::remove(&repo, true)?;
-            } else {
-                cli::warning(&format!("the hooks in {directories} run in other repositories too, and are left alone"));
+            } else if warn_of_left(plan.left()) {
                 cli::hint(&repo, "'git shiftlog deinit --yes' takes ours out of them, for all of these repositories");
+            } else {
+                cli::hint(&repo, "'git shiftlog deinit --yes' edits it there");
             }
         }
         plan.remarks().iter().for_each(|remark| cli::warning(remark));
@@ -99,14 +102,17 @@ fn has_others(repo: &Repository, name: &str) -> bool {
 
 /// Says how much there is, and asks twice.
 fn is_confirmed(repo: &Repository, refs: &[String]) -> Result<bool> {
-    let commits = notes::list(repo, &cli::full_notes_ref(repo, None))?.len();
+    let mut commits = HashSet::new();
+    for name in refs.iter().filter(|name| name.starts_with("refs/notes/")) {
+        commits.extend(notes::list(repo, name)?.into_iter().map(|entry| entry.annotated_id));
+    }
     let segments = Archive::new(repo).listing(archive::REF)?.len();
     let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
     let question = format!(
         "Delete {} with {} of transcripts and the notes of {}?",
         count(refs.len(), "ref"),
         count(segments, "segment"),
-        count(commits, "commit"),
+        count(commits.len(), "commit"),
     );
     for question in [&question, "This cannot be undone, and remotes may not have all of it. Delete it?"] {
         match cli::confirm(question)? {

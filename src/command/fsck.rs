@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::capture::{self, State};
 use crate::cli::{self, Outcome, Progress};
+use crate::error::{Error, Kind};
 use crate::record::{kept, may_be_fetched};
 use crate::share::purge;
 use crate::upkeep::fsck::{Checked, Problem, check};
@@ -29,7 +30,7 @@ pub struct Options {
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// With --repair, count tokens and times of older records again
-    #[arg(long, requires = "repair", conflicts_with = "dry_run")]
+    #[arg(long, conflicts_with = "dry_run")]
     recount: bool,
     /// List commits with a note that no ref reaches, or that are not here
     #[arg(long)]
@@ -52,6 +53,10 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
+        let alone = [(options.dry_run, "--dry-run"), (options.recount, "--recount")];
+        if let Some((_, name)) = alone.iter().find(|(is_set, _)| *is_set && !options.repair) {
+            return Err(Error::new(Kind::Usage, format!("option '{name}' needs '--repair'")));
+        }
         let repo = cli::repository()?;
         let is_repairing = options.repair && !options.dry_run;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());

@@ -1,7 +1,6 @@
 //! `git shiftlog init`: sets up recording in a repository.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome};
 use crate::error::Result;
 use crate::record::kept;
-use crate::setup::{self, Share, Wanted};
+use crate::setup::{self, Left, Share, Wanted};
 
 /// How long one write may wait for other processes.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,7 +46,7 @@ pub struct Options {
     /// Print what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Do not ask before hooks change that serve other repositories too
+    /// Do not ask before files outside this repository change
     #[arg(short = 'y', long)]
     yes: bool,
     /// Say nothing when it is done
@@ -82,17 +81,17 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             is_for_all: options.yes,
         };
         let mut plan = setup::install(&repo, &wanted)?;
-        if let Some(directories) = directories(plan.left()) {
-            let question = format!("The hooks in {directories} run in other repositories too. Add ours to them?");
+        if let Some(question) = question(plan.left(), "Add ours to them?", "Edit it there?") {
             if !options.dry_run && cli::confirm(&question)? == Some(true) {
                 plan = setup::install(&repo, &Wanted { is_for_all: true, ..wanted })?;
-            } else {
-                cli::warning(&format!("the hooks in {directories} run in other repositories too, and are left alone"));
+            } else if warn_of_left(plan.left()) {
                 cli::hint(&repo, "'git shiftlog init --yes' adds ours to them, for all of these repositories");
                 cli::hint(
                     &repo,
                     "'git shiftlog init --no-git-hooks' goes without; then what agents commit is recorded",
                 );
+            } else {
+                cli::hint(&repo, "'git shiftlog init --yes' edits it there");
             }
         }
         let steps = setup::describe(&plan);
@@ -115,12 +114,36 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     })
 }
 
-/// Returns the directories of some files, as a message names them; `None` without files.
-pub(super) fn directories(paths: &[PathBuf]) -> Option<String> {
-    let mut directories: Vec<String> =
-        paths.iter().filter_map(|path| Some(format!("'{}'", path.parent()?.display()))).collect();
+/// Returns what files outside the repository are, a clause each, and whether it is about several files.
+fn reasons(left: &[Left]) -> Vec<(String, bool)> {
+    let directory = |left: &Left| Some(format!("'{}'", left.path.parent()?.display()));
+    let mut directories: Vec<String> = left.iter().filter(|left| left.link.is_none()).filter_map(directory).collect();
     directories.dedup();
-    (!directories.is_empty()).then(|| directories.join(", "))
+    let hooks = format!("the hooks in {} run in other repositories too", directories.join(", "));
+    let links = left.iter().filter_map(|left| {
+        let link = left.link.as_ref()?;
+        Some((format!("'{}' leads to '{}' outside this repository", link.display(), left.path.display()), false))
+    });
+    (!directories.is_empty()).then_some((hooks, true)).into_iter().chain(links).collect()
+}
+
+/// Returns the question whether files outside the repository shall change: `of_hooks` is its end if hooks are among them.
+pub(super) fn question(left: &[Left], of_hooks: &str, of_links: &str) -> Option<String> {
+    let reasons = reasons(left);
+    let has_hooks = reasons.iter().any(|(_, is_of_several)| *is_of_several);
+    let clauses: Vec<&str> = reasons.iter().map(|(clause, _)| clause.as_str()).collect();
+    let (first, rest) = clauses.join("; ").split_at_checked(1).map(|(a, b)| (a.to_uppercase(), b.to_owned()))?;
+    Some(format!("{first}{rest}. {}", if has_hooks { of_hooks } else { of_links }))
+}
+
+/// Warns of the files outside the repository that are left alone. Returns whether hooks are among them.
+pub(super) fn warn_of_left(left: &[Left]) -> bool {
+    let reasons = reasons(left);
+    for (clause, is_of_several) in &reasons {
+        let verb = if *is_of_several { "are" } else { "is" };
+        cli::warning(&format!("{clause}, and {verb} left alone"));
+    }
+    reasons.iter().any(|(_, is_of_several)| *is_of_several)
 }
 
 /// Prints what was done, or that there was nothing to do.

@@ -17,7 +17,7 @@ pub struct Options {
     /// Install below this directory (default: where 'man' and the shells look)
     #[arg(long, value_name = "directory")]
     prefix: Option<PathBuf>,
-    /// Remove the installed files
+    /// Remove the installed files that nobody has changed
     #[arg(long)]
     uninstall: bool,
     /// Print what would be done
@@ -32,6 +32,9 @@ const COMPLETIONS: &[(&str, &str)] = &[
     ("fish/vendor_completions.d/git-shiftlog.fish", include_str!("../../completions/git-shiftlog.fish")),
     ("fish/vendor_conf.d/git-shiftlog.fish", include_str!("../../completions/git-shiftlog-conf.fish")),
 ];
+
+/// The list of the directories that were made, below the prefix.
+const DIRECTORIES: &str = "share/git-shiftlog/directories";
 
 /// What bash reads when the name of another program of ours is typed.
 const BASH_LOADER: &str = ". \"${BASH_SOURCE[0]%/*}/git-shiftlog\"\n";
@@ -55,20 +58,66 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             Some(_) => prefix.join("share"),
             None => completions_folder(&prefix),
         };
-        let verb = if options.uninstall { "remove" } else { "write" };
+        let list = prefix.join(DIRECTORIES);
+        if options.uninstall {
+            return uninstall(&files(&prefix, &share), &list, options.dry_run);
+        }
+        let mut made = Vec::new();
         for (path, text) in files(&prefix, &share) {
             if !options.dry_run {
-                if options.uninstall { remove(&path)? } else { write(&path, text)? }
+                made.extend(missing_directories(&path));
+                write(&path, text)?;
             }
-            cli::print(&format!("{verb} {}\n", path.display()))?;
+            cli::print(&format!("write {}\n", path.display()))?;
         }
-        if !options.uninstall {
-            let of_man = manual_line(&prefix.join("share/man"));
-            of_man.iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
-            missing_lines(&share).iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
+        if !made.is_empty() {
+            made.extend(missing_directories(&list));
+            let known = std::fs::read_to_string(&list).unwrap_or_default();
+            let lines: String = made.iter().map(|directory| format!("{}\n", directory.display())).collect();
+            write(&list, &(known + &lines))?;
         }
+        let of_man = manual_line(&prefix.join("share/man"));
+        of_man.iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
+        missing_lines(&share).iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
         Ok(Outcome::Done)
     })
+}
+
+/// Removes the files that are as they were installed, and the directories that were made for them if nothing is in them.
+fn uninstall(files: &[(PathBuf, &str)], list: &Path, is_dry_run: bool) -> Result<Outcome> {
+    let mut is_any = false;
+    for (path, text) in files {
+        match std::fs::read(path) {
+            Ok(there) if there == text.as_bytes() => {
+                if !is_dry_run {
+                    remove(path)?;
+                }
+                is_any = true;
+                cli::print(&format!("remove {}\n", path.display()))?;
+            }
+            Ok(_) => cli::warning(&format!("'{}' is not as this version installs it, and stays", path.display())),
+            Err(_) => {}
+        }
+    }
+    if !is_any {
+        cli::print("nothing to do\n")?;
+    }
+    if !is_dry_run {
+        let made = std::fs::read_to_string(list).unwrap_or_default();
+        remove(list)?;
+        // The innermost come last. What somebody else put into one keeps it.
+        made.lines().rev().for_each(|directory| drop(std::fs::remove_dir(directory)));
+    }
+    Ok(Outcome::Done)
+}
+
+/// Returns the directories that must be made for a file, the outermost first.
+fn missing_directories(path: &Path) -> Vec<PathBuf> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let missing = path.ancestors().skip(1).take_while(|directory| !directory.exists());
+    let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+    missing.reverse();
+    missing
 }
 
 /// Returns the files to install with what is in them.

@@ -27,7 +27,7 @@ use crate::record::{Listed, Query, Reader, Summary};
 )]
 pub struct Options {
     /// List at most this many commits
-    #[arg(short = 'n', long, value_name = "number")]
+    #[arg(short = 'n', long, value_name = "number", value_parser = cli::limit, allow_negative_numbers = true)]
     max_count: Option<usize>,
     /// Leave out this many commits at the beginning
     #[arg(long, value_name = "number", default_value_t = 0, hide_default_value = true)]

@@ -34,6 +34,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let environment = || std::env::var_os("SHIFTLOG_REPO").filter(|path| !path.is_empty()).map(PathBuf::from);
         let directory = options.repo.or_else(environment);
+        if let Some(missing) = directory.as_ref().filter(|directory| !directory.is_dir()) {
+            return Err(Error::other(format!("'{}' is not a directory", missing.display())));
+        }
         let here = directory.clone().unwrap_or_else(|| PathBuf::from("."));
         let configured = |key: &str| Repository::open(&here).ok().and_then(|repo| repo.config_string(key));
         let name = options.name.or_else(|| configured("shiftlog.mcp.name"));

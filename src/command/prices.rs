@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{self, Color, Outcome, Screen};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::git::date::{self, Time};
 use crate::stats::{Prices, Row};
 use crate::{outside, pretty};
@@ -30,8 +30,13 @@ const HEAD: &str = "# model\tfrom\tinput\toutput\tcacheRead\tcacheWrite\tcacheWr
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = cli::repository()?;
-        let prices = Prices::configured(&repo, options.prices.as_deref())?;
+        // Prices have nothing to do with a repository; one can name a table of its own.
+        let repo = match cli::repository() {
+            Err(error) if error.kind() == Kind::Missing => None,
+            repo => Some(repo?),
+        };
+        let file = options.prices.as_deref();
+        let prices = repo.as_ref().map_or_else(|| Prices::of_user(file), |repo| Prices::configured(repo, file))?;
         let mut outcome = Outcome::Done;
         let now = Time::now().to_rfc3339();
         let rows: Vec<&Row> = match options.models.is_empty() {
@@ -51,13 +56,15 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if rows.is_empty() {
             return Ok(outcome);
         }
-        let mut screen = Screen::paged(&repo, Color { color: None }, date::Format::SHORT);
         let lines: Vec<&str> = [HEAD].into_iter().chain(rows.iter().map(|row| row.line.as_str())).collect();
         // A file of prices has tabs; people see columns.
         let table =
-            if screen.is_screen { aligned(&lines) } else { lines.iter().map(|line| format!("{line}\n")).collect() };
+            if Screen::is_seen() { aligned(&lines) } else { lines.iter().map(|line| format!("{line}\n")).collect() };
         let title = format!("# prices of {} in US dollars for a million tokens\n", Prices::date());
-        screen.write(|out, _| out.write_all(outside::text(&(title + &table)).as_bytes()))?;
+        let text = outside::text(&(title + &table));
+        let Some(repo) = repo else { return cli::print(&text).map(|()| outcome) };
+        let mut screen = Screen::paged(&repo, Color { color: None }, date::Format::SHORT);
+        screen.write(|out, _| out.write_all(text.as_bytes()))?;
         screen.out.finish()?;
         Ok(outcome)
     })

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::json;
 
+use super::target::{Target as Named, targets};
 use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
 use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
-use crate::record::{EARLIER_REF, redaction};
+use crate::record::{EARLIER_REF, Reader, redaction};
 use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
 use crate::share::sync;
 use crate::transcript::SessionKey;
@@ -59,7 +60,7 @@ pub struct Options {
     /// Purge this notes ref
     #[arg(long = "ref", value_name = "notes-ref")]
     notes_ref: Option<String>,
-    /// Commits
+    /// Commits, and ranges of commits
     #[arg(value_name = "commit", group = "target")]
     commits: Vec<String>,
 }
@@ -80,7 +81,13 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     let notes_ref = cli::full_notes_ref(repo, options.notes_ref.as_deref());
     let finished = if options.dry_run { None } else { finish_interrupted(repo)? };
     // HEAD may be elsewhere by the time of the answer.
-    let named = options.commits.iter().map(|revision| repo.resolve(revision)).collect::<Result<Vec<ObjectId>>>()?;
+    let named = match commits(repo, &notes_ref, &options.commits) {
+        Err(error) if error.kind() == Kind::Missing => {
+            cli::error(&error);
+            return Ok(Outcome::No);
+        }
+        named => named?,
+    };
     let wanted = target(repo, options, &named)?;
     if !options.dry_run {
         // What waits, and what was fetched, may hold it too.
@@ -102,7 +109,13 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
         } else {
             "nothing that is recorded matches"
         };
-        cli::error(&Error::new(Kind::Missing, what));
+        let error = Error::new(Kind::Missing, what);
+        // What is removed for good is named in full.
+        let whole = options.session.as_deref().and_then(|id| Reader::beside(repo, &notes_ref).find_session(id).ok()?);
+        cli::error(&match whole {
+            Some((key, _)) => error.hint(format!("the whole id is needed: --session={}", outside::shell(&key.id))),
+            None => error,
+        });
         return Ok(Outcome::No);
     }
     let is_refused = !options.all && is_everything(repo, &notes_ref, options, &plan)?;
@@ -138,7 +151,8 @@ fn is_everything(repo: &Repository, notes_ref: &str, options: &Options, plan: &p
     if let Some(pattern) = &options.pattern {
         return Ok(matches_all_words(pattern));
     }
-    if options.session.is_some() || options.commits.len() == 1 {
+    let is_one = |word: &String| !word.contains("..");
+    if options.session.is_some() || options.commits.len() == 1 && options.commits.iter().all(is_one) {
         return Ok(false);
     }
     let segments = Archive::new(repo).listing(archive::REF)?.len();
@@ -153,6 +167,34 @@ fn is_everything(repo: &Repository, notes_ref: &str, options: &Options, plan: &p
 fn matches_all_words(pattern: &str) -> bool {
     let pattern = regex::bytes::RegexBuilder::new(pattern).unicode(false).build();
     pattern.is_ok_and(|pattern| (b'a'..=b'z').all(|letter| pattern.is_match(&[letter])))
+}
+
+/// Returns the commits that words name. Of a range these are the commits with a conversation.
+///
+/// # Errors
+///
+/// [`Kind::Missing`] if a range has none; another kind if a word names no commit.
+fn commits(repo: &Repository, notes_ref: &str, words: &[String]) -> Result<Vec<ObjectId>> {
+    cli::without_paths(repo, words)?;
+    let is_plain = |word: &String| !word.contains("..") && !word.starts_with('^') && !word.ends_with("^@");
+    let words = match words.iter().all(is_plain) {
+        true => words.to_vec(),
+        false => {
+            let named = targets(&Reader::beside(repo, notes_ref), words)?;
+            let commits = named.into_iter().filter_map(|target| match target {
+                Named::Commit(revision) => Some(revision),
+                Named::Session { .. } => None,
+            });
+            commits.collect()
+        }
+    };
+    let resolve = |word: &String| {
+        repo.resolve(word).map_err(|error| match error.kind() {
+            Kind::Missing => Error::other(error.to_string()),
+            _ => error,
+        })
+    };
+    words.iter().map(resolve).collect()
 }
 
 fn lock(repo: &Repository) -> Result<Lock> {

@@ -60,6 +60,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 
 fn scope(repo: &Repository, revisions: &[String]) -> Result<Scope> {
     if revisions.is_empty() {
+        if repo.head()?.commit_id.is_none() && repo.branches(true, true)?.is_empty() {
+            return Err(repo.no_commits());
+        }
         return Ok(Scope::All);
     }
     let mut range = Range::default();

@@ -9,7 +9,7 @@ use clap::Parser;
 
 use crate::archive::{self, Archive};
 use crate::cli::{self, Outcome, Printing, Screen};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::{Range, Repository, date};
 use crate::outside;
 use crate::record::{Query, Words, redaction};
@@ -71,6 +71,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let screen = options.printing.screen(&repo, options.printing.dates(&repo, date::Format::default())?);
         let mut scanner = Scanner { redactor: redaction::scanner(&repo)?, options: &options, screen, count: 0 };
         let words = cli::split_words(&repo, &options.words)?;
+        if options.archive && !words.revisions.is_empty() {
+            return Err(Error::new(Kind::Usage, "'--archive' looks at every segment: it takes no revisions"));
+        }
         for path in &words.paths {
             scanner.file(Path::new(path))?;
         }
@@ -100,7 +103,7 @@ impl Scanner<'_> {
         if self.options.branches {
             range.tips.extend(repo.branches(true, false)?.into_iter().map(|branch| branch.commit_id));
         } else if revisions.is_empty() {
-            range.tips.extend(repo.head()?.commit_id);
+            range.tips.push(repo.head()?.commit_id.ok_or_else(|| repo.no_commits())?);
         }
         let reader = self.options.printing.reader(repo);
         let mut names = repo.names();

@@ -24,7 +24,7 @@ const ANSWERS: usize = 10;
 )]
 pub struct Options {
     /// Print at most this many answers (default: 10)
-    #[arg(short = 'n', long, value_name = "number")]
+    #[arg(short = 'n', long, value_name = "number", value_parser = cli::limit, allow_negative_numbers = true)]
     max_count: Option<usize>,
     /// Leave out turns with this word
     #[arg(long, value_name = "word")]

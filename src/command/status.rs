@@ -68,16 +68,18 @@ fn print_for_people(
     let now = date::Time::now().seconds;
     let when = |seconds: i64| date.show(date::Time { seconds: seconds.min(now), offset: 0 });
     // Where there is no terminal, nothing is cut.
-    let columns = if Screen::is_seen() { Screen::columns() } else { None }.unwrap_or(usize::MAX);
+    let columns = if Screen::is_seen() { Screen::columns() } else { None };
     let mut text = String::new();
     for session in sessions {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{}", about(repo, session, &when));
+        let _ = writeln!(text, "{}", pretty::listed(0, &about(repo, session, &when), columns));
         if let Some(left) = left(session, &when) {
-            let _ = writeln!(text, "  {left}");
+            let _ = writeln!(text, "{}", pretty::listed(2, &left, columns));
         }
         if let Some(prompt) = &session.tally.prompt {
-            let _ = writeln!(text, "{}", pretty::cut(&format!("  > {}", outside::line(prompt)), columns));
+            let prompt = format!("  > {}", outside::line(prompt));
+            let _ =
+                writeln!(text, "{}", columns.map_or_else(|| prompt.clone(), |columns| pretty::cut(&prompt, columns)));
         }
     }
     if sessions.is_empty() {
@@ -101,8 +103,8 @@ fn print_for_people(
     Ok(Outcome::Done)
 }
 
-/// Returns which session it is, and where and when it was seen, on one line.
-fn about(repo: &Repository, session: &Standing, when: &impl Fn(i64) -> String) -> String {
+/// Returns which session it is, and where and when it was seen.
+fn about(repo: &Repository, session: &Standing, when: &impl Fn(i64) -> String) -> Vec<String> {
     let key = &session.key;
     let mut facts = vec![format!("{} {}", outside::line(&key.agent), outside::line(&key.id))];
     facts.push(if session.is_going_on { "going on".into() } else { format!("last seen {}", when(session.seen)) });
@@ -114,11 +116,11 @@ fn about(repo: &Repository, session: &Standing, when: &impl Fn(i64) -> String) -
     if let Some(other) = session.worktree.as_deref().filter(|top| Some(*top) != repo.worktree()) {
         facts.push(format!("in {}", outside::line(&other.to_string_lossy())));
     }
-    facts.join(", ")
+    facts
 }
 
 /// Returns how much of a session is on no commit; `None` if nothing is.
-fn left(session: &Standing, when: &impl Fn(i64) -> String) -> Option<String> {
+fn left(session: &Standing, when: &impl Fn(i64) -> String) -> Option<Vec<String>> {
     if session.problem.is_some() || session.bytes == 0 {
         return None;
     }
@@ -129,7 +131,8 @@ fn left(session: &Standing, when: &impl Fn(i64) -> String) -> Option<String> {
     }
     facts.push(size(session.bytes));
     facts.extend(tally.first_time.map(|time| format!("begun {}", when(time))));
-    Some(format!("on no commit: {}", facts.join(", ")))
+    facts[0] = format!("on no commit: {}", facts[0]);
+    Some(facts)
 }
 
 /// Returns a prompt on one line of at most so many characters.

@@ -61,6 +61,7 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |mut options: Options| {
         let repo = cli::repository()?;
+        cli::without_paths(&repo, &options.revisions)?;
         if !options.dry_run {
             crate::command::add::store_pending(&repo);
         }

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
+use crate::outside;
 use crate::record::{Query, Reader};
 use crate::transcript::SessionKey;
 
@@ -59,9 +60,15 @@ pub(super) fn targets(reader: &Reader<'_>, words: &[String]) -> Result<Vec<Targe
         Ok(ControlFlow::Continue(()))
     })?;
     if !has_some {
-        return Err(Error::new(Kind::Missing, format!("no conversation recorded for {}", words.join(" "))));
+        return Err(nothing_recorded(None, &words.join(" ")));
     }
     Ok(targets)
+}
+
+/// Returns the error that says that nothing is recorded for revisions, or not the session that is asked for.
+pub(super) fn nothing_recorded(session: Option<&str>, revisions: &str) -> Error {
+    let what = session.map_or("conversation".to_owned(), |session| format!("session '{}'", outside::line(session)));
+    Error::new(Kind::Missing, format!("no {what} recorded for {revisions}"))
 }
 
 /// Returns paths as they are from the top of the working tree, with `/` between components.

@@ -41,6 +41,7 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
+        cli::without_paths(&repo, &options.revisions)?;
         let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
         let mut commit_ids = Vec::new();
         if options.revisions.is_empty() {

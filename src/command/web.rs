@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::time::Duration;
 
 use clap::Parser;
@@ -12,6 +13,7 @@ use crate::cli::{self, NotesSource, Outcome};
 use crate::error::{Error, Result};
 use crate::git::{self, Range};
 use crate::notes;
+use crate::pretty;
 use crate::web::Server;
 
 /// How many minutes the server waits for a request by default.
@@ -55,26 +57,31 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         options.source.reader(&repo);
         let directory = std::env::current_dir()
             .map_err(|error| Error::other("cannot read the current directory").because(error))?;
+        let idle_minutes = options.idle.unwrap_or(IDLE_MINUTES);
         let server = Server {
             directory,
             notes_ref: notes_ref.as_deref().map(notes::expand_ref),
             revisions: words.revisions,
             paths: words.paths,
             port: options.port.unwrap_or(0),
-            idle: Duration::from_secs(60 * options.idle.unwrap_or(IDLE_MINUTES).min(60 * 24 * 365)),
+            idle: Duration::from_secs(60 * idle_minutes.min(60 * 24 * 365)),
         };
         let configured = ["shiftlog.browser", "web.browser"].iter().any(|key| repo.config_string(key).is_some());
         let (is_first, browser) = (Cell::new(std::io::stdout().is_terminal()), Cell::new(None));
+        let repo = Rc::new(repo);
+        let of_announcement = Rc::clone(&repo);
         server.serve(move |link| -> Result<()> {
             cli::print(&format!("{link}\n"))?;
             if is_first.replace(false) {
-                cli::hint(&repo, "Ctrl-C ends the server");
+                cli::hint(&of_announcement, "Ctrl-C ends the server");
                 if !options.no_browser {
                     browser.set(git::browse(link, options.browser.as_deref(), configured));
                 }
             }
             Ok(())
         })?;
+        let idle = pretty::count(idle_minutes, "minute");
+        cli::hint(&repo, &format!("the server has ended: nothing was asked for in {idle}"));
         Ok(Outcome::Done)
     })
 }

@@ -35,7 +35,7 @@ pub struct Options {
     #[arg(long)]
     no_thinking: bool,
     /// Show at most this many edits and sessions
-    #[arg(short = 'n', long, value_name = "number")]
+    #[arg(short = 'n', long, value_name = "number", value_parser = cli::limit, allow_negative_numbers = true)]
     max_count: Option<usize>,
     /// Print one JSON object a line
     #[arg(long, conflicts_with_all = ["format", "porcelain", "line_porcelain", "incremental"])]

@@ -30,7 +30,7 @@ pub struct Pages<'a, 'r> {
     shape: Shape,
     has_patch: bool,
     redacted: u64,
-    has_problems: bool,
+    damaged: u64,
 }
 
 /// A conversation with what belongs to it.
@@ -47,7 +47,7 @@ pub struct Told {
 impl<'a, 'r> Pages<'a, 'r> {
     /// Prepares the pages of a plan. With `has_patch` they have the changes that the commits made.
     pub fn new(reader: &'a Reader<'r>, redactor: &'a Redactor, plan: &'a Plan, shape: Shape, has_patch: bool) -> Self {
-        Pages { reader, redactor, plan, shape, has_patch, redacted: 0, has_problems: false }
+        Pages { reader, redactor, plan, shape, has_patch, redacted: 0, damaged: 0 }
     }
 
     /// Returns how many conversations had secrets.
@@ -55,9 +55,9 @@ impl<'a, 'r> Pages<'a, 'r> {
         self.redacted
     }
 
-    /// Says whether words of a conversation are damaged.
-    pub fn has_problems(&self) -> bool {
-        self.has_problems
+    /// Returns how many conversations have damaged words.
+    pub fn damaged(&self) -> u64 {
+        self.damaged
     }
 
     /// Writes the page of some sessions of the plan. `up` is the address of the overview.
@@ -138,7 +138,8 @@ impl<'a, 'r> Pages<'a, 'r> {
     /// Takes secrets out of a conversation that an earlier version or another tool has recorded.
     fn clean(&mut self, mut conversation: Conversation) -> Conversation {
         let summary = &conversation.summary;
-        self.has_problems |= !summary.is_removed && conversation.lack.is_none() && !conversation.problems.is_empty();
+        let is_damaged = !summary.is_removed && conversation.lack.is_none() && !conversation.problems.is_empty();
+        self.damaged += u64::from(is_damaged);
         self.redacted += u64::from(conversation.redact(self.redactor));
         clean_summary(self.redactor, &mut conversation.summary);
         conversation

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,21 +20,29 @@ pub struct Lock {
 /// [`Kind::Busy`] when the deadline passes, another kind if the file cannot be created; the message names the file.
 pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
     let directory = path.parent().unwrap_or(Path::new("."));
-    create_dir(directory)?;
-    let is_shared = is_shared(directory);
-    let opened = options(is_shared).create(true).truncate(false).open(path);
-    let file = opened.map_err(|error| Error::io("open", path, error))?;
-    share(&file, is_shared);
     loop {
+        create_dir(directory)?;
+        let is_shared = is_shared(directory);
+        let opened = options(is_shared).create(true).truncate(false).open(path);
+        let file = opened.map_err(|error| Error::io("open", path, error))?;
+        share(&file, is_shared);
         match file.try_lock() {
-            Ok(()) => return Ok(Lock { _file: file }),
+            Ok(()) if is_at(&file, path) => return Ok(Lock { _file: file }),
             Err(std::fs::TryLockError::Error(error)) => return Err(Error::io("lock", path, error)),
-            Err(std::fs::TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                return Err(Error::new(Kind::Busy, format!("another process holds the lock '{}'", path.display())));
-            }
-            Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(3)),
+            // Another process holds it, or who held it has removed it and another one may have made it again.
+            Ok(()) | Err(std::fs::TryLockError::WouldBlock) => {}
         }
+        if Instant::now() >= deadline {
+            return Err(Error::new(Kind::Busy, format!("another process holds the lock '{}'", path.display())));
+        }
+        std::thread::sleep(Duration::from_millis(3));
     }
+}
+
+/// Says whether an open file is still the one of this name.
+fn is_at(file: &File, path: &Path) -> bool {
+    let number = |metadata: std::io::Result<std::fs::Metadata>| metadata.ok().map(|it| (it.dev(), it.ino()));
+    number(file.metadata()) == number(path.metadata())
 }
 
 /// Says whether a directory belongs to a group that shares the repository: `git init --shared` makes new files in it

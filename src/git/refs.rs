@@ -87,6 +87,7 @@ impl Repository {
     ///
     /// [`Kind::Corrupt`] if the ref is broken, or names something that is no commit or is not here.
     pub fn tip(&self, ref_name: &str) -> Result<Option<Tip>> {
+        full_name(ref_name)?;
         let fail = |error: gix::Error| damaged(ref_name, gix_error(format!("cannot read '{ref_name}'"), &error));
         let Some(mut reference) = self.gix().try_find_reference(ref_name).map_err(fail)? else { return Ok(None) };
         let commit = reference.peel_to_commit().map_err(fail)?;

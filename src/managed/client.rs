@@ -14,6 +14,9 @@ use crate::error::{Error, Result};
 /// The name of our server in all of them.
 const SERVER: &str = "shiftlog";
 
+/// What opencode's file names as its schema.
+pub(super) const OPENCODE_SCHEMA: &str = "https://opencode.ai/config.json";
+
 /// A client.
 #[derive(Debug)]
 pub struct Client {

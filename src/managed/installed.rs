@@ -79,7 +79,7 @@ impl Installed {
     /// If it cannot be written.
     pub fn write(&self, common_dir: &Path, places: &Places) -> Result<()> {
         let path = Self::path(common_dir);
-        if self.files.is_empty() && self.config.is_empty() && self.directories.is_empty() {
+        if self.is_empty() {
             return private::remove(&path);
         }
         let mut named = self.clone();
@@ -89,6 +89,11 @@ impl Installed {
             serde_json::to_vec_pretty(&named).map_err(|error| Error::other("cannot write").because(error))?;
         bytes.push(b'\n');
         private::write(&path, &bytes)
+    }
+
+    /// Says whether nothing is installed.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.config.is_empty() && self.directories.is_empty()
     }
 
     /// Adds what is about to be done to a file. What was known of it stays until [`Installed::keep_newest`]: either can be

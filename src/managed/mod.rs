@@ -8,13 +8,14 @@ pub(crate) mod client;
 pub(crate) mod file;
 pub(crate) mod hook;
 mod installed;
+mod part;
 pub(crate) mod place;
 mod plan;
 mod toml;
 
 pub use self::client::Declared;
-pub use self::plan::Plan;
 pub(crate) use self::plan::{FileKind, Step};
+pub use self::plan::{Left, Plan};
 
 /// The program that every hook runs.
 pub(crate) const HOOK_PROGRAM: &str = "git-shiftlog--hook";

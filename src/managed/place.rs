@@ -11,6 +11,9 @@ use crate::git::{Repository, Worktree};
 /// What the name of a file outside the repository begins with.
 const OUTSIDE: &str = "outside:";
 
+/// How many links are followed that lead to nothing, one after the other.
+const MAX_LINKS: usize = 40;
+
 /// The directories that belong to a repository.
 #[derive(Debug)]
 pub struct Places {
@@ -68,10 +71,43 @@ impl Places {
 
     /// Says whether a file, or what it is a link to, is in none of the repository's directories.
     pub fn is_outside(&self, path: &Path) -> bool {
-        let parent = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
-        let real = path.canonicalize().ok().or_else(parent).unwrap_or_else(|| path.to_owned());
+        let real = real(path);
         let is_in = |base: &PathBuf| real.starts_with(base) || base.canonicalize().is_ok_and(|it| real.starts_with(it));
         !self.bases.iter().any(|(_, base)| is_in(base))
+    }
+
+    /// Returns the directories in a working tree that a file is in, the innermost first. Neither its top nor the Git
+    /// directory is one of them.
+    pub fn directories_above(&self, path: &Path) -> Vec<PathBuf> {
+        let base = self.bases.iter().find(|(_, base)| path.starts_with(base)).filter(|(name, _)| name != "git");
+        let above =
+            |base: &PathBuf| path.ancestors().skip(1).take_while(|dir| *dir != base).map(Path::to_owned).collect();
+        base.map(|(_, base)| above(base)).unwrap_or_default()
+    }
+
+    /// Returns the path without the links that lead from it to another place in this repository, or out of it.
+    pub fn settled(&self, path: &Path) -> PathBuf {
+        let real = real(path);
+        let within =
+            |(_, base): &(String, PathBuf)| Some(base.join(real.strip_prefix(base.canonicalize().ok()?).ok()?));
+        let settled = self.bases.iter().find_map(within);
+        settled.unwrap_or_else(|| if self.have(path) { real.clone() } else { path.to_owned() })
+    }
+}
+
+/// Returns where a file really is: symbolic links are followed, also those that lead to what is not there yet.
+fn real(path: &Path) -> PathBuf {
+    follow(path, MAX_LINKS)
+}
+
+fn follow(path: &Path, links: usize) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
+    match path.read_link() {
+        Ok(target) if links > 0 => follow(&parent.join(target), links - 1),
+        _ => follow(parent, links).join(name),
     }
 }
 

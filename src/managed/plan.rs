@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::file;
 use super::installed::{EditedFile, Installed, Original};
+use super::part::{has_our_part, is_blank, stripped};
 use super::place::Places;
-use super::{HOOK_PROGRAM, client, file, hook, toml};
-use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, fault_point, private};
 
@@ -59,7 +59,18 @@ pub struct Plan {
     /// Whether hooks that serve other repositories too may change.
     is_for_all: bool,
     /// Those that would change, and do not.
-    left: Vec<PathBuf>,
+    left: Vec<Left>,
+    /// Directories that lose a file that was not written down, and go with it if nothing else is in them.
+    emptied: Vec<PathBuf>,
+}
+
+/// A file outside the repository that is left alone, since nobody has agreed to change it.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The path in the repository that leads there by a link; `None` for a hook, or for settings of the user's own.
+    pub link: Option<PathBuf>,
 }
 
 impl Step {
@@ -96,6 +107,7 @@ impl Plan {
             is_removal,
             is_for_all,
             left: Vec::new(),
+            emptied: Vec::new(),
         })
     }
 
@@ -114,8 +126,8 @@ impl Plan {
         &self.hints
     }
 
-    /// Returns the hooks that are left alone since other repositories use them too, and nobody has agreed to change them.
-    pub fn left(&self) -> &[PathBuf] {
+    /// Returns the files that are left alone since they are outside the repository, and nobody has agreed to change them.
+    pub fn left(&self) -> &[Left] {
         &self.left
     }
 
@@ -139,13 +151,40 @@ impl Plan {
         self.hints.push(hint.to_owned());
     }
 
-    /// Says whether a file is left alone since it serves other repositories too. Settings of the user's own are edited only
-    /// when that is asked for.
-    fn leaves(&mut self, path: &Path, kind: FileKind) -> bool {
-        let needs_consent = kind == FileKind::Hook || self.is_removal && !self.places.have(path);
+    /// Returns the place of a file that links in the repository lead to. A hook keeps the name that Git runs it by.
+    pub fn settled(&self, path: &Path, kind: FileKind) -> PathBuf {
+        if kind == FileKind::Hook { path.to_owned() } else { self.places.settled(path) }
+    }
+
+    /// Says whether a file is left alone since it is outside the repository. `path` is the file, `named` how it was named.
+    /// Settings of the user's own are edited only when that is asked for.
+    fn leaves(&mut self, path: &Path, named: &Path, kind: FileKind) -> bool {
+        let is_linked = kind != FileKind::Hook && self.places.have(named);
+        let needs_consent = kind == FileKind::Hook || is_linked || self.is_removal;
         let is_left = needs_consent && !self.is_for_all && self.places.is_outside(path);
-        self.left.extend(is_left.then(|| path.to_owned()));
+        if is_left && !self.is_left(named) {
+            self.left.push(Left { path: path.to_owned(), link: is_linked.then(|| named.to_owned()) });
+        }
         is_left
+    }
+
+    /// Says whether a file is left alone.
+    pub fn is_left(&self, named: &Path) -> bool {
+        self.left.iter().any(|left| left.link.as_deref().unwrap_or(&left.path) == named)
+    }
+
+    /// Says whether a link leads from the repository to a file outside it, in which nothing of this repository's is, and
+    /// tells so if it matters to anybody.
+    fn is_of_another(&mut self, path: &Path, named: &Path, kind: FileKind, matters: bool) -> bool {
+        let is_other = kind != FileKind::Hook
+            && self.places.have(named)
+            && self.places.is_outside(path)
+            && self.installed.file(path).is_none();
+        if is_other && matters {
+            let (named, path) = (named.display(), path.display());
+            self.remark(format!("'{named}' leads to '{path}' outside this repository, and is left alone"));
+        }
+        is_other
     }
 
     /// Returns what a file would have without our part; `None` if there is no file.
@@ -160,8 +199,9 @@ impl Plan {
 
     /// Returns what a file has once the steps so far are taken, our part included; `None` if there is no file then.
     pub fn planned(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        let settled = self.places.settled(path);
         let planned = self.steps.iter().rev().find_map(|step| match step {
-            Step::Write { path: planned, after, .. } if planned == path => Some(after.clone()),
+            Step::Write { path: planned, after, .. } if planned == path || *planned == settled => Some(after.clone()),
             _ => None,
         });
         planned.map_or_else(|| file::read(path), |after| Ok(Some(after)))
@@ -174,11 +214,12 @@ impl Plan {
     }
 
     /// Plans that a file shall have these bytes.
-    pub fn edit(&mut self, path: PathBuf, kind: FileKind, after: Vec<u8>) -> Result<()> {
+    pub fn edit(&mut self, named: PathBuf, kind: FileKind, after: Vec<u8>) -> Result<()> {
+        let path = self.settled(&named, kind);
         let there = file::read(&path)?;
         // Another step may have planned something else for it: what is said last holds.
         self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
-        if there.as_deref() == Some(&after[..]) || self.leaves(&path, kind) {
+        if there.as_deref() == Some(&after[..]) || self.leaves(&path, &named, kind) {
             return Ok(());
         }
         let before = match there {
@@ -225,10 +266,12 @@ impl Plan {
         self.steps.extend(steps);
     }
 
-    /// Plans that a file loses our part.
-    pub fn take_back(&mut self, path: &Path, kind: FileKind) -> Result<()> {
+    /// Plans that a file loses our part. What nobody wrote down is known by what is in it.
+    pub fn take_back(&mut self, named: &Path, kind: FileKind) -> Result<()> {
+        let path = &self.settled(named, kind);
         let Some(bytes) = file::read(path)? else { return Ok(()) };
-        if self.installed.file(path).is_none() && !has_our_part(kind, &bytes) {
+        let has_our_part = has_our_part(kind, &bytes);
+        if self.is_of_another(path, named, kind, has_our_part) || self.installed.file(path).is_none() && !has_our_part {
             return Ok(());
         }
         let before = match self.installed.original(path, &bytes) {
@@ -236,14 +279,14 @@ impl Plan {
             None => {
                 let stripped = stripped(kind, &bytes)
                     .map_err(|error| Error::other(format!("cannot edit '{}'", path.display())).because(error))?;
-                let is_new = self.installed.file(path).is_some_and(|known| known.is_new);
+                let is_new = self.installed.file(path).is_none_or(|known| known.is_new);
                 if is_new && is_blank(kind, &stripped) { Original::Absent } else { Original::Bytes(stripped) }
             }
         };
         match before {
-            Original::Absent if !self.leaves(path, kind) => self.steps.push(Step::Remove { path: path.to_owned() }),
+            Original::Absent if !self.leaves(path, named, kind) => self.remove(path),
             Original::Bytes(after) if after != bytes => {
-                if self.leaves(path, kind) {
+                if self.leaves(path, named, kind) {
                     return Ok(());
                 }
                 self.steps.push(Step::Write {
@@ -256,12 +299,20 @@ impl Plan {
             }
             Original::Absent => {}
             Original::Bytes(_) => {
-                if has_our_part(kind, &bytes) {
+                if has_our_part {
                     self.remark(format!("'{}' was changed since it was made, and stays", path.display()));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Plans that a file goes that is ours alone, although nobody wrote down that it was made.
+    pub fn remove_made(&mut self, named: &Path, kind: FileKind) {
+        let path = self.settled(named, kind);
+        if !self.is_of_another(&path, named, kind, true) {
+            self.remove(&path);
+        }
     }
 
     /// Says whether a file that we made or edited has been changed since.
@@ -271,10 +322,11 @@ impl Plan {
 
     /// Plans that a file loses what `clean` takes out, for good: what is put back one day loses it too. A hook that has
     /// nothing to do then goes.
-    pub fn clean(&mut self, path: &Path, kind: FileKind, clean: impl Fn(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
+    pub fn clean(&mut self, named: &Path, kind: FileKind, clean: impl Fn(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
+        let path = &self.settled(named, kind);
         let Some(bytes) = file::read(path)? else { return Ok(()) };
         let after = clean(&bytes)?;
-        if after == bytes {
+        if after == bytes || self.is_of_another(path, named, kind, true) {
             return Ok(());
         }
         let is_idle = |bytes: &[u8]| kind == FileKind::Hook && is_blank(kind, bytes);
@@ -293,14 +345,22 @@ impl Plan {
         Ok(())
     }
 
-    /// Plans that a file goes.
+    /// Plans that a file goes, and with it the directories in the working tree that nothing else is in.
     pub fn remove(&mut self, path: &Path) {
+        if self.is_removal && self.installed.file(path).is_none() {
+            self.emptied.extend(self.places.directories_above(path));
+        }
         self.steps.push(Step::Remove { path: path.to_owned() });
     }
 
-    /// Plans that the config loses the values we added.
-    pub fn take_back_config(&mut self) {
-        let ours = self.installed.config.clone();
+    /// Says whether nothing is written down: nothing was installed, or somebody has removed the file.
+    pub fn knows_nothing(&self) -> bool {
+        self.installed.is_empty()
+    }
+
+    /// Plans that the config loses the values we added, and these.
+    pub fn take_back_config(&mut self, found: Vec<(String, String)>) {
+        let ours = [self.installed.config.clone(), found].concat();
         self.steps.extend(ours.into_iter().map(|(key, value)| Step::RemoveConfig { key, value }));
     }
 
@@ -311,7 +371,8 @@ impl Plan {
     ///
     /// If a step fails; those before it are done and written down. [`Kind::Busy`] if another process changes the set-up.
     pub fn carry_out(mut self, repo: &Repository) -> Result<()> {
-        let _lock = private::lock(&self.common_dir.join("shiftlog/init.lock"), Instant::now() + LOCK_TIMEOUT)?;
+        let lock_path = self.common_dir.join("shiftlog/init.lock");
+        let _lock = private::lock(&lock_path, Instant::now() + LOCK_TIMEOUT)?;
         if Installed::read(&self.common_dir, &self.places)? != self.installed {
             return Err(Error::new(Kind::Busy, "another process has changed the set-up meanwhile"));
         }
@@ -319,16 +380,21 @@ impl Plan {
         let steps = std::mem::take(&mut self.steps);
         let outcome = steps.iter().enumerate().try_for_each(|(number, step)| self.take(repo, number, step));
         if self.is_removal && outcome.is_ok() {
-            let is_needed = |directory: &PathBuf| self.left.iter().any(|path| path.starts_with(directory));
-            let (needed, mut done): (Vec<_>, Vec<_>) = self.installed.directories.drain(..).partition(is_needed);
-            for directory in done.drain(..).rev() {
+            let is_needed = |directory: &PathBuf| self.left.iter().any(|left| left.path.starts_with(directory));
+            let (needed, done): (Vec<_>, Vec<_>) = self.installed.directories.drain(..).partition(is_needed);
+            for directory in done.iter().rev().chain(&self.emptied) {
                 // Only if it is empty: what the user put there since stays.
                 let _ = std::fs::remove_dir(directory);
             }
             self.installed.directories = needed;
-            self.installed.files.retain(|file| self.left.contains(&file.path));
+            self.installed.files.retain(|file| self.left.iter().any(|left| left.path == file.path));
         }
         self.installed.write(&self.common_dir, &self.places)?;
+        if self.is_removal && outcome.is_ok() && self.installed.is_empty() {
+            private::remove(&lock_path)?;
+            // Conversations that wait, and what else is recorded, stay.
+            let _ = std::fs::remove_dir(self.common_dir.join("shiftlog"));
+        }
         outcome
     }
 
@@ -376,61 +442,5 @@ impl Plan {
             _ => {}
         }
         self.installed.write(&self.common_dir, &self.places)
-    }
-}
-
-/// Returns a file without our part.
-fn stripped(kind: FileKind, bytes: &[u8]) -> Result<Vec<u8>> {
-    match kind {
-        FileKind::Hook => Ok(hook::remove_block(bytes)),
-        FileKind::Exclude => Ok(file::remove_exclude(bytes, is_file_of_ours)),
-        // As the user has made it since, it is theirs; of JSON our part can still be told.
-        FileKind::Own { .. } => {
-            let stripped = std::str::from_utf8(bytes).ok().and_then(|text| agent::remove_hooks(text).ok());
-            Ok(stripped.map_or_else(|| bytes.to_vec(), String::into_bytes))
-        }
-        FileKind::Settings | FileKind::Client => {
-            let text = std::str::from_utf8(bytes).map_err(|_| Error::other("it is not UTF-8"))?;
-            if text.trim().is_empty() {
-                return Ok(bytes.to_vec());
-            }
-            // Some agents have hooks and servers in one file.
-            let text = client::remove(text)?;
-            let stripped = if toml::is_toml(&text) { text } else { agent::remove_hooks(&text)? };
-            Ok(stripped.into_bytes())
-        }
-    }
-}
-
-/// Says whether a file of a working tree is one that this program keeps out of commits.
-fn is_file_of_ours(path: &str) -> bool {
-    let has_hooks = |agent: &'static dyn agent::Agent| {
-        [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)).any(|file| file.path == path)
-    };
-    client::CLIENTS.iter().any(|client| client.file == path) || agent::all().any(has_hooks)
-}
-
-/// Says whether a file has a part that this program put there.
-fn has_our_part(kind: FileKind, bytes: &[u8]) -> bool {
-    match kind {
-        FileKind::Hook => hook::has_block(bytes),
-        FileKind::Exclude => file::remove_exclude(bytes, is_file_of_ours) != bytes,
-        FileKind::Own { .. } => bstr::ByteSlice::contains_str(bytes, HOOK_PROGRAM),
-        FileKind::Settings | FileKind::Client => {
-            bstr::ByteSlice::contains_str(bytes, HOOK_PROGRAM)
-                || std::str::from_utf8(bytes).is_ok_and(client::has_entry)
-        }
-    }
-}
-
-/// Says whether nothing of anybody is left in a file that we made.
-fn is_blank(kind: FileKind, bytes: &[u8]) -> bool {
-    match kind {
-        FileKind::Hook => hook::is_bare(bytes),
-        FileKind::Exclude => bytes.trim_ascii().is_empty(),
-        FileKind::Own { .. } => false,
-        FileKind::Settings | FileKind::Client => {
-            bytes.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'}'))
-        }
     }
 }

@@ -199,9 +199,7 @@ pub(super) fn read(
 ) -> Result<Read, Refusal> {
     let short = repo.abbreviate(id);
     let nothing = || {
-        format!(
-            "no conversation is recorded for {short}; call shiftlog_list_conversations to see which commits have one"
-        )
+        format!("no conversation recorded for {short}; call shiftlog_list_conversations to see which commits have one")
     };
     let reader = context.reader(repo);
     let note = reader.note(id).map_err(|error| refusal(&error))?.ok_or_else(nothing)?;

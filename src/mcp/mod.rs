@@ -68,7 +68,12 @@ impl Toolset {
             match word.trim() {
                 "conversations" => conversations = true,
                 "index" => index = true,
-                other => return Err(Error::new(Kind::Usage, format!("unknown toolset '{other}'"))),
+                other => {
+                    return Err(Error::new(
+                        Kind::Usage,
+                        format!("unknown toolset '{other}'; it is conversations, index, auto or all"),
+                    ));
+                }
             }
         }
         Ok(Toolset::Only { conversations, index })

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::outside;
-use crate::transcript::{Edit, ToolCall};
+use crate::transcript::{Edit, ToolCall, ToolResult};
 
 /// What a tool call is for a reader.
 #[derive(Debug, PartialEq)]
@@ -61,6 +61,15 @@ pub struct Question<'c> {
     pub text: &'c str,
     /// The answers to choose from, each with its explanation.
     pub options: Vec<(&'c str, Option<&'c str>)>,
+}
+
+/// What stands before the length of an answer whose call is in an earlier record.
+pub const EARLIER_ANSWER: &str = "answer to an earlier call: ";
+
+/// Says whether an answer without a known call belongs to a call in an earlier record. With the call, the name of its tool is
+/// missing: the answer may be a file that was read. A single line is not worth a mark in its place.
+pub fn is_of_earlier_call(result: &ToolResult) -> bool {
+    !result.call_id.is_empty()
 }
 
 impl<'c> Act<'c> {

@@ -242,8 +242,11 @@ impl<'a> Document<'a> {
         };
         let text = self.depth.placed(outside::text(text.trim_end()), &self.place);
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        if is_short && !result.is_error && !lines.is_empty() && act.as_ref().is_some_and(Act::is_reading) {
-            return writeln!(out, "\n*{}*", self.depth.cut(lines.len(), "line"));
+        let is_folded =
+            act.as_ref().map_or_else(|| call::is_of_earlier_call(result) && lines.len() > 1, Act::is_reading);
+        if is_short && !result.is_error && !lines.is_empty() && is_folded {
+            let earlier = if act.is_none() { call::EARLIER_ANSWER } else { "" };
+            return writeln!(out, "\n*{earlier}{}*", self.depth.cut(lines.len(), "line"));
         }
         let shortened = self.depth.shortened(lines, self.depth.tool_output, RESULT_LINES, 0);
         write_fenced(out, "", &shortened.first.join("\n"))?;

@@ -9,7 +9,7 @@ use super::clock::{Clock, duration};
 use super::depth::Depth;
 use super::printer::Printer;
 use super::sub_agent::SubAgent;
-use super::{Origin, Style, count, markdown, size};
+use super::{Origin, Style, count, listed, markdown, size};
 use crate::git::{Commit, date};
 use crate::record::Conversation;
 use crate::stats::cost_of;
@@ -197,13 +197,16 @@ fn write_head(out: &mut dyn Write, conversation: &Conversation, style: &Style) -
         return writeln!(out, "{}", style.paint(&style.strong, &format!("{kind} {}", facts.join(", "))));
     }
     facts.extend(summary.model.as_deref().map(outside::line));
-    writeln!(out, "{}", style.paint(&style.strong, &format!("{kind} {}", facts.join(", "))))?;
+    facts[0] = format!("{kind} {}", facts[0]);
+    for line in listed(0, &facts, style.columns).lines() {
+        writeln!(out, "{}", style.paint(&style.strong, line))?;
+    }
     let counts = [count(summary.turns, "turn"), count(summary.messages, "message")];
     let amount = (!conversation.bytes.is_empty()).then(|| size(conversation.said_bytes()));
     let cost = cost_of(&style.prices, [summary]).filter(|cost| !cost.is_unknown());
-    let cost = cost.map(|cost| format!("{} USD at list", cost.rounded()));
+    let cost = cost.map(|cost| format!("{} USD by list prices", cost.rounded()));
     let facts: Vec<String> = counts.into_iter().chain(amount).chain(summary.tokens.map(tokens)).chain(cost).collect();
-    writeln!(out, "{}", facts.join(", "))
+    writeln!(out, "{}", listed(0, &facts, style.columns))
 }
 
 fn tokens(tokens: Tokens) -> String {

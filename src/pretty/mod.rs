@@ -42,7 +42,7 @@ pub use self::sub_agent::SubAgent;
 pub use self::why::{WhyView, more_command, short_session, why_object, write_why};
 pub use self::why_format::{why_format, why_line};
 pub use self::why_markdown::why_markdown;
-pub use self::width::{cut, cut_colored, padded, width};
+pub use self::width::{cut, cut_colored, listed, padded, width};
 
 use crate::git::{Commit, date};
 use crate::stats::Prices;
@@ -82,6 +82,8 @@ pub struct Style {
     pub top: Option<String>,
     /// What tokens cost.
     pub prices: Prices,
+    /// The columns of the terminal; elsewhere no line is wrapped.
+    pub columns: Option<usize>,
 }
 
 impl Style {

@@ -354,8 +354,10 @@ impl<'a> Printer<'a> {
         let text = self.depth.placed(outside::text(text.trim_end()), &self.place);
         let lines: Vec<String> =
             text.lines().map(|line| self.depth.line(line, self.depth.tool_output, LINE_CHARS)).collect();
-        if is_short && act.is_some_and(Act::is_reading) && !result.is_error {
+        let is_folded = act.map_or_else(|| call::is_of_earlier_call(result) && lines.len() > 1, Act::is_reading);
+        if is_short && is_folded && !result.is_error {
             let mark = self.depth.cut(lines.len(), "line");
+            let mark = if act.is_none() { format!("{}{mark}", call::EARLIER_ANSWER) } else { mark };
             return if lines.is_empty() { lines } else { vec![format!("    {}", self.dim(&mark))] };
         }
         let (first, last) = match act {

@@ -15,6 +15,28 @@ pub fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
+/// Returns facts with commas between them. Where the next one does not fit, a line begins, two columns further in than the
+/// first.
+pub fn listed(indent: usize, facts: &[String], columns: Option<usize>) -> String {
+    let mut text = " ".repeat(indent);
+    let mut column = indent;
+    for (number, fact) in facts.iter().enumerate() {
+        // A comma follows all but the last one.
+        let needed = width(fact) + usize::from(number + 1 < facts.len());
+        if number > 0 && columns.is_some_and(|columns| column + 1 + needed > columns) {
+            text.push_str(",\n");
+            text.push_str(&" ".repeat(indent + 2));
+            column = indent + 2;
+        } else if number > 0 {
+            text.push_str(", ");
+            column += 1;
+        }
+        text.push_str(fact);
+        column += needed;
+    }
+    text
+}
+
 /// Returns the text, or its beginning and `…` if it is wider. No sequence is cut apart.
 pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -56,6 +78,16 @@ pub fn cut_colored(line: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_of_facts_goes_on_in_the_next_line_where_it_is_full() {
+        let facts = ["one", "two", "three"].map(str::to_owned);
+        assert_eq!(listed(0, &facts, None), "one, two, three");
+        assert_eq!(listed(2, &facts, Some(17)), "  one, two, three");
+        assert_eq!(listed(2, &facts, Some(16)), "  one, two,\n    three");
+        assert_eq!(listed(0, &facts, Some(8)), "one,\n  two,\n  three");
+        assert_eq!(listed(0, &facts, Some(1)), "one,\n  two,\n  three", "a fact is never cut");
+    }
 
     #[test]
     fn colours_take_no_column() {

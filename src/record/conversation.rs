@@ -294,7 +294,7 @@ fn pick<'k>(keys: impl Iterator<Item = &'k SessionKey> + Clone, name: &str) -> R
     keys.dedup();
     match keys.as_slice() {
         [key] => Ok((*key).clone()),
-        [] => Err(Error::new(Kind::Missing, format!("no session '{name}' is recorded on this commit"))),
+        [] => Err(Error::new(Kind::Missing, format!("no session '{name}' recorded for this commit"))),
         _ => Err(Error::new(Kind::Missing, format!("session '{name}' is ambiguous"))),
     }
 }

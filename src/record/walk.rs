@@ -181,7 +181,7 @@ impl Reader<'_> {
         let repo = many.as_ref().unwrap_or(self.repo());
         let mut lister = Lister { reader: self, query, skipped: 0, listed: 0, repaired: 0 };
         // The first window is small, so that a short list appears at once.
-        let mut size = FIRST_WINDOW.min(query.max_count.map_or(FIRST_WINDOW, |max| max + query.skip));
+        let mut size = FIRST_WINDOW.min(query.max_count.map_or(FIRST_WINDOW, |max| max.saturating_add(query.skip)));
         let mut left = noted.len();
         while left > 0 {
             let mut window: Vec<(ObjectId, &[ObjectId])> = Vec::new();

@@ -118,7 +118,8 @@ fn plan_hook_file(
         return Ok(());
     }
     // What is committed must name no path of this machine.
-    let is_committed = is_shared || (whose == Owner::Clone && is_tracked(repo, file.path));
+    let is_tracked = whose == Owner::Clone && is_tracked(repo, &plan.settled(&path, kind_of(file)));
+    let is_committed = is_shared || is_tracked;
     let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", owner(agent, file, is_shared)));
     let there = plan.planned(&path)?;
     let after = match file.shape {
@@ -158,8 +159,45 @@ fn plan_hook_file(
     if let Some(obstacle) = agent.obstacle(&after) {
         plan.remark(obstacle);
     }
-    plan.edit(path, kind_of(file), after.into_bytes())?;
-    if is_committed || whose == Owner::User { Ok(()) } else { plan_exclude(repo, plan, file.path) }
+    if is_tracked {
+        remark_on_tracked(repo, plan, file.path, &path, after.as_bytes())?;
+    }
+    plan.edit(path.clone(), kind_of(file), after.into_bytes())?;
+    let is_private = !is_committed && whose == Owner::Clone && !plan.is_left(&path);
+    if is_private { plan_exclude(repo, plan, file.path) } else { Ok(()) }
+}
+
+/// Tells that a file which gets lines of ours is tracked, so that they go to everybody.
+pub fn remark_on_tracked(repo: &Repository, plan: &mut Plan, file: &str, path: &Path, after: &[u8]) -> Result<()> {
+    let is_new = plan.planned(path)?.as_deref() != Some(after);
+    if is_new && is_tracked(repo, &plan.settled(path, FileKind::Settings)) {
+        plan.remark(format!("'{file}' is tracked: our lines in it go to everybody once committed"));
+    }
+    Ok(())
+}
+
+/// Says whether a file that is ours alone is as `init` makes it, wherever it names our program.
+pub fn is_as_made(repo: &Repository, path: &Path) -> Result<bool> {
+    let Some(text) = file::read(path)?.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(false) };
+    let Some(below_top) = repo.worktree().and_then(|top| path.strip_prefix(top).ok()) else { return Ok(false) };
+    let is_made_for = |agent: &dyn Agent, file: &HookFile, is_shared: bool| {
+        let Shape::Own(make, _) = file.shape else { return false };
+        let named = text.match_indices(HOOK_PROGRAM).map(|(at, name)| {
+            let start = text[..at].rfind(['"', '\'', ' ', '\n']).map_or(0, |start| start + 1);
+            &text[start..at + name.len()]
+        });
+        named.into_iter().any(|program| {
+            let is_bare = program == HOOK_PROGRAM;
+            let owner = owner(agent, file, is_shared);
+            let shell = |event: &str| guarded(Path::new(program), is_bare, &format!("{owner} {event}"));
+            make(&Commands { agent: agent.name(), program, shell: &shell }) == text
+        })
+    };
+    let mut files = agent::ALL.iter().flat_map(|agent| {
+        let files = move |is_shared| agent.hook_files(is_shared).into_iter().map(move |file| (*agent, file, is_shared));
+        [false, true].into_iter().flat_map(files)
+    });
+    Ok(files.any(|(agent, file, is_shared)| Path::new(file.path) == below_top && is_made_for(agent, &file, is_shared)))
 }
 
 /// Returns the agent that a hook file is written for: the first of those that run it, so that there is one text. Which of
@@ -169,14 +207,20 @@ fn owner<'a>(agent: &'a dyn Agent, file: &HookFile, is_shared: bool) -> &'a str 
     agent::ALL.iter().find(is_in).map_or(agent.name(), |other| other.name())
 }
 
-fn is_tracked(repo: &Repository, file: &str) -> bool {
-    git(["ls-files", "--error-unmatch", "--", file]).repository(repo).capture().is_ok()
+/// Says whether a file of the working tree is tracked. Its path has no links in it: Git looks at none beyond one.
+fn is_tracked(repo: &Repository, path: &Path) -> bool {
+    let top = repo.worktree().map(|top| top.canonicalize().unwrap_or_else(|_| top.to_owned()));
+    let tops = [repo.worktree().map(Path::to_owned), top];
+    let below_top = tops.iter().flatten().find_map(|top| path.strip_prefix(top).ok());
+    let spec = below_top.map(|below_top| format!(":(top,literal){}", below_top.display()));
+    spec.is_some_and(|spec| git(["ls-files", "--error-unmatch", "--", &spec]).repository(repo).capture().is_ok())
 }
 
 /// Keeps a file that names a path of this machine out of what is committed, unless it is tracked or hidden already.
 pub fn plan_exclude(repo: &Repository, plan: &mut Plan, file: &str) -> Result<()> {
     let is_hidden = || git(["check-ignore", "--quiet", "--no-index", file]).repository(repo).capture().is_ok();
-    if is_hidden() || is_tracked(repo, file) {
+    let is_tracked = || repo.worktree().is_some_and(|top| is_tracked(repo, &top.join(file)));
+    if is_hidden() || is_tracked() {
         return Ok(());
     }
     let exclude = repo.common_dir().join("info/exclude");

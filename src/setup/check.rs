@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use bstr::ByteSlice as _;
+
 use super::finding::{Finding, Verdict};
 use super::git_hooks;
 use super::proof::{missing_program, proof, set_up};
@@ -11,8 +13,8 @@ use crate::archive;
 use crate::capture::State;
 use crate::error::Result;
 use crate::git::Repository;
-use crate::managed::hook;
 use crate::managed::place::Places;
+use crate::managed::{HOOK_PROGRAM, hook};
 use crate::notes;
 use crate::outside;
 
@@ -25,7 +27,7 @@ const STALE_LOCK: Duration = Duration::from_secs(60);
 ///
 /// If the directory with Git's hooks cannot be told.
 pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
-    check_with(repo, &|agent| [set_up(repo, agent).into_iter().collect(), proof(repo, agent)].concat())
+    check_with(repo, &|agent| [set_up(repo, agent, false).into_iter().collect(), proof(repo, agent)].concat())
 }
 
 /// Looks at some agents alone: their hooks, and what came of them.
@@ -38,7 +40,7 @@ pub fn check_agents(repo: &Repository, names: &[String]) -> Result<Vec<Finding>>
     for name in names {
         let agent = agent::named(name)?;
         let absent = || Finding::note(format!("{}: it is not on this machine, and not set up here", agent.title()));
-        findings.push(set_up(repo, agent).unwrap_or_else(absent));
+        findings.push(set_up(repo, agent, true).unwrap_or_else(absent));
         findings.extend(proof(repo, agent));
     }
     Ok(findings)
@@ -57,9 +59,14 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
     for event in git_hooks::EVENTS.iter().filter(|_| has_git_hooks) {
         let text = std::fs::read(hooks.join(event)).unwrap_or_default();
         let chmod = format!("chmod +x {}", outside::shell(&hooks.join(event).to_string_lossy()));
+        let obstacle = git_hooks::obstacle(repo, &hooks, event)?;
         let problem = if git_hooks::are_in_config() {
             let key = format!("hook.shiftlog-{event}.command");
             repo.config_string(&key).is_none().then_some(("not declared", init))
+        } else if let Some((what, fix)) = obstacle.as_ref().filter(|_| !hook::has_block(&text)) {
+            // A program or a script of another language can run ours itself.
+            let runs_ours = text.contains_str(format!("{HOOK_PROGRAM} git {event}"));
+            (!runs_ours).then_some((what.as_str(), fix.as_str()))
         } else if !hook::has_block(&text) && places.is_outside(&hooks.join(event)) {
             Some(("not installed, since it would run in other repositories too", "git shiftlog init --yes"))
         } else if !hook::has_block(&text) {
@@ -153,7 +160,7 @@ pub fn is_complete(repo: &Repository) -> Result<bool> {
         Verdict::Problem { fix, .. } => fix.starts_with("git shiftlog init"),
         Verdict::Ok | Verdict::Note => false,
     };
-    let findings = check_with(repo, &|agent| set_up(repo, agent).into_iter().collect())?;
+    let findings = check_with(repo, &|agent| set_up(repo, agent, false).into_iter().collect())?;
     Ok(!findings.iter().any(is_for_init))
 }
 

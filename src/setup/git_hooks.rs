@@ -10,7 +10,8 @@ use bstr::ByteSlice as _;
 use super::{guard, guarded};
 use crate::error::Result;
 use crate::git::{Repository, git};
-use crate::managed::{FileKind, Plan, hook};
+use crate::managed::{FileKind, Plan, file, hook};
+use crate::outside;
 
 /// The hooks of Git that are installed.
 pub const EVENTS: &[&str] = &["post-commit", "post-rewrite", "post-merge", "pre-push"];
@@ -63,9 +64,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
         return Ok(());
     }
     // A directory in the working tree is one that a team commits; there a path of this machine has no business.
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let below_top = repo.worktree().and_then(|top| real(&hooks).strip_prefix(real(top)).ok().map(Path::to_owned));
-    let below_top = below_top.filter(|_| !real(&hooks).starts_with(real(&repo.common_dir())));
+    let below_top = below_top(repo, &hooks);
     let is_committed = below_top.is_some();
     let steps_before = plan.steps().len();
     for event in EVENTS {
@@ -98,6 +97,43 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
         remark_on_tracked_hooks(repo, plan, &below_top);
     }
     Ok(())
+}
+
+/// Returns why a hook gets no part of ours, whatever `init` is told, and what to do instead.
+///
+/// # Errors
+///
+/// If the hook cannot be read, or our program is not there.
+pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<Option<(String, String)>> {
+    if hooks.exists() && !hooks.is_dir() {
+        let what = format!("hooks are turned off: '{}' is no directory", hooks.display());
+        return Ok(Some((what, "git config --show-origin --get core.hooksPath    # says where that is set".into())));
+    }
+    let path = hooks.join(event);
+    let is_committed = below_top(repo, hooks).is_some();
+    let run = |is_bare_name: bool| -> Result<String> {
+        Ok(format!("have it run: {}", guarded(&super::program()?, is_bare_name, &format!("git {event}"))))
+    };
+    if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
+        let what = format!("it leads to '{}', which is tracked, so init leaves it alone", tracked.display());
+        return Ok(Some((what, run(true)?)));
+    }
+    let text = file::read(&path)?.unwrap_or_default();
+    if !hook::is_shell_script(&text) {
+        return Ok(Some(("it is no shell script, so init leaves it alone".into(), run(is_committed)?)));
+    }
+    if is_disabled(&path) {
+        let fix = format!("chmod +x {}", outside::shell(&path.to_string_lossy()));
+        return Ok(Some(("it is not executable, so Git does not run it and init leaves it alone".into(), fix)));
+    }
+    Ok(None)
+}
+
+/// Returns the directory with hooks below the top of the working tree, if that is where it is: then a team commits it.
+fn below_top(repo: &Repository, hooks: &Path) -> Option<PathBuf> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let below_top = repo.worktree().and_then(|top| real(hooks).strip_prefix(real(top)).ok().map(Path::to_owned));
+    below_top.filter(|_| !real(hooks).starts_with(real(&repo.common_dir())))
 }
 
 /// Says whether Git will run our part of a hook once a plan is carried out.

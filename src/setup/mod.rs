@@ -24,13 +24,16 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
 use crate::managed::client::{CLIENTS, Client, declared};
 pub use crate::managed::hook::STOP as STOP_PUSH;
-pub use crate::managed::{Declared, Plan};
+pub use crate::managed::{Declared, Left, Plan};
 use crate::managed::{FileKind, HOOK_PROGRAM, Step};
 use crate::outside;
 
 /// Our notes ref as `notes.rewriteRef` gets it. A pattern, because Git warns at each amend about a plain name whose ref
 /// does not exist yet.
 const REWRITE_REF: &str = "refs/notes/shiftlog*";
+
+/// How Git merges our notes: no line is lost.
+const MERGE_STRATEGY: &str = "cat_sort_uniq";
 
 /// What leaves the machine when the user shares.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -111,8 +114,9 @@ pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
         plan.remark(format!("'{}' belongs to another repository and is left alone", path.display()));
     }
     let mut files = known_files(repo)?;
+    // Links can lead from two names to one file.
     let mut seen = HashSet::new();
-    files.retain(|(path, _)| seen.insert(path.clone()));
+    files.retain(|(path, kind)| seen.insert(plan.settled(path, *kind)));
     // Another worktree may have been set up from there; its files are known by their names alone.
     for path in plan.installed_files() {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -124,15 +128,50 @@ pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
                 .find(|file| path.ends_with(file.path))
                 .map_or(FileKind::Settings, |file| agents::kind_of(&file)),
         };
-        if !files.iter().any(|(known, _)| *known == path) {
+        if seen.insert(plan.settled(&path, kind)) {
             files.push((path, kind));
         }
     }
+    let is_unknown = plan.knows_nothing();
     for (path, kind) in files {
-        plan.take_back(&path, kind)?;
+        match kind {
+            FileKind::Own { .. } if is_unknown && agents::is_as_made(repo, &path)? => plan.remove_made(&path, kind),
+            kind => plan.take_back(&path, kind)?,
+        }
     }
-    plan.take_back_config();
+    let found = if is_unknown && !plan.steps().is_empty() { own_config(repo) } else { Vec::new() };
+    plan.take_back_config(found);
     Ok(plan)
+}
+
+/// Returns the values in the repository's own config that `init` writes. Whether it did, nobody knows any more.
+fn own_config(repo: &Repository) -> Vec<(String, String)> {
+    let listed = git(["config", "--local", "--list", "-z"]).repository(repo).capture().unwrap_or_default();
+    let entries = listed.split_str("\0").filter_map(|entry| entry.split_once_str("\n"));
+    let entries = entries.map(|(key, value)| (key.to_str_lossy().into_owned(), value.to_str_lossy().into_owned()));
+    let is_ours = |(key, value): &(String, String)| match key.as_str() {
+        "notes.rewriteref" => value == REWRITE_REF,
+        "notes.shiftlog.mergestrategy" => value == MERGE_STRATEGY,
+        key if key.starts_with("hook.shiftlog-") => true,
+        key => match key.strip_prefix("remote.").and_then(|rest| rest.strip_suffix(".fetch")) {
+            Some(remote) => FETCHED.iter().any(|fetched| *value == refspec(remote, fetched)),
+            None => false,
+        },
+    };
+    entries.filter(is_ours).collect()
+}
+
+/// Refs that are fetched from a remote, what they are called here, and whether they hold transcripts. Wildcards, because Git
+/// refuses to fetch an exact ref that the remote does not have. The marks of what was removed for good say nothing of what
+/// it was.
+const FETCHED: [(&str, &str, bool); 3] = [
+    ("refs/notes/shiftlog*", "notes*", false),
+    ("refs/shiftlog/purged*", "purged*", false),
+    ("refs/shiftlog/sessions*", "sessions*", true),
+];
+
+fn refspec(remote: &str, (ours, theirs, _): &(&str, &str, bool)) -> String {
+    format!("+{ours}:refs/shiftlog/remotes/{remote}/{theirs}")
 }
 
 /// Returns the files that can hold a part of ours, whether or not they do.
@@ -180,7 +219,7 @@ fn plan_config(repo: &Repository, plan: &mut Plan, carries_notes: bool) {
     } else {
         plan.add_config(repo, "notes.rewriteRef", REWRITE_REF);
     }
-    plan.set_config(repo, "notes.shiftlog.mergeStrategy", "cat_sort_uniq", false);
+    plan.set_config(repo, "notes.shiftlog.mergeStrategy", MERGE_STRATEGY, false);
     let is_copied = !carries_notes || check::are_copied_by_git(repo);
     if is_copied && repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
         plan.remark("notes.rewriteMode is 'overwrite': an amend loses notes until our own hook has run".into());
@@ -213,8 +252,11 @@ fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portabl
             Some(after) => {
                 // A file of the user's own is theirs to commit or to hide.
                 let is_new = !path.exists();
-                plan.edit(path, FileKind::Client, after.into_bytes())?;
-                if is_new && !is_portable {
+                if !is_portable {
+                    agents::remark_on_tracked(repo, plan, client.file, &path, after.as_bytes())?;
+                }
+                plan.edit(path.clone(), FileKind::Client, after.into_bytes())?;
+                if is_new && !is_portable && !plan.is_left(&path) {
                     agents::plan_exclude(repo, plan, client.file)?;
                 }
             }
@@ -240,14 +282,9 @@ fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
     let is_fetched = repo.config_bool("shiftlog.fetch") != Some(false);
     for remote in remotes {
         let key = format!("remote.{remote}.fetch");
-        // Wildcards, because Git refuses to fetch an exact ref that the remote does not have. The marks of what was
-        // removed for good say nothing of what it was.
-        for (ours, theirs, is_wanted) in [
-            ("refs/notes/shiftlog*", "notes*", true),
-            ("refs/shiftlog/purged*", "purged*", true),
-            ("refs/shiftlog/sessions*", "sessions*", share == Share::All),
-        ] {
-            let refspec = format!("+{ours}:refs/shiftlog/remotes/{remote}/{theirs}");
+        for fetched in &FETCHED {
+            let refspec = refspec(&remote, fetched);
+            let is_wanted = !fetched.2 || share == Share::All;
             match is_fetched && is_wanted {
                 true => plan.add_config(repo, &key, &refspec),
                 false => plan.remove_config(&key, |value| value == refspec),

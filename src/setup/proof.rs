@@ -77,7 +77,9 @@ impl Hooks {
 }
 
 /// Looks at the hooks of an agent: `None` if it is neither set up nor on this machine.
-pub(super) fn set_up(repo: &Repository, agent: &dyn Agent) -> Option<Finding> {
+///
+/// An agent that nobody asked about is no problem where others are set up: these were chosen.
+pub(super) fn set_up(repo: &Repository, agent: &dyn Agent, is_asked_about: bool) -> Option<Finding> {
     let hooks = Hooks::of(repo, agent)?;
     let (title, init) = (agent.title(), format!("git shiftlog init --agent={}", agent.name()));
     let problem = |what: &str, fix: &str| Some(Finding::problem(title, what, fix));
@@ -85,6 +87,9 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent) -> Option<Finding> {
         (false, false) => return None,
         (false, true) if hooks.files.is_empty() => {
             return Some(Finding::ok(format!("{title} has no hooks; each commit looks for its sessions")));
+        }
+        (false, true) if !is_asked_about && has_chosen(repo) => {
+            return Some(Finding::note(format!("{title} is on this machine and not set up here; '{init}' does it")));
         }
         (false, true) => return problem("its hooks are not set up", &init),
         (true, _) => {}
@@ -98,6 +103,13 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent) -> Option<Finding> {
     let is_here = repo.worktree() == Some(&hooks.top);
     let place = if is_here { String::new() } else { format!(" of '{}'", hooks.top.display()) };
     Some(Finding::ok(format!("{title}: hooks in {}{place}", hooks.paths().collect::<Vec<_>>().join(", "))))
+}
+
+/// Says whether agents were set up in this repository.
+fn has_chosen(repo: &Repository) -> bool {
+    let is_here =
+        |agent: &dyn Agent| Hooks::of(repo, agent).is_some_and(|hooks| hooks.are_set_up() && !hooks.are_users);
+    agent::all().any(is_here)
 }
 
 /// Looks at what hooks of an agent have done: whether they may run, whether they told of its last session, and what its last
@@ -189,7 +201,7 @@ fn last_record(repo: &Repository, agent: &dyn Agent) -> Result<Option<Finding>> 
     let Summary { prompt, model, tokens, .. } = summary;
     let mut told = vec![("prompt", prompt.is_some()), ("model", model.is_some()), ("tokens", tokens.is_some())];
     // A session that did not run 'git commit' has no result of it.
-    told.extend(is_awaited.then_some(("result of its own 'git commit'", false)));
+    told.extend(is_awaited.then_some(("the result of its own 'git commit'", false)));
     let names = |wanted: bool| {
         let names: Vec<&str> = told.iter().filter(|(_, is_there)| *is_there == wanted).map(|(name, _)| *name).collect();
         names.join(", ")

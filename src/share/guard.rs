@@ -1,7 +1,7 @@
 //! Whether a push by the user publishes our refs.
 //!
-//! Git tells the `pre-push` hook which refs are pushed. The refspecs that the user typed are read from the command line of
-//! the `git push` process, in `/proc`. Without `/proc`, the user counts as not having named our refs.
+//! Git tells the `pre-push` hook which refs are pushed, and under which names. The options and refspecs that the user typed
+//! are read from the command line of the `git push` process, in `/proc`.
 
 use super::sync::Level;
 use crate::capture::process;
@@ -44,8 +44,8 @@ impl<'a> UserPush<'a> {
         UserPush { remote, moves, options, refspecs: names.split_off(names.len().min(1)) }
     }
 
-    /// Says whether the push publishes more of our refs than `level` allows, although neither the user nor the config names
-    /// them: it is a mirror, or has a pattern for all refs.
+    /// Says whether the push publishes more of what our refs have than `level` allows: under their own names, as a mirror
+    /// does it, under other names, or by their object ids.
     pub fn publishes_more_than(&self, repo: &Repository, notes_ref: &str, level: Level) -> bool {
         let is_notes = |name: &str| name == notes_ref || name.starts_with(notes::DEFAULT_REF) || name == tombstone::REF;
         let needed = |name: &str| match name {
@@ -53,20 +53,19 @@ impl<'a> UserPush<'a> {
             name if name.starts_with("refs/shiftlog/") => Level::All,
             _ => Level::None,
         };
+        let names = [vec![notes_ref.to_owned()], repo.ref_names(notes::DEFAULT_REF), repo.ref_names("refs/shiftlog/")];
+        let tip = |name: &String| Some((repo.tip(name).ok()??.commit_id.to_string(), needed(name)));
+        let tips: Vec<(String, Level)> = names.concat().iter().filter_map(tip).collect();
+        // Our copy of a remote's notes is still no more than notes.
+        let of_id = |hex: &str| tips.iter().filter(|(tip, _)| tip == hex).map(|(_, level)| *level).min();
         let is_wrong = |line: &str| {
             let fields: Vec<&str> = line.split(' ').collect();
             let [local, local_id, to, _] = fields[..] else { return false };
             let is_deletion = local_id.bytes().all(|digit| digit == b'0');
-            !is_deletion && needed(local).max(needed(to)) > level
+            let by_name = needed(local).max(needed(to));
+            !is_deletion && (by_name > level || by_name == Level::None && of_id(local_id).unwrap_or_default() > level)
         };
-        let own_name = notes_ref.strip_prefix("refs/").unwrap_or(notes_ref);
-        let names_ours = |refspec: &String| {
-            refspec.trim_start_matches('+').split(':').any(|side| {
-                let name = side.strip_prefix("refs/").unwrap_or(side);
-                name.starts_with("notes/shiftlog") || name.starts_with("shiftlog/") || name == own_name
-            })
-        };
-        self.moves.lines().any(is_wrong) && !self.refspecs(repo).iter().any(names_ours)
+        self.moves.lines().any(is_wrong)
     }
 
     /// Says whether no push of our own is needed: this one pushes our refs, or is a dry run.

@@ -4,11 +4,13 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice as _;
 
 use super::row::{Classes, Row};
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
+use crate::git::{Repository, git};
 use crate::record::Summary;
 use crate::transcript::{ModelUsage, Tokens};
 
@@ -72,6 +74,11 @@ pub struct Prices {
     rows: OnceCell<[HashMap<String, Vec<Row>>; 2]>,
 }
 
+/// Returns the file that a name with `~/` means.
+fn in_home(name: &str) -> Option<PathBuf> {
+    Some(Path::new(&std::env::var_os("HOME")?).join(name.strip_prefix("~/")?))
+}
+
 impl Prices {
     /// Reads the user's own table, if `file` or `shiftlog.prices` names one.
     ///
@@ -81,13 +88,23 @@ impl Prices {
     pub fn configured(repo: &Repository, file: Option<&Path>) -> Result<Self> {
         let configured = || {
             let name = repo.config_string("shiftlog.prices").filter(|name| !name.is_empty())?;
-            let home = name.strip_prefix("~/").and_then(|rest| Some(Path::new(&std::env::var_os("HOME")?).join(rest)));
-            Some(home.unwrap_or_else(|| repo.worktree().unwrap_or(repo.git_dir()).join(&name)))
+            Some(in_home(&name).unwrap_or_else(|| repo.worktree().unwrap_or(repo.git_dir()).join(&name)))
         };
-        match file.map(Path::to_owned).or_else(configured) {
-            Some(path) => Self::of_file(&path),
-            None => Ok(Prices::default()),
-        }
+        file.map(Path::to_owned).or_else(configured).map_or_else(|| Ok(Prices::default()), |path| Self::of_file(&path))
+    }
+
+    /// Does the same outside a repository, where a relative path in the user's config names nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Prices::configured`].
+    pub fn of_user(file: Option<&Path>) -> Result<Self> {
+        let configured = || {
+            let name =
+                git(["config", "--get", "shiftlog.prices"]).capture().ok()?.trim_end().to_str_lossy().into_owned();
+            in_home(&name).or_else(|| Some(name.into())).filter(|path: &PathBuf| path.is_absolute())
+        };
+        file.map(Path::to_owned).or_else(configured).map_or_else(|| Ok(Prices::default()), |path| Self::of_file(&path))
     }
 
     fn of_file(path: &Path) -> Result<Self> {

@@ -94,13 +94,22 @@ impl<'v> Visit<'v> {
         }
     }
 
-    /// Finds the commit that an address names: by an id or the beginning of one, or as HEAD.
+    /// Finds the commit that an address names: by an id or the beginning of one, as HEAD, or by a branch or tag.
     fn commit_id(&self, revision: &str) -> Result<ObjectId> {
+        if let Some(commit_id) = self.named(revision) {
+            return Ok(commit_id);
+        }
         let is_id = (4..=64).contains(&revision.len()) && revision.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_id && revision != "HEAD" {
-            return Err(Error::new(Kind::Missing, "this is no id of a commit"));
+            return Err(Error::new(Kind::Missing, "this is neither the id of a commit nor a branch or tag"));
         }
         self.repo.resolve(revision)
+    }
+
+    /// Finds the commit of a branch or tag. What else is a revision in Git is none here: some of it takes a long time.
+    pub fn named(&self, name: &str) -> Option<ObjectId> {
+        let kinds = ["refs/heads/", "refs/tags/", "refs/remotes/"];
+        kinds.iter().find_map(|kind| Some(self.repo.tip(&format!("{kind}{name}")).ok()??.commit_id))
     }
 
     /// Reads a commit, without secrets in its message.
@@ -216,7 +225,7 @@ fn chosen(visit: &Visit<'_>, filters: &Filters) -> Result<Query> {
 pub fn commit(visit: &Visit<'_>, revision: &str, of: Option<(&str, &str)>) -> Result<Vec<u8>> {
     let commit_id = visit.commit_id(revision)?;
     let session = of.map(|(agent, id)| SessionKey::new(agent, id));
-    visit.written(Wanted { commit_id, session, is_whole: false }, "no conversation is recorded for this commit")
+    visit.written(Wanted { commit_id, session, is_whole: false }, "no conversation recorded for this commit")
 }
 
 /// A whole session, up to its last commit.

@@ -69,6 +69,8 @@ impl Site {
             [] => pages::overview(&visit, &self.name),
             ["commits"] => pages::commits(&visit, values),
             ["c", revision] => pages::commit(&visit, revision, None),
+            // The name of a branch can have slashes in it.
+            ["c", name @ ..] if visit.named(&name.join("/")).is_some() => pages::commit(&visit, &name.join("/"), None),
             ["c", revision, agent, id] => pages::commit(&visit, revision, Some((agent, id))),
             ["s", agent, id] => pages::session(&visit, agent, id),
             ["why", revision, path @ ..] if !path.is_empty() => pages::file(&visit, revision, &path.join("/")),

@@ -140,7 +140,7 @@ fn a_push_that_publishes_conversations_is_stopped_whatever_hides_it() {
 }
 
 #[test]
-fn a_push_that_names_our_refs_goes_however_deep_the_hook_is() {
+fn a_push_that_names_our_refs_is_stopped_however_deep_the_hook_is() {
     let team = Team::new();
     let clone = team.bare_clone("a", &[]);
     team.shiftlog(&clone, "init", &["--agent=claude", "-q"]).ok();
@@ -157,7 +157,8 @@ fn a_push_that_names_our_refs_goes_however_deep_the_hook_is() {
         next = path.to_str().unwrap().to_owned();
     }
     let path = format!("core.hooksPath={}", hooks.display());
-    team.git(&clone, &["-c", &path, "push", "-q", "origin", "refs/notes/shiftlog"]).ok();
+    team.git(&clone, &["-c", &path, "push", "-q", "origin", "main"]).ok();
+    assert_ne!(team.git(&clone, &["-c", &path, "push", "-q", "origin", "refs/notes/shiftlog"]).code, 0);
     assert_ne!(team.git(&clone, &["-c", &path, "push", "-q", "--mirror", "origin"]).code, 0);
 }
 

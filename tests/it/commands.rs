@@ -148,7 +148,7 @@ fn several_commits_are_shown_in_turn_and_missing_ones_are_told() {
     assert_eq!(ran.stderr, "error: no conversation recorded for HEAD~3\n");
     assert!(ran.stdout.contains("> make gamma") && ran.stdout.contains("> make beta"));
     let ran = scratch.shiftlog("show", ["--session=nope"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: no session 'nope' is recorded on this commit\n"));
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: no session 'nope' recorded for this commit\n"));
     let ran = scratch.shiftlog("show", ["no-such-revision"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: bad revision 'no-such-revision'\n"));
 }

@@ -61,7 +61,7 @@ fn a_record_tells_the_tokens_of_each_model() {
     assert_eq!((&record["tokens"]["input"], &record["tokens"]["cacheWriteLong"]), (&json!(1020), &json!(3000)));
     assert_eq!((&record["model"], &record["active"]), (&json!("claude-test-1"), &json!(0)));
     let head = scratch.shiftlog("show", ["HEAD"]).ok();
-    assert!(head.contains(", tokens 1020 in, 110 out, 24000 cached, at least 0.05 USD at list\n"), "{head}");
+    assert!(head.contains(", tokens 1020 in, 110 out, 24000 cached, at least 0.05 USD by list prices\n"), "{head}");
     assert_eq!(scratch.shiftlog("log", ["--format=%(cost)"]).ok(), "at least 0.05\n");
 }
 

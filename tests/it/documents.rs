@@ -136,13 +136,15 @@ const OPTION_VALUES: &[(&str, &str)] = &[
     ("by", "stats_keys"),
     ("in", "parts"),
     ("mcp", "clients"),
+    ("browser", "browsers"),
 ];
 
 /// What they complete where no option stands.
 const WORDS: &[(&[&str], &str)] = &[
-    (&["log", "grep", "search", "stats", "scan", "why", "blame"], "revisions_and_paths"),
+    (&["log", "grep", "search", "stats", "scan", "web", "why", "blame"], "revisions_and_paths"),
     (&["show", "export", "summarise", "resume", "add", "remap", "purge", "verify"], "revisions"),
     (&["sync"], "remotes"),
+    (&["prices"], "models"),
 ];
 
 /// Has the glue complete what clap knows nothing of.

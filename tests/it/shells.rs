@@ -54,6 +54,13 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog stats v1", "git shiftlog stats v1.0 "),
     ("git shiftlog export --html feat", "git shiftlog export --html feature-one "),
     ("git shiftlog log v1.0..feat", "git shiftlog log v1.0..feature-one "),
+    ("git shiftlog sync push pu", "git shiftlog sync push pu"),
+    ("git shiftlog sync push ups", "git shiftlog sync push upstream "),
+    ("git shiftlog sync pus", "git shiftlog sync push "),
+    ("git shiftlog summarize --sav", "git shiftlog summarize --save "),
+    ("git shiftlog web --browser=chromi", "git shiftlog web --browser=chromium "),
+    ("git shiftlog web feat", "git shiftlog web feature-one "),
+    ("git shiftlog prices gpt-5.1-codex-ma", "git shiftlog prices gpt-5.1-codex-max "),
     // Revisions of ours are none for the user.
     ("git shiftlog show refs/sh", "git shiftlog show refs/sh"),
     ("git shiftlog show refs/no", "git shiftlog show refs/no"),

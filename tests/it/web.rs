@@ -388,7 +388,7 @@ fn addresses_lead_to_commits_sessions_and_files_of_commits_alone() {
         "/c/HEAD~1",
         "/c/%40%7B-1%7D",
         "/c/:/add",
-        "/c/main",
+        "/c/nosuch",
         "/c/%00",
         "/c/%ff",
         &format!("/c/{none}"),
@@ -531,6 +531,7 @@ fn a_server_ends_when_it_is_told_and_takes_no_port_of_another() {
     let idle = scratch.shiftlog("web", ["--idle=0"]);
     assert_eq!(idle.code, 0, "{idle:?}");
     assert!(idle.stdout.starts_with("http://127.0.0.1:"), "{idle:?}");
+    assert_eq!(idle.stderr, "hint: the server has ended: nothing was asked for in 0 minutes\n");
     let wrong = scratch.shiftlog("web", ["nosuch..main"]);
     assert_eq!((wrong.code, wrong.stdout.as_str()), (128, ""), "{wrong:?}");
 }
@@ -550,11 +551,29 @@ fn pages_of_a_repository_without_conversations_say_so() {
     let scratch = Scratch::new();
     let served = Served::start(&scratch, &[]);
     let pages = crawl(&served);
-    assert!(pages["/"].contains("No conversation is recorded"), "{}", pages["/"]);
+    assert!(pages["/"].contains("No conversation recorded"), "{}", pages["/"]);
     let reply = served.get(&format!("/c/{}", scratch.id("HEAD")));
     assert_eq!(reply.status, 404);
-    assert!(reply.body.contains("no conversation is recorded for this commit"));
+    assert!(reply.body.contains("no conversation recorded for this commit"));
     let unborn = Scratch::empty(&[]);
     let served = Served::start(&unborn, &[]);
-    assert!(served.page("/").contains("No conversation is recorded"));
+    assert!(served.page("/").contains("No conversation recorded"));
+}
+
+#[test]
+fn a_commit_is_found_by_its_branch_or_tag_as_well() {
+    let scratch = recorded();
+    scratch.git(["tag", "-a", "-m", "a tag", "v1.0", "main"]).ok();
+    let served = Served::start(&scratch, &[]);
+    for (name, revision) in [("main", "main"), ("topic/x", "topic/x"), ("topic%2Fx", "topic/x"), ("v1.0", "v1.0")] {
+        let commit = scratch.id(&format!("{revision}^{{commit}}"));
+        assert_eq!(served.page(&format!("/c/{name}")), served.page(&format!("/c/{commit}")), "{name}");
+    }
+    // What else is a revision can take long.
+    for name in ["nosuch", "topic/nosuch", "main~1", ":%2Fadd", "@%7B-1%7D"] {
+        let reply = served.get(&format!("/c/{name}"));
+        assert_eq!(reply.status, 404, "{name}: {reply:?}");
+    }
+    let reply = served.get("/c/nosuch");
+    assert!(reply.body.contains("this is neither the id of a commit nor a branch or tag"), "{reply:?}");
 }

@@ -10,7 +10,7 @@ use bstr::ByteSlice as _;
 use clap::Parser;
 
 use self::target::Target;
-use super::target::{Target as Named, targets};
+use super::target::{Target as Named, nothing_recorded, targets};
 use crate::cli::{self, NotesSource, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::export::{Pages, Plan, Told, Wanted};
@@ -28,10 +28,10 @@ use crate::record::{Reader, redaction};
 )]
 pub struct Options {
     /// Write pages for a browser
-    #[arg(long, overrides_with = "markdown")]
+    #[arg(long, conflicts_with = "markdown")]
     html: bool,
     /// Write Markdown
-    #[arg(long, overrides_with = "html")]
+    #[arg(long)]
     markdown: bool,
     /// Write to this file, or into this directory if it ends with '/' or exists (default: '-', stdout)
     #[arg(short = 'o', long, value_name = "file")]
@@ -65,7 +65,7 @@ pub struct Options {
     theme: Option<Colors>,
     #[command(flatten)]
     source: NotesSource,
-    /// Say nothing when it is done
+    /// Do not say that secrets were removed
     #[arg(short = 'q', long)]
     quiet: bool,
     /// Commits, ranges of commits and sessions (default: HEAD)
@@ -142,10 +142,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = crate::command::elsewhere::repository(&options.source)?;
         let reader = options.source.reader(&repo);
         let redactor = redaction::redactor(&repo)?;
+        cli::without_paths(&repo, &options.words)?;
         let words = if options.words.is_empty() { vec!["HEAD".to_owned()] } else { options.words.clone() };
         let plan = options.wanted(&reader, &words).and_then(|wanted| {
             let plan = Plan::of(&reader, wanted, options.session.as_deref(), options.full, &redactor)?;
-            let nothing = || Error::new(Kind::Missing, format!("no conversation recorded for {}", words.join(" ")));
+            let nothing = || nothing_recorded(options.session.as_deref(), &words.join(" "));
             if plan.sessions.is_empty() { Err(nothing()) } else { Ok(plan) }
         });
         let plan = match plan {
@@ -163,7 +164,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if redacted > 0 && !options.quiet {
             cli::warning(&format!("secrets were removed from {}", pretty::count(redacted, "conversation")));
         }
-        Ok(if export.pages.has_problems() { Outcome::No } else { Outcome::Done })
+        let damaged = export.pages.damaged();
+        if damaged > 0 {
+            cli::warning(&format!("words of {} are damaged", pretty::count(damaged, "conversation")));
+            cli::hint(&repo, "'git shiftlog fsck' says which, and 'git shiftlog fsck --repair' restores what it can");
+        }
+        Ok(if damaged > 0 { Outcome::No } else { Outcome::Done })
     })
 }
 

@@ -47,7 +47,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// If one is, and files are not to be replaced.
+    /// If one is, and files are not to be replaced, or if it is no regular file.
     pub fn prepare(&self, names: &[String]) -> Result<()> {
         if let Place::Directory(directory) = &self.place {
             std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
@@ -57,6 +57,11 @@ impl Target {
             Place::File(path) => vec![path.clone()],
             Place::Directory(directory) => names.iter().map(|name| directory.join(name)).collect(),
         };
+        // To replace a device or a pipe would break it for everybody.
+        if let Some(path) = files.iter().find(|path| path.metadata().is_ok_and(|metadata| !metadata.is_file())) {
+            let error = Error::other(format!("'{}' is not a regular file", path.display()));
+            return Err(error.hint("'-o -' writes to stdout"));
+        }
         match files.iter().find(|path| !self.is_forced && path.symlink_metadata().is_ok()) {
             Some(path) => Err(exists(path)),
             None => Ok(()),

@@ -101,7 +101,7 @@ pub fn overview_page(title: &str, list: &Listing<'_>, shape: &Shape) -> String {
         details.filters { summary { "Choose commits" } (form(list)) }
         (problems(list.problems))
         @if entries.is_empty() {
-            p { "No conversation is recorded on the commits of this repository's branches." }
+            p { "No conversation recorded for the commits of this repository's branches." }
             p { code { "git shiftlog init" } " sets up recording; from then on each commit gets the conversation that made it." }
         }
         (days(entries))

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use maud::{Markup, html};
 
+use super::super::call;
 use super::super::clock::duration;
 use super::super::place::Place;
 use super::super::printer::attachment;
@@ -14,7 +15,7 @@ use super::words::{beginning, markdown};
 use super::{Shape, Span};
 use crate::git::date::{Format, Time};
 use crate::outside;
-use crate::transcript::{Message, Part};
+use crate::transcript::{Message, Part, ToolResult};
 
 /// Writes the items of a conversation.
 pub struct Turns<'a> {
@@ -128,7 +129,7 @@ impl<'a> Turns<'a> {
             }
             What::Result(result) => html! {
                 details.work.call id=[own] open[whole] {
-                    summary { span.tool { "Answer" } " " span.about { (beginning(&result.text, 90)) } }
+                    summary { span.tool { "Answer" } " " span.about { (about_answer(result)) } }
                     (self.calls.result(None, result))
                 }
             },
@@ -235,4 +236,14 @@ pub fn time_html(seconds: i64, offset: i32) -> Markup {
     let time = Time { seconds, offset };
     let (day, clock) = Format::default().day_and_clock(time);
     html! { time datetime=(Format::STRICT.show(time)) { (day) " " (clock) } }
+}
+
+/// Returns what is told of an answer without a call before it is opened: its length, or what it begins with.
+fn about_answer(result: &ToolResult) -> String {
+    match result.text.trim().lines().count() {
+        lines if lines > 1 && call::is_of_earlier_call(result) && !result.is_error => {
+            format!("to an earlier call, {}", super::super::count(lines as u64, "line"))
+        }
+        _ => beginning(&result.text, 90),
+    }
 }

@@ -120,6 +120,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
     let archive = Archive::new(repo);
     let mut plan = Plan::default();
     let mut wanted: HashSet<ObjectId> = HashSet::new();
+    let stored: HashSet<ObjectId> = archive.listing(archive::REF)?.into_iter().map(|(_, id)| id).collect();
     match &target {
         Target::Received { only_signed } => {
             let (received, taken, sessions) = received(repo, *only_signed)?;
@@ -143,6 +144,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
                     // Anyone can write a record that names the segments of another session.
                     let (links, _) = archive.only(&record.key()).chain(through, since);
                     wanted.extend(links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since));
+                    plan.mark_absent(&stored, through, record);
                 }
             }
         }
@@ -156,7 +158,18 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
                 }
             }
         }
-        Target::Before(time) => plan.earlier_before = Some(*time),
+        Target::Before(time) => {
+            plan.earlier_before = Some(*time);
+            for entry in notes::list(repo, notes_ref)? {
+                let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
+                for record in note.records_of_all_versions() {
+                    let is_old = Time::parse_rfc3339(&record.time).is_some_and(|at| at.seconds < *time);
+                    if let Some(through) = repo.parse_id(&record.through).filter(|_| is_old) {
+                        plan.mark_absent(&stored, through, record);
+                    }
+                }
+            }
+        }
         Target::Matches(_) => {}
     }
     let mut by_session: BTreeMap<String, Vec<ObjectId>> = BTreeMap::new();
@@ -240,6 +253,15 @@ fn noted_sessions(repo: &Repository, notes_ref: &str) -> Result<Vec<SessionKey>>
 }
 
 impl Plan {
+    /// Marks the last segment of a record as purged if it is not here: the record goes all the same, and the words are not
+    /// fetched later.
+    fn mark_absent(&mut self, stored: &HashSet<ObjectId>, through: ObjectId, record: &Record) {
+        if !stored.contains(&through) {
+            self.marks.segments.insert(through, Became::nothing());
+            self.sessions.insert(record.key());
+        }
+    }
+
     /// Returns the new bytes of a note; `None` if it does not change.
     fn changed_note(&self, repo: &Repository, commit_id: ObjectId, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut note = Note::parse_lines(bytes);

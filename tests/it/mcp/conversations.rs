@@ -126,12 +126,12 @@ fn the_tools_list_read_and_search_what_was_recorded() {
         assert_eq!(
             nothing,
             format!(
-                "no conversation is recorded for {}; call shiftlog_list_conversations to see which commits have one",
+                "no conversation recorded for {}; call shiftlog_list_conversations to see which commits have one",
                 &start[..7]
             )
         );
         let missing = client.refused("shiftlog_get_conversation", json!({ "commit_sha": "HEAD", "session": "zz" }));
-        assert_eq!(missing, format!("no session 'zz' is recorded on this commit; sessions of {}: s1", &second[..7]));
+        assert_eq!(missing, format!("no session 'zz' recorded for this commit; sessions of {}: s1", &second[..7]));
     }
 }
 

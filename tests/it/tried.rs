@@ -1,0 +1,325 @@
+//! What somebody finds who tries the programs from the README alone: wrong words help, and nothing is lost by one.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::purging::{purge, says};
+use crate::sharing::Team;
+use crate::support::{Ran, Scratch};
+
+/// A repository with two commits that have a conversation: `first-session` and `second-session`.
+fn recorded() -> Scratch {
+    let scratch = Scratch::set_up();
+    for (number, name) in [(1, "first"), (2, "second")] {
+        let session = scratch.session(&format!("{name}-session"));
+        session.prompt(&format!("prompt {number}"));
+        session.edits("a.txt", &format!("{number}\n"));
+        session.commits(&format!("commit {number}"));
+        session.hook("Stop");
+    }
+    scratch
+}
+
+#[track_caller]
+fn told(ran: &Ran, code: i32, stderr: &str) {
+    assert_eq!((ran.code, ran.stderr.as_str()), (code, stderr), "{ran:?}");
+}
+
+#[test]
+fn a_note_goes_although_its_words_are_not_here() {
+    for by in ["commit", "date", "range"] {
+        let team = Team::new();
+        let (a, b) = (team.clone_of("a", &[]), team.bare_clone("b", &[]));
+        team.shiftlog(&b, "init", &["--agent=claude", "--share=notes", "-q"]).ok();
+        team.commit(&a, "x", "1\n", "words of a");
+        let (commit, other) = (team.id(&a, "HEAD"), team.commit(&a, "x", "2\n", "more of a"));
+        team.git(&a, &["push", "-q", "--no-verify"]).ok();
+        team.shiftlog(&a, "sync", &["-q"]).ok();
+        team.git(&b, &["pull", "-q"]).ok();
+        team.shiftlog(&b, "sync", &["pull", "-q"]).ok();
+        assert!(team.git(&b, &["notes", "--ref=shiftlog", "show", &commit]).ok().contains("words of a"));
+        let range = format!("{commit}~..{commit}");
+        let args = match by {
+            "commit" => vec![commit.as_str()],
+            "range" => vec![range.as_str()],
+            _ => vec!["--before=now", "--all"],
+        };
+        let dry = team.shiftlog(&b, "purge", &[&args[..], &["--dry-run"]].concat());
+        let notes = if by == "date" { "2 notes" } else { "1 note" };
+        assert!(
+            dry.stdout.starts_with(&format!("would remove 0 segments and change 0 segments and {notes}\n")),
+            "{dry:?}"
+        );
+        team.shiftlog(&b, "purge", &[&args[..], &["--yes"]].concat()).ok();
+        let note = |commit: &str| team.git(&b, &["notes", "--ref=shiftlog", "show", commit]);
+        assert_ne!(note(&commit).code, 0, "{by}");
+        assert_eq!(note(&other).code == 0, by != "date", "the other one stays: {by}");
+        // Nobody brings the words back.
+        team.shiftlog(&b, "sync", &["pull", "--all", "-q"]);
+        assert_ne!(team.raw(&b, &commit).code, 0, "{by}");
+        assert_eq!(team.raw(&b, &other).code == 0, by != "date", "{by}");
+    }
+}
+
+#[test]
+fn purge_takes_ranges_and_helps_with_the_beginning_of_an_id() {
+    let scratch = recorded();
+    told(&purge(&scratch, &["--session=nosuch"]), 1, "error: nothing that is recorded matches\n");
+    told(
+        &purge(&scratch, &["--session=first"]),
+        1,
+        "error: nothing that is recorded matches\nhint: the whole id is needed: --session=first-session\n",
+    );
+    assert_eq!(scratch.records("HEAD~1").len(), 1);
+    let missing = purge(&scratch, &["HEAD~2..nosuch"]);
+    told(&missing, 128, "fatal: bad revision 'HEAD~2..nosuch'\n");
+    told(&purge(&scratch, &["HEAD~2..HEAD~2"]), 1, "error: no conversation recorded for HEAD~2..HEAD~2\n");
+    told(
+        &purge(&scratch, &["HEAD~2.."]),
+        128,
+        "fatal: refusing to remove everything that is recorded here\n\
+         hint: 'git shiftlog purge --all' with the same options does it\n",
+    );
+    purge(&scratch, &["HEAD~1..HEAD"]).ok();
+    assert_eq!(scratch.records("HEAD").len(), 0);
+    assert_eq!(scratch.records("HEAD~1").len(), 1, "only what the range has");
+}
+
+#[test]
+fn only_what_install_docs_made_is_removed_by_it() {
+    let scratch = Scratch::new();
+    let prefix = scratch.root().join("prefix");
+    let option = format!("--prefix={}", prefix.display());
+    let foreign = prefix.join("share/man/man1/git-shiftlog-log.1");
+    fs::create_dir_all(foreign.parent().unwrap()).unwrap();
+    fs::create_dir_all(prefix.join("share/fish")).unwrap();
+    fs::write(&foreign, "theirs\n").unwrap();
+    let ran = scratch.shiftlog("install-docs", ["--uninstall", &option]);
+    assert_eq!(ran.stdout, "nothing to do\n");
+    assert_eq!(ran.stderr, format!("warning: '{}' is not as this version installs it, and stays\n", foreign.display()));
+    fs::remove_file(&foreign).unwrap();
+    scratch.shiftlog("install-docs", [&option]).ok();
+    scratch.shiftlog("install-docs", [&option]).ok();
+    let changed = prefix.join("share/man/man5/gitshiftlog-format.5");
+    fs::write(&changed, "mine\n").unwrap();
+    let dry = scratch.shiftlog("install-docs", ["--uninstall", "-n", &option]);
+    assert!(prefix.join("share/man/man1/git-shiftlog.1").exists());
+    let ran = scratch.shiftlog("install-docs", ["--uninstall", &option]);
+    assert_eq!(ran.stdout, dry.stdout, "it did what it said");
+    let mut left = Vec::new();
+    let mut directories = vec![prefix.clone()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap().flatten() {
+            directories.extend(entry.path().is_dir().then(|| entry.path()));
+            left.push(entry.path().strip_prefix(&prefix).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    left.sort();
+    let expected =
+        ["share", "share/fish", "share/man", "share/man/man1", "share/man/man5", "share/man/man5/gitshiftlog-format.5"];
+    assert_eq!(left, expected, "folders that were there stay");
+}
+
+#[test]
+fn doctor_says_what_to_do_where_init_leaves_a_hook_alone() {
+    let scratch = Scratch::new();
+    let hook = scratch.top.join(".git/hooks/post-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/usr/bin/env python3\nprint()\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(scratch.top.join(".git/hooks/post-merge"), "#!/bin/sh\n").unwrap();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let doctor = || scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    let said = doctor();
+    let expected = "problem  Git hook post-commit: it is no shell script, so init leaves it alone\n         fix: have it run: \
+                    test -x ";
+    assert!(said.contains(expected), "{said}");
+    let expected = "problem  Git hook post-merge: it is not executable, so Git does not run it and init leaves it alone\n         \
+                    fix: chmod +x ";
+    assert!(said.contains(expected), "{said}");
+    // Who does that has nothing left to do.
+    let line = said.split_once("have it run: ").unwrap().1.lines().next().unwrap();
+    fs::write(&hook, format!("#!/usr/bin/env python3\nimport os\nos.system({})\n", json!(line))).unwrap();
+    assert!(doctor().contains("ok       Git hook post-commit\n"), "{}", doctor());
+}
+
+#[test]
+fn doctor_does_not_complain_about_agents_that_nobody_chose() {
+    let scratch = Scratch::set_up();
+    fs::create_dir_all(scratch.home().join(".codex")).unwrap();
+    let ran = scratch.shiftlog("doctor", ["--no-rehearsal"]);
+    let expected = "note     Codex is on this machine and not set up here; 'git shiftlog init --agent=codex' does it\n";
+    assert!(ran.stdout.contains(expected), "{ran:?}");
+    let ran = scratch.shiftlog("doctor", ["--agent=codex"]);
+    assert!(ran.stdout.contains("problem  Codex: its hooks are not set up\n"), "who asks is told: {ran:?}");
+    let fresh = Scratch::new();
+    fs::create_dir_all(fresh.home().join(".codex")).unwrap();
+    let ran = fresh.shiftlog("doctor", ["--no-rehearsal"]);
+    assert!(ran.stdout.contains("problem  Codex: its hooks are not set up\n"), "{ran:?}");
+}
+
+#[test]
+fn prices_need_no_repository() {
+    let scratch = Scratch::new();
+    let ran = scratch.shiftlog_in(&scratch.root(), "prices", [""; 0]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.stdout, scratch.shiftlog("prices", [""; 0]).ok());
+    let table = scratch.home().join("prices.tsv");
+    fs::write(&table, "my-model\t2026-01-01\t1\t2\t0\t0\t0\n").unwrap();
+    scratch.git(["config", "--global", "shiftlog.prices", "~/prices.tsv"]).ok();
+    let of_model = |dir: &Path| scratch.shiftlog_in(dir, "prices", ["my-model"]);
+    let (inside, outside) = (of_model(&scratch.top), of_model(&scratch.root()));
+    assert_eq!((outside.code, outside.stdout), (inside.code, inside.stdout));
+}
+
+#[test]
+fn wrong_words_are_told_in_words_that_help() {
+    let scratch = recorded();
+    let run = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        scratch.shiftlog(words[0], &words[1..])
+    };
+    for (words, code, stderr) in [
+        ("export --html --markdown", 129, "error: options '--html' and '--markdown' cannot be used together\n"),
+        ("export --html --session=zz HEAD", 1, "error: no session 'zz' recorded for HEAD\n"),
+        ("show --session=zz HEAD", 1, "error: no session 'zz' recorded for this commit\n"),
+        ("export --html HEAD -- src", 129, "error: unexpected path 'src': only revisions are taken\n"),
+        ("verify HEAD -- src", 129, "error: unexpected path 'src': only revisions are taken\n"),
+        ("summarise HEAD -- src", 129, "error: unexpected path 'src': only revisions are taken\n"),
+        ("purge HEAD -- src", 129, "error: unexpected path 'src': only revisions are taken\n"),
+        ("blame nosuch a.txt", 128, "fatal: bad revision 'nosuch'\n"),
+        ("blame a.txt nosuch", 128, "fatal: bad revision 'nosuch'\n"),
+        ("why a.txt 7", 128, "fatal: bad revision '7'\nhint: 'a.txt:7' names line 7\n"),
+        ("web --port=99999", 129, "error: option '--port' expects a number from 0 to 65535\n"),
+        ("purge HEAD --before=now", 129, "error: option '--before' cannot be used with <commit>\n"),
+        ("scan --archive HEAD", 129, "error: '--archive' looks at every segment: it takes no revisions\n"),
+        ("fsck -n", 129, "error: option '--dry-run' needs '--repair'\n"),
+        ("fsck --recount", 129, "error: option '--recount' needs '--repair'\n"),
+        ("mcp --repo=/nosuch", 128, "fatal: '/nosuch' is not a directory\n"),
+        ("mcp --toolset=foo", 129, "error: unknown toolset 'foo'; it is conversations, index, auto or all\n"),
+    ] {
+        let ran = run(words);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (code, "", stderr), "{words}");
+    }
+    // As in Git, a negative number is no limit.
+    let all = run("log --oneline").ok();
+    for words in ["log --oneline -n-1", "log --oneline -n -1", "log --oneline --max-count=-1"] {
+        assert_eq!(run(words).ok(), all, "{words}");
+    }
+    scratch.git(["config", "shiftlog.notesRef", "bad name"]).ok();
+    let stderr = "fatal: bad value 'bad name' for shiftlog.notesRef: it is not a valid ref name\n\
+                  hint: git config --show-origin --get shiftlog.notesRef\n";
+    for words in ["log", "show", "fsck", "doctor", "sync"] {
+        told(&run(words), 128, stderr);
+    }
+    scratch.git(["config", "--unset", "shiftlog.notesRef"]).ok();
+    let ran = scratch.shiftlog("show", ["--ref=bad name"]);
+    assert!(ran.stderr.contains("'refs/notes/bad name' is not a valid ref name\n"), "{ran:?}");
+    assert!(!ran.stderr.contains("damaged"), "{ran:?}");
+}
+
+#[test]
+fn a_branch_without_commits_has_nothing_that_could_be_found_clean() {
+    let scratch = Scratch::empty(&[]);
+    let stderr = "fatal: your current branch 'main' does not have any commits yet\n";
+    for command in ["scan", "remap", "log", "show"] {
+        told(&scratch.shiftlog(command, [""; 0]), 128, stderr);
+    }
+}
+
+#[test]
+fn adding_a_session_that_was_purged_says_what_became_of_it() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &["first", "second"]);
+    purge(&scratch, &["--session=s"]).ok();
+    for options in [&[][..], &["--dry-run"]] {
+        let args = [&["--transcript", "../said", "--session", "s"], options].concat();
+        told(
+            &scratch.shiftlog("add", args),
+            1,
+            "warning: session claude/s was removed by 'git shiftlog purge', and is not recorded again\n",
+        );
+    }
+}
+
+#[test]
+fn an_export_replaces_no_device_and_no_pipe() {
+    let scratch = recorded();
+    let pipe = scratch.root().join("pipe");
+    scratch.run_in(&scratch.root(), "mkfifo", [&pipe]).ok();
+    for options in [&[][..], &["-f"]] {
+        let args = [&["--html", "-o", pipe.to_str().unwrap()], options].concat();
+        told(
+            &scratch.shiftlog("export", args),
+            128,
+            &format!("fatal: '{}' is not a regular file\nhint: '-o -' writes to stdout\n", pipe.display()),
+        );
+        assert!(!fs::metadata(&pipe).unwrap().is_file(), "it is still there");
+    }
+}
+
+#[test]
+fn an_export_with_damaged_words_says_so() {
+    let scratch = recorded();
+    let through = scratch.record("HEAD")["through"].as_str().unwrap().to_owned();
+    let object = scratch.top.join(format!(".git/objects/{}/{}", &through[..2], &through[2..]));
+    fs::set_permissions(&object, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::write(&object, "damaged").unwrap();
+    let ran = scratch.shiftlog("export", ["--markdown", "-q", "HEAD"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(
+        ran.stderr,
+        "warning: words of 1 conversation are damaged\n\
+         hint: 'git shiftlog fsck' says which, and 'git shiftlog fsck --repair' restores what it can\n"
+    );
+}
+
+#[test]
+fn lines_of_a_file_are_not_shown_where_its_reading_was_recorded_before() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("look at the table");
+    session.edits("a.txt", "1\n");
+    session.calls("read-1", "Read", &json!({ "file_path": scratch.top.join("table") }));
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "in between"]).ok();
+    session.answers("read-1", "first line of the table\nsecond line of the table\n");
+    session.says("that is it");
+    session.edits("a.txt", "2\n");
+    session.commits("after");
+    for args in [&["HEAD"][..], &["--format=markdown", "HEAD"]] {
+        let shown = scratch.shiftlog("show", args).ok();
+        assert!(shown.contains("that is it"), "{shown}");
+        assert!(!shown.contains("line of the table"), "{shown}");
+        assert!(shown.contains("answer to an earlier call: … 2 lines"), "{shown}");
+    }
+    let page = scratch.shiftlog("export", ["--html", "HEAD"]).ok();
+    assert!(page.contains("<span class=\"about\">to an earlier call, 2 lines</span>"), "{page}");
+    let whole = scratch.shiftlog("show", ["-vv", "HEAD"]).ok();
+    assert!(whole.contains("second line of the table"), "nothing is out of reach: {whole}");
+}
+
+#[test]
+fn facts_about_a_session_fit_a_narrow_terminal() {
+    let mut scratch = recorded();
+    let wide = scratch.shiftlog("show", ["HEAD"]).ok();
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "1".into());
+    scratch.env.insert("COLUMNS".into(), "34".into());
+    let narrow = scratch.shiftlog("show", ["--no-color", "HEAD"]).ok();
+    let facts = |shown: &str| -> Vec<String> {
+        let lines = shown.lines().skip_while(|line| !line.starts_with("session "));
+        lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    assert!(facts(&wide).iter().any(|line| line.len() > 34), "{wide}");
+    assert!(facts(&narrow).iter().all(|line| line.len() <= 34), "{narrow}");
+    let joined = facts(&narrow).join("\n").replace(",\n  ", ", ");
+    assert_eq!(joined, facts(&wide).join("\n"), "nothing is left out");
+    let session = scratch.session("third");
+    session.prompt("a third one with words that are much wider than such a narrow terminal");
+    session.edits("b.txt", "b\n");
+    let status = scratch.shiftlog("status", [""; 0]).ok();
+    assert!(status.contains("third") && status.lines().all(|line| line.chars().count() <= 34), "{status}");
+}
