@@ -211,7 +211,8 @@ pub fn read(directory: &Path, root: &str) -> Result<String, String> {
     if text.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(text) }
 }
 
-fn open_no_link(path: &Path) -> std::io::Result<File> {
+/// Opens a file for reading that is no symbolic link.
+pub(super) fn open_no_link(path: &Path) -> std::io::Result<File> {
     // Opening a named pipe must not block either.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)

@@ -31,6 +31,7 @@ mod hostile;
 mod http;
 mod importing;
 mod impostors;
+mod index_scanning;
 mod indexing;
 mod integrity;
 mod joining;

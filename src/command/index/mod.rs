@@ -1,6 +1,7 @@
-//! `git shiftlog index`: makes the project's index, checks it, and reads it.
+//! `git shiftlog index`: makes the project's index, keeps it up to date, checks it, and reads it.
 
 mod read;
+mod scan;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use crate::error::{Error, Kind, Result};
 use crate::index::Project;
 
 /// The words for what to do.
-const ACTIONS: &[&str] = &["init", "validate", "status", "issues", "keys", "get"];
+const ACTIONS: &[&str] = &["init", "validate", "scan", "status", "issues", "keys", "get"];
 
 /// Make, check and read the index of a project
 #[derive(Debug, Parser)]
@@ -28,7 +29,20 @@ pub struct Options {
     /// With 'validate', also look for the keywords of issues in the files
     #[arg(long)]
     locations: bool,
-    /// Say what would be written, and write nothing
+    /// With 'scan', ask this agent; what changed goes to its provider
+    #[arg(long, value_name = "name")]
+    agent: Option<String>,
+    /// With 'scan', let the agent use this model
+    #[arg(long, value_name = "name")]
+    model: Option<String>,
+    /// With 'scan', wait this long for an answer (default: 600)
+    #[arg(long, value_name = "seconds", default_value_t = 600, hide_default_value = true,
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+    /// With 'scan', do not ask before something is sent
+    #[arg(short = 'y', long)]
+    yes: bool,
+    /// Say what would be written or sent, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// With 'status', print one JSON object
@@ -53,6 +67,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         options.check(words.first().copied().unwrap_or_default())?;
         match words.as_slice() {
             ["init"] => init(&project, &options),
+            ["scan"] => or_no(scan::scan(&project, &options)),
             ["validate"] => or_no(read::validate(&project, &options)),
             ["status"] => or_no(read::status(&project, &options)),
             ["issues"] => or_no(read::issues(&project)),
@@ -95,7 +110,10 @@ impl Options {
         let given = [
             ("--locations", self.locations, &["validate"][..]),
             ("--json", self.json, &["status"]),
-            ("--dry-run", self.dry_run, &["init"]),
+            ("--agent", self.agent.is_some(), &["scan"]),
+            ("--model", self.model.is_some(), &["scan"]),
+            ("--yes", self.yes, &["scan"]),
+            ("--dry-run", self.dry_run, &["init", "scan"]),
         ];
         match given.iter().find(|(_, is_given, actions)| *is_given && !actions.contains(&action)) {
             Some((option, ..)) => Err(Error::new(Kind::Usage, format!("option '{option}' is not for '{action}'"))),

@@ -9,7 +9,7 @@ use super::{Options, here};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
-use crate::index::{self, Location, Place, Project, ROOTS, schema};
+use crate::index::{self, Location, Place, Project, ROOTS, Snapshot, schema};
 use crate::outside;
 use crate::path::{self, Document, Keys};
 
@@ -111,11 +111,27 @@ pub fn status(project: &Project, options: &Options) -> Result<Outcome> {
             counts.into_iter().map(|(key, count)| (key, count.into())).collect();
         files.insert((*root).to_owned(), json!({ "valid": wrong.is_empty(), "counts": counts }));
     }
+    let (time, changed) = (index::last_scan_time(project), changed(project));
+    let since = changed.map_or_else(String::new, |count| match count {
+        0 => ", nothing has changed since".to_owned(),
+        1 => ", 1 file has changed since".to_owned(),
+        count => format!(", {count} files have changed since"),
+    });
+    let scanned = time.as_ref().map_or_else(|| "never".to_owned(), |time| format!("{}{since}", outside::line(time)));
+    text += &format!("{:15} {scanned}\n", "last scan");
+    let object = json!({ "version": 1, "files": files, "lastScan": time, "changed": changed });
     match options.json {
-        true => cli::print(&format!("{}\n", outside::json(&json!({ "version": 1, "files": files })))),
+        true => cli::print(&format!("{}\n", outside::json(&object))),
         false => cli::print(&text),
     }?;
     Ok(Outcome::Done)
+}
+
+/// Returns how many files have changed since the last scan; `None` outside of a working tree.
+fn changed(project: &Project) -> Option<usize> {
+    let repo = Repository::open(project.top()).ok()?;
+    let now = Snapshot::take(&repo, project).ok()?;
+    Some(now.changes_since(&Snapshot::of_last_scan(project), project).len())
 }
 
 /// Returns how long each list at the top of a file is.

@@ -164,3 +164,23 @@ fn an_index_is_not_reached_through_a_link() {
     let top = scratch.top.to_str().unwrap();
     assert_eq!(scratch.shiftlog("mcp", ["--index", top]).code, 128, "nor is it by name");
 }
+
+#[test]
+fn a_scan_between_two_calls_is_seen_by_the_second() {
+    let scratch = crate::index_scanning::project();
+    let mut client = Client::legacy(&scratch);
+    let mut name = || {
+        let result = client.call("memo_get_value", json!({ "path": "[arch][modules]" }));
+        result["structuredContent"]["value"].clone()
+    };
+    assert_eq!(name(), "[]");
+    for expected in ["one", "two"] {
+        crate::index_scanning::install(
+            &scratch,
+            &crate::index_scanning::answers(&json!({ "arch": crate::index_scanning::arch(expected) })),
+        );
+        scratch.write("src/net.rs", expected);
+        scratch.shiftlog("index", ["scan", "-q"]).ok();
+        assert!(name().as_str().unwrap().contains(&format!("\"name\":\"{expected}\"")), "{expected}");
+    }
+}
