@@ -1,7 +1,8 @@
 //! The project's index: four JSON files in `.memo/index` that tell agents how a project is built. Made here, checked here,
 //! and kept up to date by an agent.
 //!
-//! Read [`Project`] first, then [`schema`] for what the files hold, and [`Plan`] for how an agent is asked. The servers and
+//! Read [`Project`] first, then [`schema`] for what the files hold, [`Plan`] for how an agent is asked,
+//! and [`Watcher`] for when. The servers and
 //! commands read values of it by path.
 
 mod changed;
@@ -11,8 +12,10 @@ mod place;
 mod question;
 mod scan;
 pub mod schema;
+mod watch;
 
 pub use self::changed::{Change, Snapshot, last_scan_time};
 pub use self::files::{DIRECTORY, Project, ROOTS, SKELETONS, below, find, read};
 pub use self::locations::{Issue, Location, Place, issues};
 pub use self::scan::{Plan, choose};
+pub use self::watch::{Debounce, News, Watcher, running};

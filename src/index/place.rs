@@ -5,7 +5,7 @@
 //! complete, and from then on the files only have to be moved. Whoever scans next moves those that were left.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -22,7 +22,7 @@ const MAX_KEPT: usize = 10;
 
 /// A lock that ends with the process.
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -34,19 +34,43 @@ impl Lock {
     pub fn take(path: &Path, busy: &str) -> Result<Self> {
         let directory = path.parent().unwrap_or(path);
         std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
-        let file = open(path)?;
+        let file = open(path, true)?;
         match file.try_lock() {
-            Ok(()) => Ok(Lock { _file: file }),
+            Ok(()) => Ok(Lock { file }),
             Err(std::fs::TryLockError::WouldBlock) => Err(Error::new(Kind::Busy, busy)),
             Err(std::fs::TryLockError::Error(error)) => Err(Error::io("lock", path, error)),
+        }
+    }
+
+    /// Writes who has the lock into its file; nothing if `holder` is empty.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn name(&mut self, holder: &str) -> std::io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(holder.as_bytes())
+    }
+
+    /// Returns what the process that has a lock has written into its file; `None` if no process has it.
+    pub fn holder(path: &Path) -> Option<String> {
+        let mut file = open(path, false).ok()?;
+        match file.try_lock_shared() {
+            Err(std::fs::TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                let _ = file.read_to_string(&mut text);
+                Some(text.trim().to_owned())
+            }
+            _ => None,
         }
     }
 }
 
 /// Opens a lock file: a regular file, not through a symbolic link.
-fn open(path: &Path) -> Result<File> {
+fn open(path: &Path, is_created: bool) -> Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.read(true).write(is_created).create(is_created).truncate(false);
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = options.custom_flags(flags.bits().cast_signed()).open(path);
     let is_link = || path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());

@@ -75,7 +75,7 @@ fn an_agent_is_asked_about_changed_files_and_its_answer_becomes_the_index() {
     fs::write(scratch.top.join("image"), b"\x89PNG\0\0").unwrap();
     symlink("/etc/passwd", scratch.top.join("link")).unwrap();
     install(&scratch, &answers(&json!({ "arch": arch("one") })));
-    assert!(scratch.shiftlog("index", ["status"]).ok().ends_with("\nlast scan       never\n"));
+    assert!(scratch.shiftlog("index", ["status"]).ok().contains("\nlast scan       never\n"));
     let planned = scan(&scratch, &["-n"]).ok();
     assert!(planned.starts_with("would send 6 files and the index, "), "{planned}");
     assert!(planned.contains(" to the provider of codex in 1 question\n  .gitignore\n  README\n"), "{planned}");
@@ -105,7 +105,7 @@ fn an_agent_is_asked_about_changed_files_and_its_answer_becomes_the_index() {
     scratch.write("src/net.rs", "fn back_off() {}\n");
     fs::remove_file(scratch.top.join("src/main.rs")).unwrap();
     let status = scratch.shiftlog("index", ["status"]).ok();
-    assert!(status.ends_with("Z, 2 files have changed since\n"), "{status}");
+    assert!(status.contains("Z, 2 files have changed since\n"), "{status}");
     let object: Value = serde_json::from_str(&scratch.shiftlog("index", ["status", "--json"]).ok()).unwrap();
     assert_eq!(object["changed"], 2);
     install(&scratch, &answers(&json!({ "arch": arch("zwei für \u{202e}"), "stories": { "stories": [] } })));

@@ -32,6 +32,7 @@ mod http;
 mod importing;
 mod impostors;
 mod index_scanning;
+mod index_watching;
 mod indexing;
 mod integrity;
 mod joining;

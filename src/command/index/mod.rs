@@ -2,6 +2,7 @@
 
 mod read;
 mod scan;
+mod watch;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use crate::error::{Error, Kind, Result};
 use crate::index::Project;
 
 /// The words for what to do.
-const ACTIONS: &[&str] = &["init", "validate", "scan", "status", "issues", "keys", "get"];
+const ACTIONS: &[&str] = &["init", "validate", "scan", "watch", "status", "issues", "keys", "get"];
 
 /// Make, check and read the index of a project
 #[derive(Debug, Parser)]
@@ -29,19 +30,27 @@ pub struct Options {
     /// With 'validate', also look for the keywords of issues in the files
     #[arg(long)]
     locations: bool,
-    /// With 'scan', ask this agent; what changed goes to its provider
+    /// With 'scan' and 'watch', ask this agent; what changed goes to its provider
     #[arg(long, value_name = "name")]
     agent: Option<String>,
-    /// With 'scan', let the agent use this model
+    /// With 'scan' and 'watch', let the agent use this model
     #[arg(long, value_name = "name")]
     model: Option<String>,
-    /// With 'scan', wait this long for an answer (default: 600)
+    /// With 'scan' and 'watch', wait this long for an answer (default: 600)
     #[arg(long, value_name = "seconds", default_value_t = 600, hide_default_value = true,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
-    /// With 'scan', do not ask before something is sent
+    /// With 'scan' and 'watch', do not ask before something is sent
     #[arg(short = 'y', long)]
     yes: bool,
+    /// With 'watch', scan when files have rested this long (default: 30)
+    #[arg(long, value_name = "seconds", default_value_t = 30, hide_default_value = true,
+          value_parser = clap::value_parser!(u64).range(..=86_400))]
+    debounce: u64,
+    /// With 'watch', scan this long after the first change at the latest (default: 300)
+    #[arg(long, value_name = "seconds", default_value_t = 300, hide_default_value = true,
+          value_parser = clap::value_parser!(u64).range(..=86_400))]
+    max_wait: u64,
     /// Say what would be written or sent, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -68,6 +77,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         match words.as_slice() {
             ["init"] => init(&project, &options),
             ["scan"] => or_no(scan::scan(&project, &options)),
+            ["watch"] => or_no(watch::watch(&project, &options)),
             ["validate"] => or_no(read::validate(&project, &options)),
             ["status"] => or_no(read::status(&project, &options)),
             ["issues"] => or_no(read::issues(&project)),
@@ -110,9 +120,9 @@ impl Options {
         let given = [
             ("--locations", self.locations, &["validate"][..]),
             ("--json", self.json, &["status"]),
-            ("--agent", self.agent.is_some(), &["scan"]),
-            ("--model", self.model.is_some(), &["scan"]),
-            ("--yes", self.yes, &["scan"]),
+            ("--agent", self.agent.is_some(), &["scan", "watch"]),
+            ("--model", self.model.is_some(), &["scan", "watch"]),
+            ("--yes", self.yes, &["scan", "watch"]),
             ("--dry-run", self.dry_run, &["init", "scan"]),
         ];
         match given.iter().find(|(_, is_given, actions)| *is_given && !actions.contains(&action)) {

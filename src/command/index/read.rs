@@ -119,7 +119,11 @@ pub fn status(project: &Project, options: &Options) -> Result<Outcome> {
     });
     let scanned = time.as_ref().map_or_else(|| "never".to_owned(), |time| format!("{}{since}", outside::line(time)));
     text += &format!("{:15} {scanned}\n", "last scan");
-    let object = json!({ "version": 1, "files": files, "lastScan": time, "changed": changed });
+    let watcher = index::running(project);
+    let said = watcher.as_ref().map_or_else(|| "none".to_owned(), |process| format!("running, process {process}"));
+    text += &format!("{:15} {}\n", "watcher", outside::line(&said));
+    let watcher = watcher.and_then(|process| process.parse::<u32>().ok());
+    let object = json!({ "version": 1, "files": files, "lastScan": time, "changed": changed, "watcher": watcher });
     match options.json {
         true => cli::print(&format!("{}\n", outside::json(&object))),
         false => cli::print(&text),
