@@ -10,6 +10,7 @@ mod files;
 mod locations;
 mod place;
 mod question;
+pub mod refresh;
 mod scan;
 pub mod schema;
 mod watch;

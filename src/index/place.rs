@@ -67,6 +67,17 @@ impl Lock {
     }
 }
 
+/// Creates a file, unless it is there.
+///
+/// # Errors
+///
+/// If it cannot be created, or is no regular file.
+pub fn touch(path: &Path) -> Result<()> {
+    let directory = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
+    open(path, true).map(drop)
+}
+
 /// Opens a lock file: a regular file, not through a symbolic link.
 fn open(path: &Path, is_created: bool) -> Result<File> {
     let mut options = OpenOptions::new();
