@@ -4,6 +4,8 @@ Usage: mcp_client.py <git-shiftlog> <repository with a recorded commit at HEAD>
 """
 
 import asyncio
+import json
+import pathlib
 import sys
 
 from mcp import ClientSession, StdioServerParameters
@@ -22,6 +24,14 @@ def is_error(result):
     return getattr(result, "isError", getattr(result, "is_error", None))
 
 
+def write_arch(index, name):
+    """Replaces arch.json in one step, as 'git shiftlog index scan' does."""
+    module = {"name": name, "description": "", "interfaces": ""}
+    new = index / "new"
+    new.write_text(json.dumps({"modules": [module], "relationships": ""}))
+    new.replace(index / "arch.json")
+
+
 async def main(program, repository):
     server = StdioServerParameters(command=program, args=["mcp"], cwd=repository)
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
@@ -36,6 +46,12 @@ async def main(program, repository):
         assert (await session.read_resource(resources[0].uri)).contents[0].text
         prompts = (await session.list_prompts()).prompts
         assert (await session.get_prompt(prompts[0].name, {"commit": "HEAD"})).messages
+        index = pathlib.Path(repository, ".memo/index")
+        index.mkdir(parents=True)
+        for name in ("before", "after"):
+            write_arch(index, name)
+            found = await session.call_tool("memo_get_value", {"path": "[arch][modules][0][name]"})
+            assert json.loads(json.loads(found.content[0].text)["value"]) == name, found
         print(f"{len(tools)} tools, {len(resources)} resources, {len(prompts)} prompts: all answered")
 
 

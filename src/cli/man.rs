@@ -40,6 +40,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-get" 1,
     "git-shiftlog-grep" 1,
     "git-shiftlog-import" 1,
+    "git-shiftlog-index" 1,
     "git-shiftlog-init" 1,
     "git-shiftlog-install-docs" 1,
     "git-shiftlog-keys" 1,

@@ -11,7 +11,8 @@ use std::time::Duration;
 use crate::agent::{self, Event, Payload};
 use crate::capture::{Leave, State, agents, carry, commit, hook, hook_recorder, rewritten};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Repository, locate};
+use crate::git::{Location, Repository, locate};
+use crate::index::{Project, refresh};
 use crate::record;
 use crate::remap::Scope;
 use crate::share::guard::UserPush;
@@ -58,6 +59,7 @@ pub fn run() -> ExitCode {
         ["git", "post-merge", "1", ..] => after_squash(&here).and_then(|()| after_merge(&here)),
         ["git", "post-merge", ..] => after_merge(&here),
         ["git", "push-now", remote, ..] => push_now(&here, remote),
+        ["git", "refresh-index"] => refresh_index(&here),
         [name, event, ..] => agent_event(name, event, &here),
         _ => Ok(()),
     };
@@ -88,7 +90,13 @@ fn notes_ref(repo: &Repository) -> String {
 fn after_commit(here: &Path) -> Result<()> {
     let Some(location) = locate(here) else { return Ok(()) };
     // Hooks that are installed without this condition run for each commit that a rebase picks.
-    if location.git_dir.join("rebase-merge").is_dir() || commit::is_idle(&location) {
+    if location.git_dir.join("rebase-merge").is_dir() {
+        return Ok(());
+    }
+    if let Err(error) = start_refresh(here, &location) {
+        State::new(&location.common_dir).log(&format!("warning: the index is not refreshed: {error}"));
+    }
+    if commit::is_idle(&location) {
         return Ok(());
     }
     // What Git tells of a commit's sources it tells now.
@@ -191,13 +199,36 @@ fn before_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     if level == Level::None || guarded.moves_our_refs(&repo) || !sync::has_news(&repo, &notes_ref, remote, level)? {
         return Ok(Push::Goes);
     }
+    start_beside(&["git", "push-now", remote]).map(|()| Push::Goes)
+}
+
+/// Starts this program with other words, beside what the user does, which does not wait for it.
+fn start_beside(words: &[&str]) -> Result<()> {
     let own = std::env::current_exe().map_err(|error| Error::other("cannot find this program").because(error))?;
-    let mut push = Command::new(own);
-    push.args(["git", "push-now", remote]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A terminal that is closed right after the push must not end this one.
-    std::os::unix::process::CommandExt::process_group(&mut push, 0);
-    let started = push.spawn().map_err(|error| Error::other("cannot start a push").because(error));
-    started.map(|_| Push::Goes)
+    let mut command = Command::new(own);
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // A commit names its own index file, which is gone when the commit is made.
+    command.env_remove("GIT_INDEX_FILE");
+    // A terminal that is closed right after this must not end it.
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.spawn().map(drop).map_err(|error| Error::other(format!("cannot start '{}'", words[1])).because(error))
+}
+
+/// Has the project's index brought up to date, where that is set.
+fn start_refresh(here: &Path, location: &Location) -> Result<()> {
+    match &location.worktree {
+        Some(top) if refresh::is_wanted(here, top)? => start_beside(&["git", "refresh-index"]),
+        _ => Ok(()),
+    }
+}
+
+fn refresh_index(here: &Path) -> Result<()> {
+    let repo = open(here)?;
+    let state = State::new(&repo.common_dir());
+    for line in refresh::refresh(&repo, &Project::around(here.to_owned()))? {
+        state.log(&line);
+    }
+    Ok(())
 }
 
 /// Tells that a push takes conversations along that are not to be shared, and whether it goes.

@@ -9,7 +9,8 @@ use clap::Parser;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind};
 use crate::git::Repository;
-use crate::mcp::{EARLIER_NAME, NAME, Server, Toolset, find_index};
+use crate::index;
+use crate::mcp::{EARLIER_NAME, NAME, Server, Toolset};
 
 /// Serve conversations to agents over MCP
 #[derive(Debug, Parser)]
@@ -48,7 +49,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let index_directory = match &options.index {
             Some(directory) => {
                 let missing = || Error::other(format!("no project index in '{}'", directory.display()));
-                Some(find_index(directory).ok_or_else(missing)?)
+                Some(index::find(directory).ok_or_else(missing)?)
             }
             None => None,
         };

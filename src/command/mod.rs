@@ -17,6 +17,7 @@ pub mod get;
 pub mod grep;
 pub mod hook;
 pub mod import;
+pub mod index;
 pub mod init;
 pub mod install_docs;
 pub mod keys;
@@ -157,6 +158,12 @@ pub const ALL: &[Listed] = &[
         summary: "List the keys at a path of the recorded data",
         options: keys::Options::command,
         run: keys::run,
+    },
+    Listed {
+        name: "index",
+        summary: "Make, check and read the index of a project",
+        options: index::Options::command,
+        run: index::run,
     },
     Listed {
         name: "lsp",

@@ -113,7 +113,11 @@ impl ServerHandler for Handler {
         let found = named.find(|tool| tool.is_offered(&self.server));
         let tool = found.ok_or_else(|| {
             let name = super::conversations::quoted(&request.name);
-            ErrorData::invalid_params(format!("Unknown tool: {name}"), None)
+            // Whoever knows the tool from another project learns what is missing here.
+            let is_of_index = request.name.starts_with("memo_") && self.server.toolset == super::Toolset::Auto;
+            let is_of_index = is_of_index && self.server.index().is_none();
+            let reason = if is_of_index { format!("; {}", self.server.no_index()) } else { String::new() };
+            ErrorData::invalid_params(format!("Unknown tool: {name}{reason}"), None)
         })?;
         let arguments = request.arguments.unwrap_or_default();
         let text = |text: String| vec![ContentBlock::text(text)];

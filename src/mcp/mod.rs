@@ -19,7 +19,6 @@ use std::path::PathBuf;
 use rmcp::ServiceExt as _;
 use serde_json::Value;
 
-pub use self::values::find_index;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::record::{self, Reader};

@@ -1,36 +1,26 @@
 //! Reading single values by path, from the project's index in `.memo/index` and from recorded data.
 
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Context, Refusal, Server, conversations};
-use crate::git::locate;
+use crate::index::{self, Project, ROOTS as INDEX_ROOTS};
 use crate::outside;
 use crate::path::{self, Document, Keys, Segment};
 use crate::pretty;
 use crate::record::Unit;
 use crate::transcript::Message;
 
-/// The files of an index, each a root.
-const INDEX_ROOTS: &[&str] = &["arch", "interface", "stories", "issues"];
 /// The roots of recorded data, followed by those of the index.
 const ROOTS: &[&str] = &["conversation", "commit", "branches", "arch", "interface", "stories", "issues"];
 /// The roots whose next segment is a revision.
 const REVISION_ROOTS: &[&str] = &["conversation", "commit"];
-/// The largest file of an index that is read.
-const MAX_FILE_BYTES: u64 = 16 << 20;
 /// The longest transcript, and the largest number of messages, that one answer may have as a whole.
 const MAX_WHOLE_BYTES: usize = 8 << 20;
 const MAX_WHOLE_MESSAGES: usize = 20_000;
 /// The longest answer.
 const MAX_ANSWER_BYTES: usize = 200_000;
-
-/// Where an index lies below the top of a project.
-const INDEX_DIRECTORY: &str = ".memo/index";
 
 impl Server {
     /// Returns the directory of the project's index, if there is one.
@@ -38,41 +28,19 @@ impl Server {
         if let Some(directory) = &self.index_directory {
             return Some(directory.clone());
         }
+        index::below(self.project()?.top())
+    }
+
+    /// Returns the project that is served.
+    fn project(&self) -> Option<Project> {
         let here = self.directory.clone().or_else(|| std::env::current_dir().ok())?;
-        index_below(&top(here))
+        Some(Project::around(here))
     }
 
     /// Says why there is no index.
-    fn no_index(&self) -> Refusal {
-        let here = self.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
-        let top = top(here);
-        let is_link = |path: &str| top.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-        match [".memo", INDEX_DIRECTORY].into_iter().find(|path| is_link(path)) {
-            Some(path) => format!("{path} is a symbolic link, which is not followed"),
-            None => "there is no project index here (.memo/index)".to_owned(),
-        }
+    pub(super) fn no_index(&self) -> Refusal {
+        self.project().unwrap_or_else(|| Project::at("")).absence(Path::new(index::DIRECTORY))
     }
-}
-
-/// Returns the top of the working tree that a directory is in.
-fn top(here: PathBuf) -> PathBuf {
-    locate(&here).and_then(|location| location.worktree).unwrap_or(here)
-}
-
-/// Returns the index below a directory. Symbolic links are not followed: they could lead to any file of the user's.
-fn index_below(top: &Path) -> Option<PathBuf> {
-    let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-    let index = top.join(INDEX_DIRECTORY);
-    (index.parent().is_some_and(is_directory) && is_directory(&index)).then_some(index)
-}
-
-/// Finds the project index that a directory is, or holds in `.memo/index`.
-pub fn find_index(directory: &Path) -> Option<PathBuf> {
-    if let Some(below) = index_below(directory) {
-        return Some(below);
-    }
-    let has_file = |root: &&str| directory.join(format!("{root}.json")).symlink_metadata().is_ok();
-    INDEX_ROOTS.iter().any(has_file).then(|| directory.to_owned())
 }
 
 /// Returns the keys of the value at a path, as the tools answer.
@@ -101,7 +69,8 @@ fn with_value<T>(
     let (root, rest) = path::root(&segments, if is_index { INDEX_ROOTS } else { ROOTS })?;
     if INDEX_ROOTS.contains(&root) {
         let name = format!("index file {root}.json");
-        let text = index_file(context, root, &name)?;
+        let directory = context.server.index().ok_or_else(|| context.server.no_index())?;
+        let text = index::read(&directory, root).map_err(|reason| format!("{name} {reason}"))?;
         let document = Document::new(&text).map_err(|error| format!("{name} cannot be read as JSON: {error}"))?;
         return read(document.walk(rest, 0)?);
     }
@@ -125,35 +94,6 @@ fn descend(mut value: Value, mut rest: &[Segment]) -> (Value, &[Segment]) {
         (value, rest) = (found, behind);
     }
     (value, rest)
-}
-
-/// Reads a file of the index: opened once, a regular file, not through a symbolic link.
-fn index_file(context: &Context<'_>, root: &str, name: &str) -> Result<String, Refusal> {
-    let directory = context.server.index().ok_or_else(|| context.server.no_index())?;
-    let path = directory.join(format!("{root}.json"));
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true);
-    // Opening a named pipe must not block either.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    options.custom_flags(flags.bits().cast_signed());
-    let is_link = || path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-    let file = options.open(&path).map_err(|error| match error.kind() {
-        _ if is_link() => format!("{name} is a symbolic link"),
-        std::io::ErrorKind::NotFound => format!("{name} is missing"),
-        _ => format!("{name} cannot be opened"),
-    })?;
-    let metadata = file.metadata().map_err(|_| format!("{name} cannot be read"))?;
-    if !metadata.is_file() {
-        return Err(format!("{name} is not a regular file"));
-    }
-    let too_large = || format!("{name} is too large (max {MAX_FILE_BYTES} bytes)");
-    if metadata.len() > MAX_FILE_BYTES {
-        return Err(too_large());
-    }
-    let mut text = String::new();
-    let read = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|_| format!("{name} cannot be read as JSON: it is not UTF-8"))?;
-    if text.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(text) }
 }
 
 /// Returns the value of a root of recorded data, the segments to follow in it, and the number of the first of these.

@@ -24,6 +24,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("find", 5),
     ("stats", 5),
     ("import", 6),
+    ("index", 6),
     ("remap", 6),
     ("migrate", 6),
     ("resume", 6),

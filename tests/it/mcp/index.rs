@@ -21,7 +21,14 @@ fn the_project_index_is_served_where_there_is_one() {
         tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(names(&mut client).len(), 8);
-    assert_eq!(client.request("tools/call", json!({ "name": "memo_list_keys" }))["error"]["code"], -32602);
+    let absent = client.request("tools/call", json!({ "name": "memo_list_keys" }))["error"].clone();
+    let told = "Unknown tool: memo_list_keys; Index not found: .memo/index; 'git shiftlog index init' makes one";
+    assert_eq!(absent, json!({ "code": -32602, "message": told }));
+    let mut always = Client::start(&scratch, &scratch.top, &["--toolset=index"]);
+    always.ask(&initialize("2025-11-25").to_string());
+    let refused = always.refused("memo_list_keys", json!({ "path": "[arch]" }));
+    assert_eq!(refused, "Index not found: .memo/index; 'git shiftlog index init' makes one");
+    assert!(!scratch.top.join(".memo").exists(), "no server makes an index");
     write_index(&scratch);
     assert_eq!(names(&mut client)[8..], ["memo_list_keys", "memo_get_value"], "an index that comes later is seen");
     let result = |client: &mut Client, tool: &str, path: &str| {
@@ -156,4 +163,24 @@ fn an_index_is_not_reached_through_a_link() {
     }
     let top = scratch.top.to_str().unwrap();
     assert_eq!(scratch.shiftlog("mcp", ["--index", top]).code, 128, "nor is it by name");
+}
+
+#[test]
+fn a_scan_between_two_calls_is_seen_by_the_second() {
+    let scratch = crate::index_scanning::project();
+    let mut client = Client::legacy(&scratch);
+    let mut name = || {
+        let result = client.call("memo_get_value", json!({ "path": "[arch][modules]" }));
+        result["structuredContent"]["value"].clone()
+    };
+    assert_eq!(name(), "[]");
+    for expected in ["one", "two"] {
+        crate::index_scanning::install(
+            &scratch,
+            &crate::index_scanning::answers(&json!({ "arch": crate::index_scanning::arch(expected) })),
+        );
+        scratch.write("src/net.rs", expected);
+        scratch.shiftlog("index", ["scan", "-q"]).ok();
+        assert!(name().as_str().unwrap().contains(&format!("\"name\":\"{expected}\"")), "{expected}");
+    }
 }

@@ -1,0 +1,22 @@
+//! The project's index: four JSON files in `.memo/index` that tell agents how a project is built. Made here, checked here,
+//! and kept up to date by an agent.
+//!
+//! Read [`Project`] first, then [`schema`] for what the files hold, [`Plan`] for how an agent is asked,
+//! and [`Watcher`] for when. The servers and
+//! commands read values of it by path.
+
+mod changed;
+mod files;
+mod locations;
+mod place;
+mod question;
+pub mod refresh;
+mod scan;
+pub mod schema;
+mod watch;
+
+pub use self::changed::{Change, Snapshot, last_scan_time};
+pub use self::files::{DIRECTORY, Project, ROOTS, SKELETONS, below, find, read};
+pub use self::locations::{Issue, Location, Place, issues};
+pub use self::scan::{Plan, choose};
+pub use self::watch::{Debounce, News, Watcher, running};

@@ -1,0 +1,192 @@
+//! Putting new files of the index in place, so that a reader sees each whole and a process that dies leaves the old ones or
+//! the new ones.
+//!
+//! Read [`put`]. New files are staged in `.memo/.history/staged`; the directory's new name `next` says that it is
+//! complete, and from then on the files only have to be moved. Whoever scans next moves those that were left.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustix::fs::OFlags;
+
+use super::files::{Project, ROOTS};
+use crate::error::{Error, Kind, Result};
+use crate::git::date::Time;
+use crate::git::fault_point;
+
+/// How many earlier versions of the index are kept, one for each scan.
+const MAX_KEPT: usize = 10;
+
+/// A lock that ends with the process.
+pub struct Lock {
+    file: File,
+}
+
+impl Lock {
+    /// Takes a lock file, which is created if needed.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Busy`] with `busy` as its message if another process has it.
+    pub fn take(path: &Path, busy: &str) -> Result<Self> {
+        let directory = path.parent().unwrap_or(path);
+        std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
+        let file = open(path, true)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { file }),
+            Err(std::fs::TryLockError::WouldBlock) => Err(Error::new(Kind::Busy, busy)),
+            Err(std::fs::TryLockError::Error(error)) => Err(Error::io("lock", path, error)),
+        }
+    }
+
+    /// Writes who has the lock into its file; nothing if `holder` is empty.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn name(&mut self, holder: &str) -> std::io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(holder.as_bytes())
+    }
+
+    /// Returns what the process that has a lock has written into its file; `None` if no process has it.
+    pub fn holder(path: &Path) -> Option<String> {
+        let mut file = open(path, false).ok()?;
+        match file.try_lock_shared() {
+            Err(std::fs::TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                let _ = file.read_to_string(&mut text);
+                Some(text.trim().to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Creates a file, unless it is there.
+///
+/// # Errors
+///
+/// If it cannot be created, or is no regular file.
+pub fn touch(path: &Path) -> Result<()> {
+    let directory = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
+    open(path, true).map(drop)
+}
+
+/// Opens a lock file: a regular file, not through a symbolic link.
+fn open(path: &Path, is_created: bool) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(is_created).create(is_created).truncate(false);
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = options.custom_flags(flags.bits().cast_signed()).open(path);
+    let is_link = || path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let file = opened.map_err(|error| match is_link() {
+        true => Error::other(format!("'{}' is a symbolic link, which is not followed", path.display())),
+        false => Error::io("open", path, error),
+    })?;
+    match file.metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(file),
+        _ => Err(Error::other(format!("'{}' is not a regular file", path.display()))),
+    }
+}
+
+/// Puts new texts of files in place, in the order of [`ROOTS`], `None` for a file that stays, and the text of the snapshot
+/// that they go with. With `is_kept` the old files are copied to the history. The caller has the lock of scans.
+///
+/// # Errors
+///
+/// If something cannot be written; then either nothing has changed, or the next scan moves what is left.
+pub fn put(project: &Project, texts: &[Option<String>], scanned: &str, is_kept: bool) -> Result<()> {
+    let (staged, next) = (project.history().join("staged"), project.history().join("next"));
+    remove(&staged)?;
+    std::fs::create_dir_all(&staged).map_err(|error| Error::io("create", &staged, error))?;
+    let names = ROOTS.iter().map(|root| format!("{root}.json"));
+    let files = names.zip(texts).filter_map(|(name, text)| Some((name, text.as_deref()?)));
+    for (name, text) in files.chain([("scanned.json".to_owned(), scanned)]) {
+        let path = staged.join(name);
+        let written = File::create(&path).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
+        written.map_err(|error| Error::io("write", &path, error))?;
+        fault_point("index-staged");
+    }
+    std::fs::rename(&staged, &next).map_err(|error| Error::io("write", &next, error))?;
+    fault_point("index-complete");
+    move_files(project, is_kept)
+}
+
+/// Moves files in place that are complete, and were not moved because a process died.
+///
+/// # Errors
+///
+/// If a file cannot be moved, or would replace a link.
+pub fn finish(project: &Project) -> Result<()> {
+    move_files(project, true)
+}
+
+fn move_files(project: &Project, is_kept: bool) -> Result<()> {
+    let next = project.history().join("next");
+    if !next.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Ok(());
+    }
+    let waiting: Vec<&str> = ROOTS.iter().copied().filter(|root| next.join(format!("{root}.json")).exists()).collect();
+    if is_kept && !waiting.is_empty() {
+        keep(project)?;
+    }
+    fault_point("index-kept");
+    for root in waiting {
+        let (from, to) = (next.join(format!("{root}.json")), project.directory().join(format!("{root}.json")));
+        if to.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(Error::other(format!("'{}' is not a regular file", to.display())));
+        }
+        std::fs::rename(&from, &to).map_err(|error| Error::io("write", &to, error))?;
+        fault_point("index-moved");
+    }
+    let scanned = project.history().join("scanned.json");
+    match std::fs::rename(next.join("scanned.json"), &scanned) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Error::io("write", &scanned, error));
+        }
+        _ => {}
+    }
+    remove(&next)
+}
+
+/// Copies the files of the index as they are, and removes the oldest copies.
+fn keep(project: &Project) -> Result<()> {
+    let history = project.history();
+    let time: String = Time::now().to_rfc3339().chars().filter(char::is_ascii_alphanumeric).collect();
+    let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
+    let copy = history.join(format!("{time}-{nanos:09}"));
+    std::fs::create_dir_all(&copy).map_err(|error| Error::io("create", &copy, error))?;
+    for name in ROOTS.iter().map(|root| format!("{root}.json")) {
+        let (from, to) = (project.directory().join(&name), copy.join(&name));
+        if from.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            std::fs::copy(&from, &to).map_err(|error| Error::io("write", &to, error))?;
+        }
+    }
+    let entries = std::fs::read_dir(&history).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_copy = |path: &PathBuf| {
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let mut copies: Vec<_> = entries.filter(is_copy).collect();
+    copies.sort();
+    let old = copies.len().saturating_sub(MAX_KEPT);
+    copies[..old].iter().try_for_each(|path| remove(path))
+}
+
+/// Removes a directory, if it is there.
+fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,53 @@
+//! Bringing the index up to date in the background, after a commit, for whoever has set `shiftlog.index=commit`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::files::{Project, below};
+use super::place;
+use super::scan::{Plan, choose};
+use crate::error::{Kind, Result};
+use crate::git::Repository;
+
+/// How long an agent may take for one answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(600);
+
+/// Says whether the index of a working tree is to follow its commits. Costs one look at the disk where there is no index.
+///
+/// # Errors
+///
+/// If the repository cannot be opened.
+pub fn is_wanted(here: &Path, top: &Path) -> Result<bool> {
+    Ok(below(top).is_some() && Repository::open(here)?.config_string("shiftlog.index").as_deref() == Some("commit"))
+}
+
+/// Asks an agent about what has changed since the last scan. While another process does so, this one leaves word that there
+/// is more to do, and returns. Returns what is to be logged.
+///
+/// # Errors
+///
+/// As [`Plan::new`] and [`Plan::run`].
+pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
+    project.require()?;
+    let ask = choose(repo, None)?;
+    let again = project.history().join("again");
+    let mut told = Vec::new();
+    loop {
+        // Whoever has the lock looks for this file when it has given the lock back, so that either of us goes on.
+        place::touch(&again)?;
+        let plan = match Plan::new(repo, project, ask) {
+            Err(error) if error.kind() == Kind::Busy => return Ok(told),
+            plan => plan?,
+        };
+        crate::git::private::remove(&again)?;
+        if !plan.changes().is_empty() {
+            let changed = plan.run(None, ANSWER_LIMIT, |_, _| {})?;
+            let files = if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") };
+            told.push(format!("index: told {} of {} files, changed {files}", ask.name, plan.changes().len()));
+        }
+        drop(plan);
+        if !again.exists() {
+            return Ok(told);
+        }
+    }
+}
