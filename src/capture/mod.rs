@@ -26,6 +26,7 @@ pub(crate) mod recorder;
 pub mod rewritten;
 pub(crate) mod sessions;
 mod spoken;
+mod stamp;
 mod standing;
 pub(crate) mod state;
 
