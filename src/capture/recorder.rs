@@ -49,7 +49,7 @@ pub struct Recorder<'r> {
     pub(crate) report: Report,
     pub(crate) redaction: Redaction,
     /// The purged sessions and segments, which must not be stored again.
-    purged: Tombstones,
+    pub(super) purged: Tombstones,
     /// Whether pending files could not be stored: then all later words are kept in pending files too, behind them.
     pub(super) is_blocked: bool,
     /// The sessions (`agent/session`) with a pending file that did not fit into the time: their later words must wait
@@ -353,6 +353,7 @@ impl<'r> Recorder<'r> {
             through: stored.segment.clone().unwrap_or_default(),
             bytes: stored.bytes,
             sha256: increment.reading.stored_sha256(&self.archive)?,
+            rules: increment.rules.clone(),
             ..Record::of(&increment.key, tally)
         })
     }

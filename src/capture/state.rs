@@ -155,6 +155,9 @@ pub struct LiveSession {
     /// The top of the working tree the session works in.
     #[serde(default, with = "crate::capture::paths::option")]
     pub worktree: Option<PathBuf>,
+    /// The directory that the session runs in, if that is not the top of the working tree.
+    #[serde(default, with = "crate::capture::paths::option", skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
     /// The agent's process.
     #[serde(default)]
     pub process: Option<Process>,
