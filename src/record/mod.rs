@@ -23,6 +23,7 @@ mod read;
 mod recount;
 pub mod redaction;
 mod summary;
+mod told;
 pub(crate) mod tombstone;
 mod walk;
 

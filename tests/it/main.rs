@@ -68,6 +68,7 @@ mod storage;
 mod summarising;
 mod support;
 mod taking_over;
+mod told;
 mod transcripts;
 mod typing;
 mod waiting;
