@@ -69,6 +69,7 @@ mod summarising;
 mod support;
 mod taking_over;
 mod told;
+mod told_upkeep;
 mod transcripts;
 mod typing;
 mod waiting;
