@@ -334,7 +334,8 @@ impl Shown<'_> {
         let summary = &group.conversation.summary;
         if let Some(rules) = summary.rules.as_ref().filter(|_| !self.options.raw && !self.options.json) {
             let before = reader.told_before(commit.commit_id, &summary.key.agent);
-            group.told_before = before.map(|(id, before)| (repo.abbreviate(id), Changes::between(&before, rules)));
+            group.told_before =
+                before.map(|(id, before)| (repo.abbreviate(id), Changes::between(&before.files(), &rules.files())));
         }
         print(repo, screen, self.options, commit, group, is_first)
     }

@@ -122,7 +122,7 @@ fn files_of(reader: &Reader<'_>, revision: &str) -> Result<Option<Vec<File>>> {
     for summary in reader.note(commit_id)?.unwrap_or_default().summaries() {
         let Some(rules) = summary.rules else { continue };
         is_known = true;
-        for file in rules {
+        for file in rules.files() {
             match files.iter_mut().find(|known| known.file == file) {
                 Some(known) if known.agents.contains(&summary.key.agent) => {}
                 Some(known) => known.agents.push(summary.key.agent.clone()),

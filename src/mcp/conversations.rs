@@ -158,7 +158,7 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
         "entryCount": page.entry_count,
     });
     if let Some(rules) = &read.conversation.summary.rules {
-        structured["rules"] = cleaned(pretty::told_value(rules));
+        structured["rules"] = cleaned(pretty::told_value(&rules.files()));
     }
     let notice = read.conversation.summary.newer_notice();
     let notes = notice.iter().chain(&read.conversation.problems);

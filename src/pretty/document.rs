@@ -90,7 +90,7 @@ fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation)
         writeln!(out, "- model: {}", prose(model))?;
     }
     writeln!(out, "- size: {}, {}", count(summary.turns, "turn"), count(summary.messages, "message"))?;
-    if let Some(line) = summary.rules.as_deref().and_then(|rules| told_line(rules, None)) {
+    if let Some(line) = summary.rules.as_ref().and_then(|rules| told_line(&rules.files(), None)) {
         writeln!(out, "- {}", prose(&line))?;
     }
     let notice = summary.newer_notice();

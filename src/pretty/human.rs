@@ -139,8 +139,8 @@ pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, st
     let conversation = view.conversation;
     write_head(out, conversation, style)?;
     let before = view.told_before.map(|(commit, changes)| (commit.as_str(), changes));
-    let rules = conversation.summary.rules.as_deref();
-    if let Some(line) = rules.and_then(|rules| told_line(rules, before)) {
+    let rules = conversation.summary.rules.as_ref();
+    if let Some(line) = rules.and_then(|rules| told_line(&rules.files(), before)) {
         writeln!(out, "{}", style.paint(&style.dim, &line))?;
     }
     if let Some(origin) = view.origin {

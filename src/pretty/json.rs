@@ -42,7 +42,7 @@ fn summary(summary: &Summary) -> Map<String, Value> {
         object.insert("summary".into(), text.clone().into());
     }
     if let Some(rules) = &summary.rules {
-        object.insert("rules".into(), super::told::told_value(rules));
+        object.insert("rules".into(), super::told::told_value(&rules.files()));
     }
     if summary.is_removed {
         object.insert("removed".into(), true.into());

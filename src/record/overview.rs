@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Hidden, Note, Record, Unit};
-use crate::told::{InstructionFile, Told};
+use crate::told::Told;
 use crate::transcript::{Message, ModelUsage, SessionKey, Tally, Tokens};
 
 /// The data of one record or document.
@@ -36,7 +36,7 @@ pub struct Summary {
     /// The segment that the increment ends with; `None` if the words are not in the archive.
     pub through: Option<String>,
     /// The instruction files that the agent had read; `None` if that is not known.
-    pub rules: Option<Vec<InstructionFile>>,
+    pub rules: Option<Told>,
     /// Whether the record is hidden by a purge mark of others.
     pub is_removed: bool,
     /// The version of the record's format, if it is newer than this program.
@@ -81,7 +81,7 @@ impl Summary {
             bytes: record.bytes,
             since: record.since.clone(),
             through: Some(record.through.clone()).filter(|through| !through.is_empty()),
-            rules: record.rules.as_ref().map(Told::files),
+            rules: record.rules.clone(),
             is_removed: false,
             newer_version: None,
         }

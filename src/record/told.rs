@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::{Query, Reader, Summary};
 use crate::error::Result;
 use crate::git::{ObjectId, Order, Range};
-use crate::told::{Changes, InstructionFile};
+use crate::told::{Changes, Told};
 
 /// How many commits are gone back.
 const MAX_STEPS: usize = 64;
@@ -14,7 +14,7 @@ const MAX_STEPS: usize = 64;
 impl Reader<'_> {
     /// Returns the last commit before another one whose record says what the agent was told, and the files. `None` if there
     /// is none close by.
-    pub fn told_before(&self, commit_id: ObjectId, agent: &str) -> Option<(ObjectId, Vec<InstructionFile>)> {
+    pub fn told_before(&self, commit_id: ObjectId, agent: &str) -> Option<(ObjectId, Told)> {
         let range = Range { tips: vec![commit_id], hidden: Vec::new() };
         let steps = self.repo().walk(&range, Order::NewestFirst).ok()?.flatten();
         steps.filter(|step| step.commit_id != commit_id).take(MAX_STEPS).find_map(|step| {
@@ -33,13 +33,12 @@ impl Reader<'_> {
     pub fn commits_with_changed_rules(&self, query: &Query) -> Result<HashSet<ObjectId>> {
         let range = Range { tips: query.range.tips.clone(), hidden: Vec::new() };
         let mut changed = HashSet::new();
-        let mut later: HashMap<String, (ObjectId, Vec<InstructionFile>)> = HashMap::new();
+        let mut later: HashMap<String, (ObjectId, Told)> = HashMap::new();
         self.each(&Query { range, ..Query::default() }, |listed| {
-            for (agent, files) in told(&listed.summaries) {
-                let here = (listed.commit.commit_id, files);
-                if let Some((commit_id, files)) = later.insert(agent.clone(), here)
-                    && later.get(&agent).is_some_and(|(_, before)| !Changes::between(before, &files).is_empty())
-                {
+            for (agent, before) in told(&listed.summaries) {
+                let here = (listed.commit.commit_id, before.clone());
+                let Some((commit_id, after)) = later.insert(agent, here) else { continue };
+                if before != after && !Changes::between(&before.files(), &after.files()).is_empty() {
                     changed.insert(commit_id);
                 }
             }
@@ -50,7 +49,7 @@ impl Reader<'_> {
 }
 
 /// Returns the files that each agent was told at a commit. Of several sessions of one agent, the last one counts.
-fn told(summaries: &[Summary]) -> HashMap<String, Vec<InstructionFile>> {
+fn told(summaries: &[Summary]) -> HashMap<String, Told> {
     let of_agent = |summary: &Summary| Some((summary.key.agent.clone(), summary.rules.clone()?));
     summaries.iter().filter_map(of_agent).collect()
 }

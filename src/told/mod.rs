@@ -14,6 +14,7 @@ mod store;
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 pub use self::find::{Content, Found, Search, find};
@@ -56,11 +57,17 @@ pub struct InstructionFile {
     pub left: Option<String>,
 }
 
-/// The value of a record's key `rules`. It is kept as it is, whoever wrote it: a value that cannot be understood must not
-/// hide the record.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+/// The value of a record's key `rules`, as text. It is kept as it is, whoever wrote it: a value that cannot be understood must
+/// not hide the record. It is parsed only where somebody wants to know; a list of ten thousand commits does not.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(transparent)]
-pub struct Told(Value);
+pub struct Told(Box<RawValue>);
+
+impl PartialEq for Told {
+    fn eq(&self, other: &Told) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
 
 /// How the files that an agent was told differ from those before. Each list has names; see [`InstructionFile::name`].
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -106,25 +113,26 @@ impl InstructionFile {
 impl Told {
     /// Returns the value for these files.
     pub fn new(files: &[InstructionFile]) -> Self {
-        Told(serde_json::to_value(files).unwrap_or_default())
+        Told(to_raw_value(files).unwrap_or_default())
     }
 
     /// Returns the files; those that cannot be understood are left out.
     pub fn files(&self) -> Vec<InstructionFile> {
-        let entries = self.0.as_array().into_iter().flatten().take(MAX_ENTRIES);
-        entries.filter_map(|entry| InstructionFile::deserialize(entry).ok()).collect()
+        let file = |entry: &Value| InstructionFile::deserialize(entry).ok();
+        self.entries().as_array().into_iter().flatten().take(MAX_ENTRIES).filter_map(file).collect()
     }
 
     /// Returns the segments, in hex, that have the texts.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.0.as_array().into_iter().flatten().filter_map(|entry| entry.get("text")?.as_str())
+    pub fn texts(&self) -> Vec<String> {
+        let text = |entry: &Value| entry.get("text")?.as_str().map(str::to_owned);
+        self.entries().as_array().into_iter().flatten().filter_map(text).collect()
     }
 
     /// Changes each entry with a text: `change` gets its segment, in hex, and returns what replaces segment, length and
     /// digest, or `None` inside if nothing is left of the text; `None` if the entry stays as it is.
     pub fn map_texts(&mut self, change: impl Fn(&str) -> Option<Option<(String, u64, String)>>) {
-        for entry in self.entries() {
-            let Some(changed) = entry.get("text").and_then(Value::as_str).and_then(&change) else { continue };
+        self.map(|entry| {
+            let Some(changed) = entry.get("text").and_then(Value::as_str).and_then(&change) else { return false };
             match changed {
                 Some((text, bytes, sha256)) => {
                     entry.insert("bytes".into(), bytes.into());
@@ -133,20 +141,35 @@ impl Told {
                 }
                 None => ["bytes", "sha256", "text"].iter().for_each(|key| drop(entry.shift_remove(*key))),
             }
-        }
+            true
+        });
     }
 
     /// Changes each path.
     pub fn map_paths(&mut self, change: impl Fn(&str) -> String) {
-        for entry in self.entries() {
-            if let Some(Value::String(path)) = entry.get_mut("path") {
+        self.map(|entry| match entry.get_mut("path") {
+            Some(Value::String(path)) => {
                 *path = change(path);
+                true
             }
+            _ => false,
+        });
+    }
+
+    /// Changes each entry. The text stays as it is unless `change` says that it has changed an entry.
+    fn map(&mut self, mut change: impl FnMut(&mut Map<String, Value>) -> bool) {
+        let mut entries = self.entries();
+        let mut has_changed = false;
+        for entry in entries.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+            has_changed |= change(entry);
+        }
+        if let Some(text) = to_raw_value(&entries).ok().filter(|_| has_changed) {
+            self.0 = text;
         }
     }
 
-    fn entries(&mut self) -> impl Iterator<Item = &mut Map<String, Value>> {
-        self.0.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut)
+    fn entries(&self) -> Value {
+        serde_json::from_str(self.0.get()).unwrap_or_default()
     }
 }
 
@@ -202,7 +225,7 @@ mod tests {
         assert_eq!(names, ["AGENTS.md", "~/.c/a"]);
         assert_eq!(serde_json::to_string(&told).expect("JSON"), text, "what others wrote stays");
         told.map_texts(|text| (text == "ab").then(|| Some(("cd".to_owned(), 3, "00".to_owned()))));
-        assert_eq!(told.texts().collect::<Vec<_>>(), ["cd"]);
+        assert_eq!(told.texts(), ["cd"]);
         told.map_texts(|_| Some(None));
         assert_eq!(told.files()[0], InstructionFile::new(Root::Repo, "AGENTS.md"), "the file is still named");
         assert!(serde_json::from_str::<Told>("\"nonsense\"").expect("JSON").files().is_empty());

@@ -232,7 +232,7 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
                 let mut texts = record.rules.iter().flat_map(|rules| rules.texts());
                 names_marked(&record.through)
                     || record.since.as_deref().is_some_and(names_marked)
-                    || texts.any(names_marked)
+                    || texts.any(|hex| names_marked(&hex))
             })
     })?;
     let other_refs = other_refs(repo, &notes_ref, &tips)?;

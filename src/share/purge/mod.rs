@@ -314,7 +314,7 @@ impl Plan {
 /// Adds the segments with texts of instruction files that the records of a note name.
 fn texts_named(repo: &Repository, note: &[u8], named: &mut HashSet<ObjectId>) {
     for record in Note::parse_lines(note).records_of_all_versions() {
-        named.extend(record.rules.iter().flat_map(Told::texts).filter_map(|hex| repo.parse_id(hex)));
+        named.extend(record.rules.iter().flat_map(Told::texts).filter_map(|hex| repo.parse_id(&hex)));
     }
 }
 
