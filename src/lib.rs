@@ -8,6 +8,7 @@
 //! | [`git`], [`transcript`], [`redact`] | a Git repository; a parsed conversation; removing secrets from text |
 //! | [`notes`], [`archive`], [`agent`] | notes as bytes; stored transcripts; each agent's files, hooks and transcripts |
 //! | [`managed`] | adding our part to files of other programs, and removing it |
+//! | [`told`] | the instruction files that an agent reads: finding, storing and comparing them |
 //! | [`record`] | records of sessions on commits, and reading them |
 //! | [`capture`] | hooks: running sessions, choosing those of a commit, recording them, pending files |
 //! | [`replay`] | which edit of a session wrote a line |
@@ -42,6 +43,7 @@ pub mod archive;
 pub mod notes;
 
 pub mod managed;
+pub mod told;
 
 pub mod record;
 

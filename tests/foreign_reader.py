@@ -5,7 +5,8 @@ Needs Python 3 (its standard library), git, and the zstd command. In a repositor
     python3 foreign_reader.py <commit> <directory>
 
 writes three files for each record of the commit's note: <number>.record, the line; <number>.increment, what the record
-added; and <number>.session, the whole session up to the record, as the agent had it.
+added; and <number>.session, the whole session up to the record, as the agent had it. For each instruction file of a
+record whose text is kept it writes <number>.rules.<entry>.
 """
 import base64, hashlib, json, pathlib, re, sqlite3, subprocess, sys
 
@@ -146,6 +147,11 @@ def main(commit, directory):
         digest = hashlib.sha256(whole).hexdigest()
         assert (record["bytes"], record["sha256"]) == (len(whole), digest), f"record {number} tells of another transcript"
         (directory / f"{number}.increment").write_bytes(whole[start(record):])
+        for entry, file in enumerate(record.get("rules", [])):
+            if "text" in file:
+                text = transcript(file["text"])
+                assert (file["bytes"], file["sha256"]) == (len(text), hashlib.sha256(text).hexdigest()), file["path"]
+                (directory / f"{number}.rules.{entry}").write_bytes(text)
         session = directory / f"{number}.session"
         last = whole.rstrip(b"\n").rpartition(b"\n")[2]
         if whole.startswith(b'{"shiftlog":"document"'):

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use serde_json_borrow::Value;
 
 use super::hooks::{Commands, Handler, HookFile, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
 use super::{Agent, Ask, Found, Parser, Recorded, Restoration, ask, document, payload, tool};
@@ -36,6 +37,9 @@ const HANDLERS: &[Handler] = &[
 /// How it is asked headlessly.
 const ASK: Ask = Ask { name: "amp", program: "amp", words: &["-x"], model_option: None, ..ask::PLAIN };
 
+/// The instruction files that it reads: one of each directory.
+const INSTRUCTIONS: &[Place] = &[Place::edited(&["AGENTS.md", "AGENT.md", "CLAUDE.md"]).first()];
+
 impl Agent for Amp {
     fn name(&self) -> &'static str {
         "amp"
@@ -47,6 +51,12 @@ impl Agent for Amp {
 
     fn is_installed(&self) -> bool {
         threads().is_some_and(|threads| threads.is_dir()) || place::has_program("amp")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        let mut home = HomeFolder::all(place::config().map(|config| config.join("amp")), ".config/amp", &["AGENTS.md"]);
+        home.extend(HomeFolder::all(place::config(), ".config", &["AGENTS.md"]));
+        Some(Instructions { repo: INSTRUCTIONS, home, has_imports: true })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json_borrow::Value;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, list, string, text};
 use super::place;
 use super::{Agent, Found, Parser, Payload, Recorded, Restoration, Sign, payload, prompt, tool};
@@ -36,6 +37,10 @@ const MODEL: &str = "`Model Selection` from ";
 /// Where it writes a conversation; the first has everything in full.
 const LOGS: &[&str] = &["transcript_full.jsonl", "transcript.jsonl"];
 
+/// The instruction files that it reads. Rules that are for some paths count whether or not they were needed.
+const INSTRUCTIONS: &[Place] =
+    &[Place::top(&["AGENTS.md", "GEMINI.md", ".agents/rules/**/*.md", ".agent/rules/**/*.md"])];
+
 impl Agent for Antigravity {
     fn name(&self) -> &'static str {
         "antigravity"
@@ -47,6 +52,11 @@ impl Agent for Antigravity {
 
     fn is_installed(&self) -> bool {
         root().is_some_and(|root| root.is_dir()) || place::has_program("agy")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        let home = HomeFolder::all(place::home().map(|home| home.join(".gemini")), ".gemini", &["GEMINI.md"]);
+        Some(Instructions { repo: INSTRUCTIONS, home, has_imports: false })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

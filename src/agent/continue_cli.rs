@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json_borrow::Value;
 
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
 use super::{Agent, Content, Found, Parser, Recorded, Restoration, document, tool};
@@ -25,6 +26,10 @@ const HISTORY: &str = "history";
 /// The list of all sessions stands beside them.
 const INDEX: &str = "sessions";
 
+/// The instruction files that it reads.
+const INSTRUCTIONS: &[Place] =
+    &[Place::top(&["AGENTS.md", "AGENT.md", "CLAUDE.md"]).first(), Place::top(&[".continue/rules/**/*.md"])];
+
 impl Agent for Continue {
     fn name(&self) -> &'static str {
         "continue"
@@ -36,6 +41,12 @@ impl Agent for Continue {
 
     fn is_installed(&self) -> bool {
         folder().is_some_and(|folder| folder.is_dir()) || place::has_program("cn")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        let root = place::root("CONTINUE_GLOBAL_DIR", ".continue");
+        let home = HomeFolder::all(root, ".continue", &["rules/**/*.md"]);
+        Some(Instructions { repo: INSTRUCTIONS, home, has_imports: false })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

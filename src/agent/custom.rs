@@ -53,7 +53,9 @@ struct Format {
 impl Custom {
     /// Makes an agent; `None` if the description has no pattern or its name is no plain word.
     pub fn new(definition: Definition) -> Option<Custom> {
-        if !outside::is_plain_id(&definition.name) || definition.transcript.is_empty() {
+        // The archive has texts of instruction files under the name 'rules'.
+        let is_taken = definition.name == "rules";
+        if is_taken || !outside::is_plain_id(&definition.name) || definition.transcript.is_empty() {
             return None;
         }
         Some(Custom {

@@ -10,6 +10,7 @@ use serde_json_borrow::Value;
 
 use super::claude::{encode_directory, records};
 use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, Wording, ask, prompt};
@@ -33,6 +34,9 @@ const HANDLERS: &[Handler] = &[
 const ASK: Ask =
     Ask { name: "droid", program: "droid", words: &["exec", "-o", "text"], is_on_stdin: false, ..ask::PLAIN };
 
+/// The instruction files that it reads.
+const INSTRUCTIONS: &[Place] = &[Place::edited(&["AGENTS.md"])];
+
 impl Agent for Droid {
     fn name(&self) -> &'static str {
         "droid"
@@ -44,6 +48,14 @@ impl Agent for Droid {
 
     fn is_installed(&self) -> bool {
         root().is_some_and(|root| root.is_dir()) || place::has_program("droid")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        Some(Instructions {
+            repo: INSTRUCTIONS,
+            home: HomeFolder::all(root(), ".factory", &["AGENTS.md"]),
+            has_imports: false,
+        })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

@@ -21,6 +21,7 @@ mod document;
 mod droid;
 mod gemini;
 mod hooks;
+mod instructions;
 mod json;
 mod opencode;
 mod payload;
@@ -43,6 +44,7 @@ pub use self::ask::Ask;
 pub use self::custom::Definition;
 pub use self::directory::directory;
 pub use self::hooks::{Commands, Handler, HookFile, Shape};
+pub use self::instructions::{Choice, HomeFolder, Instructions, Place, Reach};
 pub use self::payload::Payload;
 pub use self::permission::Permission;
 pub use self::place::path_of_uri;
@@ -416,6 +418,11 @@ pub trait Agent: Sync {
     /// Returns what tells that a payload is this agent's, whoever the hook was `declared` for; `None` if nothing does.
     fn signs(&self, payload: &Payload, declared: &str) -> Option<Sign> {
         let _ = (payload, declared);
+        None
+    }
+
+    /// Returns which instruction files the agent reads by itself; `None` if that is not known.
+    fn instructions(&self) -> Option<Instructions> {
         None
     }
 

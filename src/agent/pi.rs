@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json_borrow::Value;
 
 use super::hooks::{Commands, HookFile, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
 use super::{Agent, Content, Found, Parser, Permission, Recorded, Restoration, Wording, permission, tool};
@@ -18,6 +19,10 @@ use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
 /// Pi.
 pub struct Pi;
+
+/// The instruction files that it reads: one of each directory.
+const INSTRUCTIONS: &[Place] = &[Place::path(OWN_FILES).first()];
+const OWN_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md"];
 
 impl Agent for Pi {
     fn name(&self) -> &'static str {
@@ -30,6 +35,11 @@ impl Agent for Pi {
 
     fn is_installed(&self) -> bool {
         place::root("PI_CODING_AGENT_DIR", ".pi/agent").is_some_and(|root| root.is_dir()) || place::has_program("pi")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        let home = HomeFolder::first(place::root("PI_CODING_AGENT_DIR", ".pi/agent"), ".pi/agent", OWN_FILES);
+        Some(Instructions { repo: INSTRUCTIONS, home, has_imports: false })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

@@ -11,6 +11,7 @@ use serde_json_borrow::Value;
 use super::branches::{self, Node};
 use super::claude::records;
 use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, at, field, number, string, text};
 use super::{Agent, Content, Found, Parser, Payload, Recorded, Restoration, Sign, place, tool};
 use crate::error::Result;
@@ -36,6 +37,10 @@ const HANDLERS: &[Handler] = &[
 /// Where the contents of files begin that a prompt mentions.
 const MENTIONED_FILES: &str = "--- Content from referenced files ---";
 
+/// The instruction files that it reads, unless its settings name others.
+const INSTRUCTIONS: &[Place] = &[Place::path(OWN_FILES)];
+const OWN_FILES: &[&str] = &["QWEN.md", "AGENTS.md"];
+
 impl Agent for Qwen {
     fn name(&self) -> &'static str {
         "qwen"
@@ -47,6 +52,14 @@ impl Agent for Qwen {
 
     fn is_installed(&self) -> bool {
         root().is_some_and(|root| root.is_dir()) || place::has_program("qwen")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        Some(Instructions {
+            repo: INSTRUCTIONS,
+            home: HomeFolder::all(place::root("QWEN_HOME", ".qwen"), ".qwen", OWN_FILES),
+            has_imports: true,
+        })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json_borrow::Value;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, flag, string, text};
 use super::place;
 use super::{Agent, Event, Found, Parser, Payload, Sign, payload, tool};
@@ -29,6 +30,10 @@ const ANSWERS: &[&str] = &["output", "content", "exit_code"];
 /// Where a step names a path.
 const PLACES: &[&str] = &["cwd", "path", "search_directory", "search_path"];
 
+/// The instruction files that it reads. Rules that are for some paths count whether or not they were needed.
+const INSTRUCTIONS: &[Place] =
+    &[Place::edited(&["AGENTS.md", ".windsurf/rules/**/*.md"]), Place::top(&[".windsurfrules"])];
+
 impl Agent for Windsurf {
     fn name(&self) -> &'static str {
         "windsurf"
@@ -41,6 +46,12 @@ impl Agent for Windsurf {
     fn is_installed(&self) -> bool {
         let is_there = |home: PathBuf| home.join(".codeium/windsurf").is_dir() || home.join(".windsurf").is_dir();
         place::home().is_some_and(is_there) || place::has_program("windsurf")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        let name = ".codeium/windsurf/memories";
+        let home = HomeFolder::all(place::home().map(|home| home.join(name)), name, &["global_rules.md"]);
+        Some(Instructions { repo: INSTRUCTIONS, home, has_imports: false })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

@@ -197,19 +197,30 @@ impl<'r> Archive<'r> {
     ///
     /// As [`Repository::update_ref`].
     pub fn add(&self, session: &SessionKey, segment_ids: &[ObjectId], deadline: Instant) -> Result<()> {
-        let directory = session_directory(session);
         let message = format!("shiftlog: {session}\n");
-        self.repo.update_ref(REF, &message, deadline, |tip| {
+        self.add_all(&[(session.clone(), segment_ids.to_vec())], &message, deadline)
+    }
+
+    /// Does the same for several sessions at once, with this message for the commit.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::update_ref`].
+    pub fn add_all(&self, sessions: &[(SessionKey, Vec<ObjectId>)], message: &str, deadline: Instant) -> Result<()> {
+        self.repo.update_ref(REF, message, deadline, |tip| {
             let root = tip.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
-            let present = self.entries(tip, &directory)?;
-            // Segments of other people can have any number; those that leave no room for ours are ignored.
-            let last = present.iter().map(|(number, _)| *number).filter(|number| *number < MAX_SEQUENCE).max();
-            let mut sequence = last.map_or(0, |number| number + 1);
             let mut new = Vec::new();
-            for segment_id in segment_ids.iter().filter(|id| !present.iter().any(|(_, known)| known == *id)) {
-                let name = format!("{sequence:06}-{}.zst", segment_id.to_hex_with_len(12));
-                new.push((format!("{directory}/{name}"), *segment_id));
-                sequence = (sequence + 1).min(MAX_SEQUENCE);
+            for (session, segment_ids) in sessions {
+                let directory = session_directory(session);
+                let present = self.entries(tip, &directory)?;
+                // Segments of other people can have any number; those that leave no room for ours are ignored.
+                let last = present.iter().map(|(number, _)| *number).filter(|number| *number < MAX_SEQUENCE).max();
+                let mut sequence = last.map_or(0, |number| number + 1);
+                for segment_id in segment_ids.iter().filter(|id| !present.iter().any(|(_, known)| known == *id)) {
+                    let name = format!("{sequence:06}-{}.zst", segment_id.to_hex_with_len(12));
+                    new.push((format!("{directory}/{name}"), *segment_id));
+                    sequence = (sequence + 1).min(MAX_SEQUENCE);
+                }
             }
             self.edited(root, new, &[]).map(Some)
         })?;
@@ -232,6 +243,16 @@ impl<'r> Archive<'r> {
             ordered.extend(line.into_iter().rev());
         }
         ordered
+    }
+
+    /// Returns the directory in the archive's tree for a segment, as its header tells.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::header`].
+    pub fn directory_of(&self, segment_id: ObjectId) -> Result<String> {
+        let header = self.header(segment_id)?;
+        Ok(session_directory(&SessionKey::new(&header.agent, &header.session)))
     }
 
     /// Moves a segment in the archive's tree from a wrong `path` to its right one.

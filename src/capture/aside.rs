@@ -8,6 +8,7 @@ use super::reading::{Reading, Survey};
 use super::state::{Progress, SegmentEnd};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
+use crate::told::Told;
 use crate::transcript::SessionKey;
 
 /// How many bytes are kept in a pending file at most. Longer words stay in the agent's own transcript: they would be held in
@@ -32,14 +33,16 @@ pub(super) struct Increment<'a> {
     pub until: u64,
     /// The commits to record it on; none if the words are only to be archived.
     pub commit_ids: Vec<ObjectId>,
+    /// The instruction files that the session had read, if they are known.
+    pub rules: Option<Told>,
 }
 
 impl<'a> Increment<'a> {
     /// Returns the part of a transcript that `survey` counted, for no commit yet.
     pub(super) fn new(key: SessionKey, reading: Reading<'a>, survey: Survey, since: SegmentEnd) -> Self {
         let until = survey.until;
-        let (transcript, size_and_mtime, model, commit_ids) = Default::default();
-        Increment { key, reading, transcript, size_and_mtime, model, survey, since, until, commit_ids }
+        let (transcript, size_and_mtime, model, commit_ids, rules) = Default::default();
+        Increment { key, reading, transcript, size_and_mtime, model, survey, since, until, commit_ids, rules }
     }
 
     /// Returns the first line of a pending file whose bytes follow `from`.

@@ -277,6 +277,7 @@ pub(super) fn record_commit(
         if let Some(mut increment) = increment.filter(|_| chosen.contains(&index)) {
             increment.commit_ids.extend(&new_commit.commit_ids);
             has_result = increment.survey.results.iter().any(|result| Some(&*result.call_id) == call_id);
+            increment.rules = recorder.told(live, &increment, new_commit);
             recorder.record_increment(&mut increment, &mut live.progress);
             recorder.record_sub_agents(Some(commit_id), live)?;
             // The next words follow this commit, not an earlier one.

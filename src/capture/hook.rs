@@ -107,6 +107,9 @@ fn refresh(recorder: &Recorder<'_>, live: &mut LiveSession, agent: &dyn Agent, p
     if worktree.is_some() && live.worktree != worktree {
         (live.worktree, live.head) = (worktree, None);
     }
+    if is_of_session && directory.is_some() {
+        live.directory = directory.filter(|directory| Some(directory) != live.worktree.as_ref());
+    }
     live.process = process::caller().or(live.process);
 }
 

@@ -27,8 +27,10 @@ pub(crate) mod recorder;
 pub mod rewritten;
 pub(crate) mod sessions;
 mod spoken;
+mod stamp;
 mod standing;
 pub(crate) mod state;
+mod told;
 
 pub use self::catch_up::{Leave, hook_recorder, hook_timeout, recorder};
 pub use self::recorder::{Recorder, Report};

@@ -12,7 +12,8 @@ use super::aside::{Increment, keep_unread, put_aside, with_pending_hint};
 use super::left_out::{LeftOut, MAX_LINE_BYTES};
 use super::pending::{self, Capture, Pending};
 use super::reading::{Extent, Reading, Redaction, SessionContext};
-use super::state::{LiveSession, Lock, Patience, Progress, SegmentEnd, size_and_mtime};
+use super::stamp::size_and_mtime;
+use super::state::{LiveSession, Lock, Patience, Progress, SegmentEnd};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -48,7 +49,7 @@ pub struct Recorder<'r> {
     pub(crate) report: Report,
     pub(crate) redaction: Redaction,
     /// The purged sessions and segments, which must not be stored again.
-    purged: Tombstones,
+    pub(super) purged: Tombstones,
     /// Whether pending files could not be stored: then all later words are kept in pending files too, behind them.
     pub(super) is_blocked: bool,
     /// The sessions (`agent/session`) with a pending file that did not fit into the time: their later words must wait
@@ -352,6 +353,7 @@ impl<'r> Recorder<'r> {
             through: stored.segment.clone().unwrap_or_default(),
             bytes: stored.bytes,
             sha256: increment.reading.stored_sha256(&self.archive)?,
+            rules: increment.rules.clone(),
             ..Record::of(&increment.key, tally)
         })
     }

@@ -168,6 +168,7 @@ pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> LiveSession {
         transcript,
         model: None,
         worktree: None,
+        directory: None,
         process: None,
         seen: Time::now().seconds,
         is_over: false,

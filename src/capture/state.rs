@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::left_out::LeftOut;
 use super::process::Process;
+use super::stamp::size_and_mtime;
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
@@ -30,8 +31,6 @@ const MAX_EXAMINED: usize = 200;
 const UNFINISHED_SECS: i64 = 60 * 60;
 /// How long a command waits for another one before it says so.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The coarsest resolution of a file's modification time: two writes within it can have the same time.
-const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 /// The end of a segment in a session's transcript.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -156,6 +155,9 @@ pub struct LiveSession {
     /// The top of the working tree the session works in.
     #[serde(default, with = "crate::capture::paths::option")]
     pub worktree: Option<PathBuf>,
+    /// The directory that the session runs in, if that is not the top of the working tree.
+    #[serde(default, with = "crate::capture::paths::option", skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
     /// The agent's process.
     #[serde(default)]
     pub process: Option<Process>,
@@ -235,23 +237,6 @@ impl LiveSession {
         };
         self.awaited_result.is_none() && self.is_recorded() && is_unchanged()
     }
-}
-
-/// Returns the size of a file and its modification time in nanoseconds since the epoch.
-///
-/// `None` if the file was written so recently that a further write could have the same time, or if it is a database
-/// with a non-empty write-ahead log.
-pub(super) fn size_and_mtime(path: &Path) -> Option<(u64, u64)> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    if Path::new(&log).metadata().is_ok_and(|log| log.len() > 0) {
-        return None;
-    }
-    let metadata = path.metadata().ok().filter(|metadata| metadata.is_file())?;
-    let written = metadata.modified().ok()?;
-    let is_past = SystemTime::now().duration_since(written).is_ok_and(|age| age > CLOCK_TICK);
-    let written = written.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    Some((metadata.len(), u64::try_from(written.as_nanos()).ok()?)).filter(|_| is_past)
 }
 
 /// The directory with our state.

@@ -52,6 +52,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-purge" 1,
     "git-shiftlog-remap" 1,
     "git-shiftlog-resume" 1,
+    "git-shiftlog-rules" 1,
     "git-shiftlog-scan" 1,
     "git-shiftlog-search" 1,
     "git-shiftlog-show" 1,

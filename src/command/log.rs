@@ -40,6 +40,9 @@ pub struct Options {
     /// List commits whose conversation has a line that matches a pattern
     #[arg(short = 'G', value_name = "pattern", conflicts_with = "string")]
     pattern: Option<String>,
+    /// List commits at which an agent was told something else than before
+    #[arg(long)]
+    rules_changed: bool,
     /// List the chosen commits in reverse order
     #[arg(long)]
     reverse: bool,
@@ -101,7 +104,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             // '-n' takes the commits that stand on top of the graph, as 'git log --graph' does.
             query.walk_options.push("--topo-order");
         }
-        let has_it = options.searched(&reader, &query)?;
+        let mut has_it = options.searched(&reader, &query)?;
+        if options.rules_changed {
+            let changed = reader.commits_with_changed_rules(&query)?;
+            has_it = Some(has_it.map_or_else(|| changed.clone(), |has_it| &has_it & &changed));
+        }
         if has_it.is_none() {
             (query.skip, query.max_count) = (options.skip, options.max_count);
         }

@@ -31,6 +31,7 @@ mod program;
 pub mod purge;
 pub mod remap;
 pub mod resume;
+pub mod rules;
 pub mod scan;
 pub mod search;
 pub mod show;
@@ -39,6 +40,7 @@ pub mod status;
 pub mod summarise;
 pub mod sync;
 mod target;
+mod told;
 pub mod verify;
 pub mod web;
 pub mod why;
@@ -110,6 +112,7 @@ pub const ALL: &[Listed] = &[
         options: status::Options::command,
         run: status::run,
     },
+    Listed { name: "rules", summary: "Show what agents were told", options: rules::Options::command, run: rules::run },
     Listed {
         name: "summarise",
         summary: "Have an agent summarise the conversation of a commit",

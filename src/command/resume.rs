@@ -122,6 +122,7 @@ fn hand_over(repo: &Repository, commit_id: ObjectId, chosen: &mut Chosen, to: &d
         about: None,
         origin: None,
         continues: None,
+        told_before: None,
     };
     pretty::write_document(&mut document, &view, Depth::BRIEF).map_err(Error::output)?;
     Restore::hand_over(repo, commit_id, chosen, to, document)

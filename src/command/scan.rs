@@ -14,6 +14,7 @@ use crate::git::{Range, Repository, date};
 use crate::outside;
 use crate::record::{Query, Words, redaction};
 use crate::redact::{Finding, RULES, Redactor, expand};
+use crate::told::{self, Told};
 
 /// Look for secrets in conversations
 #[derive(Debug, Parser)]
@@ -114,6 +115,14 @@ impl Scanner<'_> {
             let short = names.shorten(commit_id);
             for (_, finding) in self.redactor.scan(&note.without_packed()) {
                 self.print(&[("commit", commit_id.to_string())], &format!("{short} note"), 1, &finding)?;
+            }
+            for file in note.records_of_all_versions().filter_map(|record| record.rules.as_ref()).flat_map(Told::files)
+            {
+                let Ok(text) = told::text(&reader.archive(), &file) else { continue };
+                for (line, finding) in self.redactor.scan(&text) {
+                    let fields = [("commit", commit_id.to_string()), ("rules", file.name())];
+                    self.print(&fields, &format!("{short} {}", file.name()), line, &finding)?;
+                }
             }
             reader.each_conversation(&note, None, false, Words::All, |conversation| {
                 let key = conversation.summary.key.to_string();

@@ -16,6 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange, View};
 use crate::record::{Conversation, Lack, Note, Reader, Summary, Words};
+use crate::told::Changes;
 use crate::transcript::{SessionKey, about, turns};
 use crate::upkeep::verify::verify;
 use crate::{agent, outside};
@@ -262,7 +263,7 @@ impl Shown<'_> {
             }
             // Most sessions have no sub-agents, and are not kept until the next one is read.
             let is_alone = !parents.contains(&conversation.summary.key);
-            let one = Group { conversation, about, sub_agents: Vec::new(), continues: None, origin };
+            let one = Group { conversation, about, sub_agents: Vec::new(), continues: None, origin, told_before: None };
             match is_alone {
                 true => self.group(reader, &commit, one, !std::mem::replace(&mut has_shown, true))?,
                 false => group = Some(one),
@@ -330,6 +331,12 @@ impl Shown<'_> {
         let continues = Some(&group.conversation.summary).filter(|_| begins_within && !self.options.full);
         let continues = continues.and_then(|summary| reader.continued(commit.commit_id, summary));
         group.continues = continues.map(|(id, prompt)| (repo.abbreviate(id), prompt));
+        let summary = &group.conversation.summary;
+        if let Some(rules) = summary.rules.as_ref().filter(|_| !self.options.raw && !self.options.json) {
+            let before = reader.told_before(commit.commit_id, &summary.key.agent);
+            group.told_before =
+                before.map(|(id, before)| (repo.abbreviate(id), Changes::between(&before.files(), &rules.files())));
+        }
         print(repo, screen, self.options, commit, group, is_first)
     }
 }
@@ -343,6 +350,8 @@ struct Group {
     /// The commit whose conversation goes on in this one, and its last prompt.
     continues: Option<(String, String)>,
     origin: Option<Origin>,
+    /// The last commit before whose record says what the agent was told, and what differs.
+    told_before: Option<(String, Changes)>,
 }
 
 impl Group {
@@ -408,7 +417,7 @@ fn print(
     group: Group,
     is_first: bool,
 ) -> Result<()> {
-    let Group { conversation, about, sub_agents, continues, origin } = group;
+    let Group { conversation, about, sub_agents, continues, origin, told_before } = group;
     if options.raw || options.json {
         let notice = conversation.summary.newer_notice();
         conversation.problems.iter().chain(&notice).for_each(|words| cli::warning(words));
@@ -432,8 +441,8 @@ fn print(
                 .and_then(|()| write!(out, "{}", options.printing.end()));
         }
         let (conversation, turns) = (&conversation, options.turn.as_ref());
-        let (about, continues) = (about.as_deref(), continues.as_ref());
-        let view = View { commit, conversation, sub_agents: &sub_agents, turns, about, origin, continues };
+        let (about, continues, told_before) = (about.as_deref(), continues.as_ref(), told_before.as_ref());
+        let view = View { commit, conversation, sub_agents: &sub_agents, turns, about, origin, continues, told_before };
         if options.format == Some(Layout::Markdown) {
             return pretty::write_document(out, &view, depth);
         }

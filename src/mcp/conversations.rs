@@ -157,6 +157,9 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
         "isIncremental": is_incremental,
         "entryCount": page.entry_count,
     });
+    if let Some(rules) = &read.conversation.summary.rules {
+        structured["rules"] = cleaned(pretty::told_value(&rules.files()));
+    }
     let notice = read.conversation.summary.newer_notice();
     let notes = notice.iter().chain(&read.conversation.problems);
     let mut notes: Vec<String> = notes.map(|problem| outside::line(problem)).collect();

@@ -180,6 +180,7 @@ pub const TOOLS: &[Tool] = &[
                     "messageCount": natural(), "transcript": { "type": "string" }, "isIncremental": { "type": "boolean" },
                     "entryCount": natural(), "nextOffset": natural(), "note": { "type": "string" },
                     "sessions": { "type": "array", "items": { "type": "string" } },
+                    "rules": { "type": "array", "items": { "type": "object" } },
                 }),
                 &["sha", "sessionId", "timestamp", "messageCount", "transcript", "isIncremental"],
             )

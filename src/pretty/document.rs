@@ -13,6 +13,7 @@ use super::markdown::inert;
 use super::place::Place;
 use super::printer::attachment;
 use super::sub_agent::SubAgent;
+use super::told::told_line;
 use crate::git::{Commit, date};
 use crate::record::Conversation;
 use crate::transcript::{Message, Part, Role, ToolCall, ToolResult};
@@ -89,6 +90,9 @@ fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation)
         writeln!(out, "- model: {}", prose(model))?;
     }
     writeln!(out, "- size: {}, {}", count(summary.turns, "turn"), count(summary.messages, "message"))?;
+    if let Some(line) = summary.rules.as_ref().and_then(|rules| told_line(&rules.files(), None)) {
+        writeln!(out, "- {}", prose(&line))?;
+    }
     let notice = summary.newer_notice();
     let label = if conversation.lack.is_some() { "note" } else { "problem" };
     for problem in notice.iter().chain(&conversation.problems) {

@@ -9,10 +9,12 @@ use super::clock::{Clock, duration};
 use super::depth::Depth;
 use super::printer::Printer;
 use super::sub_agent::SubAgent;
+use super::told::told_line;
 use super::{Origin, Style, count, listed, markdown, size};
 use crate::git::{Commit, date};
 use crate::record::Conversation;
 use crate::stats::cost_of;
+use crate::told::Changes;
 use crate::transcript::{Message, Part, Tokens, Turn, turns};
 use crate::{agent, outside};
 
@@ -46,6 +48,8 @@ pub struct View<'a> {
     pub origin: Option<Origin>,
     /// The abbreviated id of the commit whose conversation goes on in this one, and the prompt that is answered here.
     pub continues: Option<&'a (String, String)>,
+    /// The abbreviated id of the last commit before whose record says what the agent was told, and what differs.
+    pub told_before: Option<&'a (String, Changes)>,
 }
 
 impl<'a> View<'a> {
@@ -134,6 +138,11 @@ impl TurnRange {
 pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, style: &Style) -> io::Result<()> {
     let conversation = view.conversation;
     write_head(out, conversation, style)?;
+    let before = view.told_before.map(|(commit, changes)| (commit.as_str(), changes));
+    let rules = conversation.summary.rules.as_ref();
+    if let Some(line) = rules.and_then(|rules| told_line(&rules.files(), before)) {
+        writeln!(out, "{}", style.paint(&style.dim, &line))?;
+    }
     if let Some(origin) = view.origin {
         writeln!(out, "{}", style.paint(&style.dim, &origin.sentence()))?;
     }
@@ -170,8 +179,8 @@ pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, st
 /// Writes a sub-agent that no call in its session's part has started.
 fn write_sub_agent(out: &mut dyn Write, commit: &Commit, of: &SubAgent, depth: Depth, style: &Style) -> io::Result<()> {
     if let Some(conversation) = &of.conversation {
-        let view =
-            View { commit, conversation, sub_agents: &[], turns: None, about: None, origin: None, continues: None };
+        let (turns, about, origin, continues, told_before) = (None, None, None, None, None);
+        let view = View { commit, conversation, sub_agents: &[], turns, about, origin, continues, told_before };
         return write_conversation(out, &view, depth, style);
     }
     let name = format!("sub-agent {} {}", outside::line(&of.summary.key.agent), outside::line(&of.summary.key.id));

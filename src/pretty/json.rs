@@ -41,6 +41,9 @@ fn summary(summary: &Summary) -> Map<String, Value> {
     if let Some(text) = &summary.summary {
         object.insert("summary".into(), text.clone().into());
     }
+    if let Some(rules) = &summary.rules {
+        object.insert("rules".into(), super::told::told_value(&rules.files()));
+    }
     if summary.is_removed {
         object.insert("removed".into(), true.into());
     }

@@ -23,6 +23,7 @@ mod read;
 mod recount;
 pub mod redaction;
 mod summary;
+mod told;
 pub(crate) mod tombstone;
 mod walk;
 
@@ -44,6 +45,7 @@ pub use self::read::Reader;
 pub use self::summary::{save_summary, saved_summary};
 pub use self::walk::{Listed, Query};
 use crate::git::Repository;
+use crate::told::Told;
 use crate::transcript::{ModelUsage, SessionKey, Tally, Tokens};
 
 /// The longest prompt in a record, in characters.
@@ -109,6 +111,9 @@ pub struct Record {
     /// The checksums of the documents of an earlier tool that `git shiftlog migrate` made the record of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
+    /// The instruction files that the agent had read; `None` if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Told>,
     /// Unknown keys, which a later version may have added; kept when the record is written again.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -139,6 +144,7 @@ impl Record {
             tree: None,
             joined_trees: Vec::new(),
             earlier: Vec::new(),
+            rules: None,
             other: Map::new(),
         }
     }
@@ -234,7 +240,8 @@ impl Record {
             let (longer, shorter) = if is_more { (other, self) } else { (self, other) };
             let tree = longer.tree.clone().or_else(|| shorter.tree.clone());
             let joined_trees = joined::trees([&self.joined_trees, &other.joined_trees], None, tree.as_deref());
-            return Some(Record { tree, joined_trees, earlier: self.earlier_with(other), ..longer.clone() });
+            let rules = longer.rules.clone().or_else(|| shorter.rules.clone());
+            return Some(Record { tree, joined_trees, earlier: self.earlier_with(other), rules, ..longer.clone() });
         }
         let (first, second) = if other.since.as_deref() == Some(&self.through) {
             (self, other)
@@ -270,6 +277,8 @@ impl Record {
                 second.tree.as_deref(),
             ),
             earlier: self.earlier_with(other),
+            // The end of a turn is recorded alone, without looking at the files once more.
+            rules: second.rules.clone().or_else(|| first.rules.clone()),
             ..second.clone()
         })
     }

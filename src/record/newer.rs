@@ -47,7 +47,7 @@ impl Newer {
     pub(super) fn with(&self, changed: &Record) -> Option<Self> {
         let mut keys: Map<String, Value> = serde_json::from_slice(&self.text).ok()?;
         let known = serde_json::to_value(changed).ok()?;
-        for name in ["prompt", "summary", "summaryTime", "since", "through", "bytes", "sha256"] {
+        for name in ["prompt", "summary", "summaryTime", "since", "through", "bytes", "sha256", "rules"] {
             match known.get(name) {
                 Some(value) if keys.contains_key(name) => drop(keys.insert(name.into(), value.clone())),
                 Some(_) => {}
@@ -67,6 +67,7 @@ fn has_known_type(name: &str, value: &Value) -> bool {
         "turns" | "messages" | "bytes" | "active" => value.is_u64(),
         "usage" => serde_json::from_value::<Vec<ModelUsage>>(value.clone()).is_ok(),
         "tokens" => serde_json::from_value::<Tokens>(value.clone()).is_ok(),
+        "rules" => value.is_array(),
         "earlier" => value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),
         _ => false,
     }

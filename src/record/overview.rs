@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Hidden, Note, Record, Unit};
+use crate::told::Told;
 use crate::transcript::{Message, ModelUsage, SessionKey, Tally, Tokens};
 
 /// The data of one record or document.
@@ -34,6 +35,8 @@ pub struct Summary {
     pub since: Option<String>,
     /// The segment that the increment ends with; `None` if the words are not in the archive.
     pub through: Option<String>,
+    /// The instruction files that the agent had read; `None` if that is not known.
+    pub rules: Option<Told>,
     /// Whether the record is hidden by a purge mark of others.
     pub is_removed: bool,
     /// The version of the record's format, if it is newer than this program.
@@ -57,6 +60,7 @@ impl Summary {
             bytes: 0,
             since: None,
             through: None,
+            rules: None,
             is_removed: true,
             newer_version: None,
         }
@@ -77,6 +81,7 @@ impl Summary {
             bytes: record.bytes,
             since: record.since.clone(),
             through: Some(record.through.clone()).filter(|through| !through.is_empty()),
+            rules: record.rules.clone(),
             is_removed: false,
             newer_version: None,
         }
@@ -124,6 +129,7 @@ impl Summary {
                 bytes: 0,
                 since: None,
                 through: None,
+                rules: None,
                 model: earlier.model.clone(),
                 time: earlier.timestamp.clone(),
                 prompt: None,

@@ -157,6 +157,9 @@ impl Tombstones {
             // They may contain purged words. The process that purges keeps their other words in the notes it rewrites.
             (record.prompt, record.summary, record.summary_time) = (None, None, None);
         }
+        if let Some(rules) = record.rules.as_mut() {
+            rules.map_texts(|hex| became(hex).map(|text| Some((text.became?, text.bytes, text.sha256))));
+        }
         (record.since.as_deref() != Some(&*record.through)).then_some(record)
     }
 

@@ -112,6 +112,19 @@ fn the_page_is_enough_to_read_lines_with_sub_agents_and_several_records() {
 }
 
 #[test]
+fn the_page_is_enough_to_read_what_an_agent_was_told() {
+    let scratch = Scratch::set_up();
+    scratch.write("CLAUDE.md", "Use @docs/a.md");
+    scratch.write("docs/a.md", "tabs\n");
+    let session = scratch.session("s1");
+    session.prompt("start");
+    session.edits("a.txt", "a\n");
+    foreign(&scratch, &session.commits("one"));
+    let read = |entry: usize| fs::read_to_string(scratch.root().join(format!("foreign/0.rules.{entry}"))).unwrap();
+    assert_eq!((read(0), read(1)), ("Use @docs/a.md".to_owned(), "tabs\n".to_owned()));
+}
+
+#[test]
 fn the_page_is_enough_to_read_a_session_whose_file_was_rewritten() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");

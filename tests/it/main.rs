@@ -72,6 +72,8 @@ mod storage;
 mod summarising;
 mod support;
 mod taking_over;
+mod told;
+mod told_upkeep;
 mod transcripts;
 mod tried;
 mod typing;

@@ -190,7 +190,7 @@ fn a_session_that_amends_the_commit_of_another_is_recorded_beside_it() {
 
 #[test]
 fn a_hook_that_is_killed_moves_no_words_to_another_commit() {
-    for point in ["left", "segment-written", "objects-written", "ref-moved", "archived", "recorded"] {
+    for point in ["left", "told", "segment-written", "objects-written", "ref-moved", "archived", "recorded"] {
         let mut scratch = Scratch::set_up();
         let commit = |scratch: &Scratch, name: &str| {
             scratch.write(name, name);

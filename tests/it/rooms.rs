@@ -18,6 +18,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("archive", 2),
     ("agent", 2),
     ("managed", 3),
+    ("told", 3),
     ("record", 4),
     ("capture", 5),
     ("replay", 6),

@@ -7,6 +7,7 @@ pub(super) mod records;
 use std::path::{Path, PathBuf};
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::place::{self, home};
 use super::{
     Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask, permission,
@@ -64,6 +65,16 @@ const ASK: Ask = Ask {
     ..ask::PLAIN
 };
 
+/// The instruction files that it reads: those of the team and the user's own. It reads `AGENTS.md` where there is no
+/// `CLAUDE.md`. Rules that are for some paths count whether or not they were needed.
+const INSTRUCTIONS: &[Place] = &[
+    Place::path(OWN_FILES),
+    Place::path(&["AGENTS.md", ".claude/AGENTS.md"]).fallback(),
+    Place::path(&[".claude/rules/**/*.md"]),
+    Place::edited(OWN_FILES),
+];
+const OWN_FILES: &[&str] = &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
+
 impl Agent for Claude {
     fn name(&self) -> &'static str {
         "claude"
@@ -76,6 +87,11 @@ impl Agent for Claude {
     fn is_installed(&self) -> bool {
         let older = || home().is_some_and(|home| home.join(".claude/local/claude").is_file());
         self.root().is_some_and(|root| root.is_dir()) || place::has_program("claude") || older()
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        let home = HomeFolder::all(self.root(), ".claude", &["CLAUDE.md", "rules/**/*.md"]);
+        Some(Instructions { repo: INSTRUCTIONS, home, has_imports: true })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

@@ -14,6 +14,7 @@ use serde_json_borrow::Value;
 
 use self::task::{ITSELF, MESSAGES, Task};
 use super::hooks::{Commands, HookFile, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{Agent, Content, Event, Found, Parser, Recorded, Restoration, document, payload, tool};
@@ -28,6 +29,10 @@ const FILE: &str = "api_conversation_history.json";
 /// How the file of a session ends that has all that was said.
 const ENDING: &str = ".messages.json";
 
+/// The instruction files that it reads: its own, and those of others that it takes over.
+const INSTRUCTIONS: &[Place] =
+    &[Place::top(&[".clinerules", ".clinerules/**/*.md", ".cursorrules", ".windsurfrules", "AGENTS.md"])];
+
 impl Agent for Cline {
     fn name(&self) -> &'static str {
         "cline"
@@ -40,6 +45,12 @@ impl Agent for Cline {
     fn is_installed(&self) -> bool {
         let has_sessions = sessions().is_some_and(|sessions| sessions.is_dir());
         has_sessions || tasks().iter().any(|tasks| tasks.is_dir()) || place::has_program("cline")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        let name = "Documents/Cline/Rules";
+        let home = HomeFolder::all(place::home().map(|home| home.join(name)), name, &["**/*.md"]);
+        Some(Instructions { repo: INSTRUCTIONS, home, has_imports: false })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

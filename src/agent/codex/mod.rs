@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json_borrow::Value;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{
@@ -59,6 +60,10 @@ const ASK: Ask = Ask {
     ..ask::PLAIN
 };
 
+/// The instruction files that it reads: one of each directory.
+const INSTRUCTIONS: &[Place] = &[Place::path(OWN_FILES).first()];
+const OWN_FILES: &[&str] = &["AGENTS.override.md", "AGENTS.md"];
+
 impl Agent for Codex {
     fn name(&self) -> &'static str {
         "codex"
@@ -70,6 +75,14 @@ impl Agent for Codex {
 
     fn is_installed(&self) -> bool {
         root().is_some_and(|root| root.is_dir()) || place::has_program("codex")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        Some(Instructions {
+            repo: INSTRUCTIONS,
+            home: HomeFolder::first(root(), ".codex", OWN_FILES),
+            has_imports: false,
+        })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

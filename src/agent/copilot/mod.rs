@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::claude::Claude;
 use super::hooks::{Commands, Handler, HookFile, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, string, text};
 use super::place;
 use super::{
@@ -50,6 +51,15 @@ const ASK: Ask = Ask {
     ..ask::PLAIN
 };
 
+/// The instruction files that it reads. Those that are for some paths count whether or not they were needed.
+const INSTRUCTIONS: &[Place] = &[Place::edited(&[
+    ".github/copilot-instructions.md",
+    ".github/instructions/**/*.instructions.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+])];
+
 impl Agent for Copilot {
     fn name(&self) -> &'static str {
         "copilot"
@@ -61,6 +71,11 @@ impl Agent for Copilot {
 
     fn is_installed(&self) -> bool {
         root().is_some_and(|root| root.is_dir()) || place::has_program("copilot")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        let files = &["copilot-instructions.md", "instructions/**/*.instructions.md"];
+        Some(Instructions { repo: INSTRUCTIONS, home: HomeFolder::all(root(), ".copilot", files), has_imports: false })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

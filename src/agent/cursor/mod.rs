@@ -19,6 +19,7 @@ use md5::{Digest as _, Md5};
 use rusqlite::Connection;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::place;
 use super::{
     Agent, Ask, Content, Event, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload, settings, sqlite,
@@ -78,6 +79,11 @@ const ASK: Ask = Ask {
     ..ask::PLAIN
 };
 
+/// The instruction files that it reads; `CLAUDE.md` only in its command line. Rules that are for some paths count whether or
+/// not they were needed. Those of its settings are in no file.
+const INSTRUCTIONS: &[Place] =
+    &[Place::edited(&[".cursor/rules/**/*.mdc", "AGENTS.md"]), Place::top(&["CLAUDE.md", ".cursorrules"])];
+
 impl Agent for Cursor {
     fn name(&self) -> &'static str {
         "cursor"
@@ -89,6 +95,14 @@ impl Agent for Cursor {
 
     fn is_installed(&self) -> bool {
         roots().iter().any(|root| root.is_dir()) || ["cursor", "cursor-agent"].into_iter().any(place::has_program)
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        Some(Instructions {
+            repo: INSTRUCTIONS,
+            home: HomeFolder::all(roots().into_iter().next(), ".cursor", &["rules/**/*.mdc"]),
+            has_imports: false,
+        })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

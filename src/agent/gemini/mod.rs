@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 use self::chat::MESSAGES;
 use self::registry::Registry;
 use super::hooks::{Handler, HookFile, Layout, Shape};
+use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, string, text};
 use super::place;
 use super::{
@@ -47,6 +48,9 @@ const ASK: Ask = Ask {
     ..ask::PLAIN
 };
 
+/// The instruction files that it reads, unless its settings name others.
+const INSTRUCTIONS: &[Place] = &[Place::edited(&["GEMINI.md"])];
+
 impl Agent for Gemini {
     fn name(&self) -> &'static str {
         "gemini"
@@ -60,6 +64,14 @@ impl Agent for Gemini {
         // Antigravity has its files in the same directory.
         let is_there = |root: PathBuf| root.join("tmp").is_dir() || root.join("settings.json").is_file();
         root().is_some_and(is_there) || place::has_program("gemini")
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        Some(Instructions {
+            repo: INSTRUCTIONS,
+            home: HomeFolder::all(root(), ".gemini", &["GEMINI.md"]),
+            has_imports: true,
+        })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use self::store::Store;
 use super::hooks::{Commands, HookFile, Shape};
+use super::instructions::{Choice, HomeFolder, Instructions, Place};
 use super::json::{at, field};
 use super::place;
 use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, document};
@@ -33,6 +34,8 @@ pub struct OpenCode {
     /// The folder with its data, below that of all programs, and the beginning of its databases' names; also the folder
     /// with its configuration.
     folder: &'static str,
+    /// The usual path of that with its configuration, below the home directory.
+    config: &'static str,
     /// The variable that names another database.
     database: &'static str,
     variables: &'static [&'static str],
@@ -50,6 +53,7 @@ impl OpenCode {
         title: "OpenCode",
         programs: &["opencode", "opencode2"],
         folder: "opencode",
+        config: ".config/opencode",
         database: "OPENCODE_DB",
         variables: &["OPENCODE"],
         plugin: ".opencode/plugins/shiftlog.js",
@@ -64,6 +68,7 @@ impl OpenCode {
         title: "Kilo",
         programs: &["kilo"],
         folder: "kilo",
+        config: ".config/kilo",
         database: "KILO_DB",
         variables: &["KILO"],
         plugin: ".kilo/plugins/shiftlog.js",
@@ -94,6 +99,9 @@ const ASK: Ask = Ask {
     ..ask::PLAIN
 };
 
+/// The instruction files that it reads, besides those that its settings name.
+const INSTRUCTIONS: &[Place] = &[Place::path(&["AGENTS.md"]), Place::path(&["CLAUDE.md"]).fallback()];
+
 impl Agent for OpenCode {
     fn name(&self) -> &'static str {
         self.name
@@ -108,6 +116,15 @@ impl Agent for OpenCode {
         has_config()
             || self.data().is_some_and(|data| data.is_dir())
             || self.programs.iter().any(|program| place::has_program(program))
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        let own = place::config().map(|config| config.join(self.folder));
+        let mut home = HomeFolder::all(own, self.config, &["AGENTS.md"]);
+        let of_claude = place::home().map(|home| home.join(".claude"));
+        let of_claude = HomeFolder::all(of_claude, ".claude", &["CLAUDE.md"]).into_iter();
+        home.extend(of_claude.map(|folder| HomeFolder { choice: Choice::Fallback, ..folder }));
+        Some(Instructions { repo: INSTRUCTIONS, home, has_imports: false })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

@@ -13,6 +13,7 @@ use bstr::ByteSlice as _;
 use serde_json::Value;
 
 use super::hooks::HookFile;
+use super::instructions::{Instructions, Place};
 use super::place;
 use super::{Agent, Found, Parser, Payload, Recorded, Restoration, Sign, copilot, tool};
 use crate::error::{Error, Kind, Result};
@@ -30,6 +31,10 @@ const CHATS: &str = "chatSessions";
 /// Where it keeps those of windows without a folder.
 const EMPTY_WINDOW_CHATS: &str = "globalStorage/emptyWindowChatSessions";
 
+/// The instruction files that it reads, unless its settings say otherwise.
+const INSTRUCTIONS: &[Place] =
+    &[Place::top(&[".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md", "AGENTS.md"])];
+
 impl Agent for VsCode {
     fn name(&self) -> &'static str {
         "vscode"
@@ -41,6 +46,10 @@ impl Agent for VsCode {
 
     fn is_installed(&self) -> bool {
         users().iter().any(|user| user.join("globalStorage/github.copilot-chat").is_dir())
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        Some(Instructions { repo: INSTRUCTIONS, home: Vec::new(), has_imports: false })
     }
 
     fn parser(&self) -> Box<dyn Parser> {

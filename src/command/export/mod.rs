@@ -223,6 +223,7 @@ impl Export<'_, '_> {
                         about: None,
                         origin: None,
                         continues: continues.as_ref(),
+                        told_before: None,
                     };
                     pretty::write_document(out, &view, depth).map_err(Error::output)?;
                 }

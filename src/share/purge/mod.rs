@@ -25,6 +25,7 @@ use crate::record::bars::Bars;
 use crate::record::tombstone::{Became, Mark, Tombstones};
 use crate::record::{EARLIER_REF, Note, Record, Unit};
 use crate::redact::Redactor;
+use crate::told::{self, Told};
 use crate::transcript::SessionKey;
 
 /// How long one write may wait for other processes.
@@ -182,7 +183,11 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
         let is_wanted = |segment_id: ObjectId, header: &Header| match &target {
             Target::Commits(_) => wanted.contains(&segment_id),
             Target::Session(_) => plan.marks.bars(&SessionKey::new(&header.agent, &header.session)),
-            Target::Before(time) => Time::parse_rfc3339(&header.time).is_some_and(|at| at.seconds < *time),
+            // A text of an instruction file may be named by later records, too.
+            Target::Before(time) => {
+                let is_old = Time::parse_rfc3339(&header.time).is_some_and(|at| at.seconds < *time);
+                is_old && header.agent != told::AGENT
+            }
             Target::Received { .. } => {
                 wanted.contains(&segment_id) || plan.marks.bars(&SessionKey::new(&header.agent, &header.session))
             }
@@ -192,7 +197,8 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
         let outcome = rewrite::rewrite(repo, segment_ids, is_wanted, redactor)?;
         plan.dropped += outcome.dropped;
         plan.changed += outcome.changed;
-        plan.sessions.extend(outcome.session.filter(|_| outcome.dropped + outcome.changed > 0));
+        let is_changed = |session: &SessionKey| outcome.dropped + outcome.changed > 0 && !told::is_text(session);
+        plan.sessions.extend(outcome.session.filter(is_changed));
         plan.marks.segments.extend(outcome.became);
     }
     if let Target::Received { .. } = target {
@@ -204,6 +210,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
     if let Target::Matches(redactor) = target {
         plan.redactor = Some(redactor);
     }
+    plan.drop_unnamed_texts(repo, notes_ref)?;
     for name in [notes_ref, EARLIER_REF] {
         for entry in notes::list(repo, name)? {
             let bytes = notes::read(repo, entry.note_blob_id)?;
@@ -233,7 +240,7 @@ fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedMarks> {
         from.is_taken = !only_signed || maker.is_trusted();
         if from.is_taken {
             // An agent's file here can have their words although our archive does not.
-            named.extend(bars.sessions_of(repo, &mark));
+            named.extend(bars.sessions_of(repo, &mark).into_iter().filter(|session| !told::is_text(session)));
             taken.push(mark);
         }
     }
@@ -260,6 +267,30 @@ impl Plan {
             self.marks.segments.insert(through, Became::nothing());
             self.sessions.insert(record.key());
         }
+    }
+
+    /// Adds the texts of instruction files that only records name which the purge removes, and old ones that no record names.
+    fn drop_unnamed_texts(&mut self, repo: &Repository, notes_ref: &str) -> Result<()> {
+        let (mut before, mut after) = (HashSet::new(), HashSet::new());
+        for entry in notes::list(repo, notes_ref)? {
+            let bytes = notes::read(repo, entry.note_blob_id)?;
+            texts_named(repo, &bytes, &mut before);
+            let changed = self.changed_note(repo, entry.annotated_id, &bytes);
+            texts_named(repo, changed.as_ref().unwrap_or(&bytes), &mut after);
+        }
+        let listing = Archive::new(repo).listing(archive::REF)?;
+        let is_text = |path: &str| archive::session_of_path(path).is_some_and(|session| told::is_text(&session));
+        for (_, segment_id) in listing.into_iter().filter(|(path, _)| is_text(path)) {
+            let time =
+                || Archive::new(repo).header(segment_id).ok().and_then(|header| Time::parse_rfc3339(&header.time));
+            let is_old = || self.earlier_before.is_some_and(|end| time().is_some_and(|time| time.seconds < end));
+            let is_unnamed = !after.contains(&segment_id) && (before.contains(&segment_id) || is_old());
+            if is_unnamed && !self.marks.segments.contains_key(&segment_id) {
+                self.marks.segments.insert(segment_id, Became::nothing());
+                self.dropped += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the new bytes of a note; `None` if it does not change.
@@ -302,6 +333,13 @@ impl Plan {
     }
 }
 
+/// Adds the segments with texts of instruction files that the records of a note name.
+fn texts_named(repo: &Repository, note: &[u8], named: &mut HashSet<ObjectId>) {
+    for record in Note::parse_lines(note).records_of_all_versions() {
+        named.extend(record.rules.iter().flat_map(Told::texts).filter_map(|hex| repo.parse_id(&hex)));
+    }
+}
+
 /// The keys of a record that say whose it is and where its words are. Without them, the words that stay are not found.
 const IDENTITY: &[&str] =
     &["shiftlog", "agent", "session", "time", "since", "through", "bytes", "sha256", "tree", "joinedTrees", "earlier"];
@@ -328,7 +366,13 @@ fn text_without_matches(unit: &Unit, redactor: &Redactor) -> Vec<u8> {
             let object = |text: &[u8]| serde_json::from_slice::<Map<String, Value>>(text).unwrap_or_default();
             let (before, mut after) = (object(&text), object(&cleaned));
             after.retain(|key, _| before.contains_key(key));
+            let told = before.get("rules").and_then(|rules| serde_json::from_value::<Told>(rules.clone()).ok());
             after.extend(before.into_iter().filter(|(key, _)| IDENTITY.contains(&key.as_str())));
+            if let Some(mut told) = told {
+                // The digests and ids in it must stay.
+                told.map_paths(|path| String::from_utf8_lossy(&clean(path.as_bytes())).into_owned());
+                after.insert("rules".into(), serde_json::to_value(told).unwrap_or_default());
+            }
             Value::Object(after).to_string().into_bytes()
         }
         Unit::Foreign(_) => clean(&text),

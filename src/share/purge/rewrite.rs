@@ -10,6 +10,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::record::tombstone::Became;
 use crate::redact::Redactor;
+use crate::told;
 use crate::transcript::{SessionKey, line_ends};
 
 /// The result for one session.
@@ -161,7 +162,10 @@ pub fn rewrite(
             }
             let parent = new_parent.map(|id| id.to_string());
             let sha256 = hex(&digest.clone().finalize());
-            let new_header = Header { parent, keep, bytes: new_body.len() as u64, sha256, ..header };
+            let is_told = told::is_text(&SessionKey::new(&header.agent, &header.session));
+            // The name of an instruction file's text is its digest, which would give words of the old text away.
+            let session = if is_told { sha256.clone() } else { header.session.clone() };
+            let new_header = Header { parent, keep, bytes: new_body.len() as u64, sha256, session, ..header };
             rewritten.changed += 1;
             (Some(archive.write(&new_header, &new_body)?), bytes, digest)
         };

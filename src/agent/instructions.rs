@@ -1,0 +1,102 @@
+//! Which instruction files an agent reads by itself. The lists are in each agent's own file.
+//!
+//! They say what an agent reads by default. What its settings add, such as other names, is not looked at.
+
+use std::path::PathBuf;
+
+/// The instruction files that an agent reads when a session begins, or while it works.
+#[derive(Clone, Debug, Default)]
+pub struct Instructions {
+    /// The files of the working tree, in the order in which they are looked for.
+    pub repo: &'static [Place],
+    /// The files of the user.
+    pub home: Vec<HomeFolder>,
+    /// Whether `@path` in a file stands for the text of another file.
+    pub has_imports: bool,
+}
+
+/// Files of the working tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Paths below a directory. In the last part, `*` stands for any part of a name; `**` before it stands for any
+    /// directories.
+    pub patterns: &'static [&'static str],
+    /// The directories.
+    pub reach: Reach,
+    /// Which of the files are read.
+    pub choice: Choice,
+}
+
+/// The directories of the working tree in which files are looked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reach {
+    /// The top.
+    Top,
+    /// The directories from the top to the one in which the session runs.
+    Path,
+    /// Those, and the directories from the top to each edited file.
+    Edited,
+}
+
+/// Which of the files that exist are read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Choice {
+    /// All.
+    All,
+    /// In each directory, the first one.
+    First,
+    /// All, if no place before has a file.
+    Fallback,
+}
+
+/// Files of the user.
+#[derive(Clone, Debug)]
+pub struct HomeFolder {
+    /// The directory, wherever it is now.
+    pub directory: PathBuf,
+    /// Its usual path below the home directory.
+    pub name: &'static str,
+    /// Paths below it, as in [`Place::patterns`].
+    pub patterns: &'static [&'static str],
+    /// Which of the files are read.
+    pub choice: Choice,
+}
+
+impl Place {
+    /// Returns all such files at the top.
+    pub const fn top(patterns: &'static [&'static str]) -> Self {
+        Place { patterns, reach: Reach::Top, choice: Choice::All }
+    }
+
+    /// Returns all such files from the top to the session's directory.
+    pub const fn path(patterns: &'static [&'static str]) -> Self {
+        Place { patterns, reach: Reach::Path, choice: Choice::All }
+    }
+
+    /// Returns all such files from the top to the session's directory and to edited files.
+    pub const fn edited(patterns: &'static [&'static str]) -> Self {
+        Place { patterns, reach: Reach::Edited, choice: Choice::All }
+    }
+
+    /// Returns the same, with only the first file of each directory.
+    pub const fn first(self) -> Self {
+        Place { choice: Choice::First, ..self }
+    }
+
+    /// Returns the same, if no place before has a file.
+    pub const fn fallback(self) -> Self {
+        Place { choice: Choice::Fallback, ..self }
+    }
+}
+
+impl HomeFolder {
+    /// Returns all such files in a directory; nothing if there is no home directory.
+    pub fn all(directory: Option<PathBuf>, name: &'static str, patterns: &'static [&'static str]) -> Vec<Self> {
+        directory.map(|directory| HomeFolder { directory, name, patterns, choice: Choice::All }).into_iter().collect()
+    }
+
+    /// Returns the first such file in a directory; nothing if there is no home directory.
+    pub fn first(directory: Option<PathBuf>, name: &'static str, patterns: &'static [&'static str]) -> Vec<Self> {
+        directory.map(|directory| HomeFolder { directory, name, patterns, choice: Choice::First }).into_iter().collect()
+    }
+}

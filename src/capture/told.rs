@@ -1,0 +1,112 @@
+//! What a session was told: the instruction files of its agent, read when a commit is recorded.
+
+use std::time::Instant;
+
+use sha2::{Digest as _, Sha256};
+
+use super::aside::Increment;
+use super::commit::NewCommit;
+use super::recorder::Recorder;
+use super::state::LiveSession;
+use crate::agent;
+use crate::archive::hex;
+use crate::error::Result;
+use crate::git::date::Time;
+use crate::redact::Redactor;
+use crate::told::{self, Content, Found, InstructionFile, Root, Search, Told, find};
+
+/// After this many seconds, the files may have changed since the commit was made; then they are not looked at.
+const FRESH_SECS: i64 = 60;
+
+/// What `shiftlog.rules` says.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kept {
+    /// Nothing is recorded.
+    Nothing,
+    /// The texts of files in the working tree, and the digests of those in the home directory.
+    Repo,
+    /// The texts of all files.
+    All,
+}
+
+impl Recorder<'_> {
+    /// Returns the instruction files that a session had read, and stores their texts. `None` if they are not known: then
+    /// the commit is recorded without them.
+    pub(super) fn told(&self, live: &LiveSession, increment: &Increment<'_>, new_commit: &NewCommit) -> Option<Told> {
+        let may_store = self.hindrance().is_none() && !self.must_wait(&increment.key);
+        let is_fresh = new_commit.time >= Time::now().seconds - FRESH_SECS;
+        if !may_store || !is_fresh || self.purged.bars(&increment.key) {
+            return None;
+        }
+        let kept = self.kept();
+        let instructions = agent::find(&live.agent)?.instructions().filter(|_| kept != Kept::Nothing)?;
+        let top = live.worktree.as_deref().or_else(|| self.repo.worktree())?;
+        let edited = &increment.survey.tally.edited_paths;
+        let search = Search { top, directory: live.directory.as_deref(), edited, instructions: &instructions };
+        let redactor = (*self.redaction).as_ref().ok()?;
+        let mut files = Vec::new();
+        for found in find(search) {
+            match entry(found, redactor, self.deadline) {
+                Ok(file) => files.push(file),
+                Err(error) => {
+                    self.state
+                        .log(&format!("warning: the instruction files of {} are not recorded: {error}", live.key()));
+                    return None;
+                }
+            }
+        }
+        if let Err(error) = self.store_texts(&mut files, kept) {
+            // Their digests are known all the same.
+            self.state.log(&format!("warning: the texts of instruction files are not stored: {error}"));
+        }
+        Some(Told::new(&files.into_iter().map(|(file, _)| file).collect::<Vec<_>>()))
+    }
+
+    fn kept(&self) -> Kept {
+        match self.repo.config_string("shiftlog.rules").as_deref() {
+            Some("all") => Kept::All,
+            _ if self.repo.config_bool("shiftlog.rules") == Some(false) => Kept::Nothing,
+            _ => Kept::Repo,
+        }
+    }
+
+    /// Stores the texts that are to be kept, and names their segments in the entries.
+    fn store_texts(&self, files: &mut [(InstructionFile, Vec<u8>)], kept: Kept) -> Result<()> {
+        let of_repo = InstructionFile::new(Root::Repo, "").root;
+        let is_kept = |file: &InstructionFile| file.left.is_none() && (kept == Kept::All || file.root == of_repo);
+        let texts = files.iter().filter(|(file, _)| is_kept(file));
+        let texts = texts.filter_map(|(file, text)| Some((file.sha256.as_deref()?, text.as_slice())));
+        let is_purged = |id| self.purged.segments.contains_key(&id);
+        let segments = told::store(&self.archive, texts, is_purged, self.deadline)?;
+        for (file, _) in files.iter_mut().filter(|(file, _)| is_kept(file)) {
+            file.text = file.sha256.as_deref().and_then(|sha256| segments.get(sha256)).map(ToString::to_string);
+        }
+        crate::git::fault_point("told");
+        Ok(())
+    }
+}
+
+/// Returns the entry for a file, and its redacted text.
+///
+/// # Errors
+///
+/// If the deadline passes before the text is redacted.
+fn entry(found: Found, redactor: &Redactor, deadline: Instant) -> Result<(InstructionFile, Vec<u8>)> {
+    let file = InstructionFile::new(found.root, &found.path);
+    let mut text = match found.content {
+        Content::Text(text) => text,
+        Content::Left(why) => return Ok((InstructionFile { left: Some(why.to_owned()), ..file }, Vec::new())),
+    };
+    let is_ended = text.is_empty() || text.ends_with(b"\n");
+    if !is_ended {
+        text.push(b'\n');
+    }
+    // A key that is not ended is left out.
+    let (clean, _) = redactor.redact_until(&text, deadline)?;
+    let mut clean = clean.into_owned();
+    if !is_ended && clean.ends_with(b"\n") {
+        clean.pop();
+    }
+    let (bytes, sha256) = (Some(clean.len() as u64), Some(hex(&Sha256::digest(&clean))));
+    Ok((InstructionFile { bytes, sha256, ..file }, clean))
+}

@@ -1,0 +1,98 @@
+//! The files that a Markdown text imports with `@path`, and the names of files that are never read.
+
+/// How many imports of one file are looked at.
+const MAX_IMPORTS: usize = 64;
+
+/// Returns what a Markdown text imports: each `@path` at the beginning of a line or behind white space, outside of code.
+pub fn imports(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) => in_line(line, &mut found),
+            _ => {}
+        }
+    }
+    found.truncate(MAX_IMPORTS);
+    found
+}
+
+/// Adds the imports in one line.
+fn in_line<'t>(line: &'t str, found: &mut Vec<&'t str>) {
+    // Of the parts between backticks, every other one is code, unless the last backtick has no partner.
+    let parts: Vec<&str> = line.split('`').collect();
+    for (at, part) in parts.iter().enumerate() {
+        let is_code = at % 2 == 1 && at + 1 < parts.len();
+        if is_code {
+            continue;
+        }
+        let words = part.split([' ', '\t']).filter_map(|word| word.strip_prefix('@'));
+        let path = |word: &'t str| word.trim_end_matches(['.', ',', ';', ':', ')', '!', '?', '"', '\'']);
+        found.extend(words.map(path).filter(|path| !path.is_empty()));
+    }
+}
+
+/// Says whether a path names a file of a kind that holds secrets, or one of Git's own.
+pub fn is_secret(path: &str) -> bool {
+    const DIRECTORIES: &[&str] = &[".git", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store"];
+    const NAMES: &[&str] = &[
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".git-credentials",
+        ".htpasswd",
+        "credentials",
+        "auth.json",
+        "hosts.yml",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+    ];
+    const ENDS: &[&str] =
+        &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".tfvars", ".tfstate", ".ovpn"];
+    let path = path.to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_env = name == ".env" || name.starts_with(".env.") || name == ".envrc";
+    let is_named = |word: &str| name.contains(word) && !is_prose(name);
+    is_env
+        || path.split('/').any(|part| DIRECTORIES.contains(&part))
+        || NAMES.contains(&name)
+        || ENDS.iter().any(|end| name.ends_with(end))
+        || ["secret", "credential", "token", "password", "oauth"].into_iter().any(is_named)
+}
+
+/// Says whether a file is prose, by its name.
+pub fn is_prose(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    [".md", ".mdc", ".mdx", ".markdown", ".txt", ".rst", ".adoc"].iter().any(|end| path.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_are_words_outside_of_code() {
+        let text = "See @README and @docs/style.md.\n- git @~/.claude/own.md\nmail a@example.com, `@code.md`, `a` @b.md\n\
+                    ```sh\n@fenced.md\n```\n@./last.md\n    @indented.md";
+        assert_eq!(imports(text), ["README", "docs/style.md", "~/.claude/own.md", "b.md", "./last.md", "indented.md"]);
+        assert!(imports("``` \n@never.md").is_empty(), "a fence that is not closed goes to the end");
+    }
+
+    #[test]
+    fn files_that_hold_secrets_are_known_by_their_names() {
+        let secret =
+            [".env", "a/.env.local", "x/.ssh/config", ".git/config", "server.pem", ".credentials.json", "token"];
+        assert!(secret.iter().all(|path| is_secret(path)));
+        for path in ["AGENTS.md", "docs/tokens.md", "package.json", ".github/copilot-instructions.md", "environment.md"]
+        {
+            assert!(!is_secret(path), "{path}");
+        }
+    }
+}
