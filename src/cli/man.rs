@@ -44,6 +44,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-install-docs" 1,
     "git-shiftlog-keys" 1,
     "git-shiftlog-log" 1,
+    "git-shiftlog-logs" 1,
     "git-shiftlog-lsp" 1,
     "git-shiftlog-mcp" 1,
     "git-shiftlog-migrate" 1,

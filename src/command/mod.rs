@@ -21,6 +21,7 @@ pub mod init;
 pub mod install_docs;
 pub mod keys;
 pub mod log;
+pub mod logs;
 pub mod lsp;
 mod machine;
 pub mod mcp;
@@ -177,6 +178,12 @@ pub const ALL: &[Listed] = &[
         run: add::run,
     },
     Listed { name: "import", summary: "Record past sessions", options: import::Options::command, run: import::run },
+    Listed {
+        name: "logs",
+        summary: "Fetch debug logs of a Salesforce org",
+        options: logs::Options::command,
+        run: logs::run,
+    },
     Listed {
         name: "sync",
         summary: "Exchange conversations with a remote",
