@@ -35,6 +35,7 @@ pub const PAGES: &[Page] = pages![
     "git-shiftlog-branches" 1,
     "git-shiftlog-deinit" 1,
     "git-shiftlog-doctor" 1,
+    "git-shiftlog-evidence" 1,
     "git-shiftlog-export" 1,
     "git-shiftlog-fsck" 1,
     "git-shiftlog-get" 1,

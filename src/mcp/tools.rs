@@ -185,6 +185,7 @@ pub const TOOLS: &[Tool] = &[
                     "messageCount": natural(), "transcript": { "type": "string" }, "isIncremental": { "type": "boolean" },
                     "entryCount": natural(), "nextOffset": natural(), "note": { "type": "string" },
                     "sessions": { "type": "array", "items": { "type": "string" } },
+                    "evidence": { "type": "array", "items": { "type": "string" } },
                 }),
                 &["sha", "sessionId", "timestamp", "messageCount", "transcript", "isIncremental"],
             )

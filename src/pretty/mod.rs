@@ -9,6 +9,7 @@ mod clock;
 mod depth;
 mod diff;
 mod document;
+mod evidence;
 mod format;
 mod found;
 pub mod html;
@@ -30,10 +31,13 @@ mod width;
 pub use self::blame::{BlameColumns, BlameTable, MachineFormat, write_machine};
 pub use self::depth::{Amount, Depth};
 pub use self::document::{document_head, document_message, write_document, write_document_index};
+pub use self::evidence::{evidence_lines, evidence_object, write_evidence};
 pub use self::format::Format;
 pub use self::found::{FoundLayout, FoundPlace, found_object, hit_line, hit_object, marked, part_name, write_found};
 pub use self::human::{TurnRange, View, write_commit, write_conversation};
-pub use self::json::{branch_object, commit_object, listed_object, message_object, write_conversation_object};
+pub use self::json::{
+    branch_object, commit_object, listed_object, message_object, observed_object, write_conversation_object,
+};
 pub use self::porcelain::write_porcelain;
 pub use self::question::summary_question;
 pub use self::rows::Rows;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use self::files::Kept;
 use self::project::Lack;
 pub use self::project::is_in_project;
+pub(super) use self::server::is_log_id;
 use self::server::{Filter, Org};
 use crate::evidence::exclude;
 use crate::managed::file::APEX_LOGS;

@@ -1,6 +1,7 @@
 //! Evidence: logs of an org that a server of the test plays, with a CLI that is a shell script.
 
 mod asking;
+mod attached;
 mod safety;
 mod sync;
 mod tool;
