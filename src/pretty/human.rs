@@ -9,6 +9,7 @@ use super::clock::{Clock, duration};
 use super::depth::Depth;
 use super::printer::Printer;
 use super::sub_agent::SubAgent;
+use super::test_runs::test_runs;
 use super::{Origin, Style, count, markdown, size};
 use crate::git::{Commit, date};
 use crate::record::Conversation;
@@ -134,6 +135,12 @@ impl TurnRange {
 pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, style: &Style) -> io::Result<()> {
     let conversation = view.conversation;
     write_head(out, conversation, style)?;
+    if view.turns.is_none()
+        && view.about.is_none()
+        && let Some(runs) = test_runs(&conversation.messages)
+    {
+        writeln!(out, "{runs}")?;
+    }
     if let Some(origin) = view.origin {
         writeln!(out, "{}", style.paint(&style.dim, &origin.sentence()))?;
     }

@@ -23,6 +23,7 @@ mod question;
 mod rows;
 mod stats;
 mod sub_agent;
+mod test_runs;
 mod why;
 mod why_format;
 mod why_markdown;
