@@ -14,7 +14,7 @@
 //! | [`replay`] | which edit of a session wrote a line |
 //! | [`stats`] | counting commits, turns, tokens and their cost |
 //! | [`find`] | searching recorded conversations: by pattern, and by words |
-//! | [`import`], [`index`], [`remap`], [`migrate`], [`resume`], [`setup`] | past sessions; the project's index; rewritten history; records of earlier tools; resuming a session; what `init` sets up |
+//! | [`evidence`], [`import`], [`index`], [`remap`], [`migrate`], [`resume`], [`setup`] | what was observed beside a commit; past sessions; the project's index; rewritten history; records of earlier tools; resuming a session; what `init` sets up |
 //! | [`share`], [`upkeep`] | exchange with remotes, purging; checking and repairing |
 //! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown, HTML |
 //! | [`export`] | conversations as pages and documents, for files and for browsers |
@@ -53,6 +53,7 @@ pub mod find;
 pub mod replay;
 pub mod stats;
 
+pub mod evidence;
 pub mod import;
 pub mod index;
 pub mod migrate;

@@ -39,7 +39,7 @@ def start(record):
 
 def records(commit):
     for line in run("git", "notes", "--ref=shiftlog", "show", commit).split(b"\n"):
-        if line.startswith(b'{"shiftlog":'):
+        if line.startswith(b'{"shiftlog":') and not line.startswith(b'{"shiftlog":1,"evidence":'):
             yield line, json.loads(line)
 
 # Documents.

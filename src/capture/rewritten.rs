@@ -364,8 +364,8 @@ fn lines(note: &[u8]) -> BTreeSet<&[u8]> {
     note.lines().map(|line| line.trim()).filter(|line| !line.is_empty()).collect()
 }
 
-/// Returns the records of a note: lines that people wrote are about the old commit and are not carried to a copy.
+/// Returns the records of a note, and its evidence: lines that people wrote are about the old commit and are not carried to a copy.
 pub(super) fn records_of(mut note: Note) -> Note {
-    note.retain(|unit| !matches!(unit, crate::record::Unit::Foreign(_)));
+    note.retain(|unit| !unit.is_remark());
     note
 }

@@ -92,7 +92,7 @@ fn our_refs(repo: &Repository) -> Result<Vec<String>> {
 /// Says whether a notes ref that the user has named has notes that this program did not write, or that cannot be read.
 fn has_others(repo: &Repository, name: &str) -> bool {
     let is_other = |entry: notes::Entry| match notes::read(repo, entry.note_blob_id) {
-        Ok(bytes) => Note::parse(&bytes).units().iter().any(|unit| matches!(unit, Unit::Foreign(_))),
+        Ok(bytes) => Note::parse(&bytes).units().iter().any(Unit::is_remark),
         Err(_) => true,
     };
     name.starts_with("refs/notes/")

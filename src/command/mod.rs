@@ -11,6 +11,7 @@ pub mod deinit;
 pub mod dispatch;
 pub mod doctor;
 mod elsewhere;
+pub mod evidence;
 pub mod export;
 pub mod fsck;
 pub mod get;
@@ -22,10 +23,12 @@ pub mod init;
 pub mod install_docs;
 pub mod keys;
 pub mod log;
+pub mod logs;
 pub mod lsp;
 mod machine;
 pub mod mcp;
 pub mod migrate;
+mod observed;
 pub mod prices;
 mod program;
 pub mod purge;
@@ -187,6 +190,18 @@ pub const ALL: &[Listed] = &[
         run: add::run,
     },
     Listed { name: "import", summary: "Record past sessions", options: import::Options::command, run: import::run },
+    Listed {
+        name: "evidence",
+        summary: "Keep logs and test output with a commit",
+        options: evidence::Options::command,
+        run: evidence::run,
+    },
+    Listed {
+        name: "logs",
+        summary: "Fetch debug logs of a Salesforce org",
+        options: logs::Options::command,
+        run: logs::run,
+    },
     Listed {
         name: "sync",
         summary: "Exchange conversations with a remote",

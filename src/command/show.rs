@@ -15,7 +15,7 @@ use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange, View};
-use crate::record::{Conversation, Lack, Note, Reader, Summary, Words};
+use crate::record::{Conversation, Evidence, Lack, Note, Reader, Summary, Words};
 use crate::told::Changes;
 use crate::transcript::{SessionKey, about, turns};
 use crate::upkeep::verify::verify;
@@ -61,6 +61,9 @@ pub struct Options {
     /// Show this much of the output of tools (none, short or full)
     #[arg(long, value_name = "amount")]
     tool_output: Option<Amount>,
+    /// Show this much of evidence (none, short or full)
+    #[arg(long, value_name = "amount")]
+    evidence: Option<Amount>,
     #[command(flatten)]
     change: Change,
     #[command(flatten)]
@@ -98,6 +101,12 @@ fn turn_range(text: &str) -> Result<TurnRange, String> {
 }
 
 impl Options {
+    /// Says whether evidence is shown: not with a part of a conversation, a document or bare bytes.
+    fn wants_evidence(&self) -> bool {
+        let is_part = self.raw || self.turn.is_some() || self.format == Some(Layout::Markdown);
+        !is_part && self.evidence != Some(Amount::None)
+    }
+
     /// Returns how much of a conversation is shown.
     fn depth(&self) -> Depth {
         let amount = if self.verbose > 0 { pretty::Amount::Full } else { pretty::Amount::Short };
@@ -137,6 +146,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             lacks_words: false,
             is_hidden: false,
             turn_problem: None,
+            evidence: Vec::new(),
         };
         let mut outcome = Outcome::Done;
         for (revision, options) in &targets {
@@ -212,6 +222,8 @@ struct Shown<'a> {
     is_hidden: bool,
     /// Why a conversation of the present commit has no turns to choose from.
     turn_problem: Option<String>,
+    /// The evidence of the present commit.
+    evidence: Vec<Evidence>,
 }
 
 impl Shown<'_> {
@@ -223,6 +235,7 @@ impl Shown<'_> {
             self.has_problems = true;
         }
         let commit = self.repo.commit(commit_id)?;
+        self.evidence = if self.options.wants_evidence() { note.evidence() } else { Vec::new() };
         let origin = Origin::of(&commit, note.trees());
         let words = if self.options.raw { Words::All } else { Words::Shown };
         let (mut has_shown, mut has_words) = (false, false);
@@ -273,6 +286,9 @@ impl Shown<'_> {
         if let Some(group) = group {
             self.group(reader, &commit, group, !std::mem::replace(&mut has_shown, true))?;
         }
+        if !has_shown && self.observed(&commit)? {
+            (has_shown, has_words) = (true, true);
+        }
         let turn_problem = self.turn_problem.take();
         if !has_shown && self.options.turn.is_some() {
             let error = |message: String| Error::new(Kind::Missing, message);
@@ -285,7 +301,31 @@ impl Shown<'_> {
             return Err(self.nothing_about(revision));
         }
         self.has_problems |= !has_words;
+        self.print_evidence()?;
         self.change(commit_id)
+    }
+
+    /// Begins to show a commit that has evidence and no conversation. Says whether it is one, and evidence is wanted.
+    fn observed(&mut self, commit: &Commit) -> Result<bool> {
+        let is_narrow = self.options.session.is_some() || self.options.turn.is_some() || !self.paths.is_empty();
+        if self.evidence.is_empty() || is_narrow {
+            return Ok(false);
+        }
+        let (printing, repo, dates) = (&self.options.printing, self.repo, &self.dates);
+        let screen = self.screen.get_or_insert_with(|| printing.screen(repo, dates.clone()));
+        let (evidence, is_json, end) = (&self.evidence, self.options.json, printing.end());
+        screen.write(|out, style| match is_json {
+            true => write!(out, "{}{end}", outside::json(&pretty::observed_object(commit, evidence))),
+            false => pretty::write_commit(out, commit, style),
+        })?;
+        Ok(true)
+    }
+
+    /// Prints the evidence of the present commit.
+    fn print_evidence(&mut self) -> Result<()> {
+        let Some(screen) = self.screen.as_mut().filter(|_| !self.options.json) else { return Ok(()) };
+        let is_whole = self.options.evidence == Some(Amount::Full) || self.options.verbose > 0;
+        super::observed::print(screen, self.repo, &self.evidence, is_whole)
     }
 
     /// Says of each message whether its turn is about one of the wanted paths; `None` if none is wanted.
@@ -337,7 +377,7 @@ impl Shown<'_> {
             group.told_before =
                 before.map(|(id, before)| (repo.abbreviate(id), Changes::between(&before.files(), &rules.files())));
         }
-        print(repo, screen, self.options, commit, group, is_first)
+        print(repo, screen, self.options, commit, group, is_first, &self.evidence)
     }
 }
 
@@ -416,6 +456,7 @@ fn print(
     commit: &Commit,
     group: Group,
     is_first: bool,
+    evidence: &[Evidence],
 ) -> Result<()> {
     let Group { conversation, about, sub_agents, continues, origin, told_before } = group;
     if options.raw || options.json {
@@ -437,7 +478,7 @@ fn print(
             return if is_screen { outside::write_text(out, &raw) } else { out.write_all(&raw) };
         }
         if options.json {
-            return pretty::write_conversation_object(out, commit, conversation)
+            return pretty::write_conversation_object(out, commit, conversation, evidence)
                 .and_then(|()| write!(out, "{}", options.printing.end()));
         }
         let (conversation, turns) = (&conversation, options.turn.as_ref());

@@ -14,6 +14,9 @@ use crate::error::{Error, Result};
 
 const EXCLUDE_MARK: &str = "# git-shiftlog: settings of agents that are private to this clone";
 
+/// The directory that logs of a Salesforce org are fetched into, which is kept out of commits.
+pub const APEX_LOGS: &str = "apexlogs";
+
 /// A place where an edited file differs from the original.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Splice {

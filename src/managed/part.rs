@@ -32,7 +32,10 @@ fn is_file_of_ours(path: &str) -> bool {
     let has_hooks = |agent: &'static dyn agent::Agent| {
         [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)).any(|file| file.path == path)
     };
-    client::CLIENTS.iter().any(|client| client.file == path) || agent::all().any(has_hooks)
+    let is_logs = path.strip_suffix('/').and_then(|path| path.strip_suffix(file::APEX_LOGS));
+    client::CLIENTS.iter().any(|client| client.file == path)
+        || agent::all().any(has_hooks)
+        || is_logs.is_some_and(|above| above.is_empty() || above.ends_with('/'))
 }
 
 /// Says whether a file has a part that this program put there.

@@ -11,7 +11,7 @@ use crate::git::date::Time;
 use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
 use crate::pretty::{self, Amount, Depth};
-use crate::record::{Conversation, Listed, Query, Reader, Words, redaction};
+use crate::record::{Conversation, Evidence, Listed, Query, Reader, Words, redaction};
 use crate::transcript::{Message, Role};
 
 /// The most bytes that a list answers with; clients cut what is longer.
@@ -160,6 +160,9 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     if let Some(rules) = &read.conversation.summary.rules {
         structured["rules"] = cleaned(pretty::told_value(&rules.files()));
     }
+    if !read.evidence.is_empty() {
+        structured["evidence"] = cleaned(json!(read.evidence));
+    }
     let notice = read.conversation.summary.newer_notice();
     let notes = notice.iter().chain(&read.conversation.problems);
     let mut notes: Vec<String> = notes.map(|problem| outside::line(problem)).collect();
@@ -190,6 +193,8 @@ pub(super) struct Read {
     pub message_count: usize,
     /// The ids of all sessions that made the commit.
     pub sessions: Vec<String>,
+    /// What was observed while the commit was made, a text each.
+    pub evidence: Vec<String>,
 }
 
 /// Reads one conversation of a commit, redacted: another tool may have stored it with secrets.
@@ -225,7 +230,13 @@ pub(super) fn read(
     conversation.redact(&redactor);
     let is_message = |message: &&Message| message.role != Role::System && !message.text().is_empty();
     let message_count = conversation.messages.iter().filter(is_message).count();
-    Ok(Read { conversation, message_count, sessions })
+    let told = |one: &Evidence| {
+        let what = format!("{} {} {}", one.evidence, one.id, one.name);
+        let text = [vec![outside::line(&what)], pretty::evidence_lines(one)].concat().join("\n") + "\n";
+        String::from_utf8_lossy(&redactor.redact(text.as_bytes()).0).trim_end().to_owned()
+    };
+    let evidence = note.evidence().iter().map(told).collect();
+    Ok(Read { conversation, message_count, sessions, evidence })
 }
 
 /// Some entries of a transcript.

@@ -5,7 +5,9 @@
 
 mod conversations;
 mod handler;
+mod logs;
 mod resources;
+mod schema;
 mod search;
 mod stats;
 mod tools;
@@ -39,7 +41,8 @@ pub struct Server {
 /// Which tools are offered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Toolset {
-    /// The tools for conversations, and those for the project's index if there is one.
+    /// The tools for conversations, those for the project's index if there is one, and those for logs in a Salesforce
+    /// project.
     Auto,
     /// Exactly these.
     Only {
@@ -47,6 +50,8 @@ pub enum Toolset {
         conversations: bool,
         /// The tools for the project's index.
         index: bool,
+        /// The tools for logs of a Salesforce org.
+        logs: bool,
     },
 }
 
@@ -59,23 +64,24 @@ impl Toolset {
     pub fn parse(list: &str) -> Result<Self> {
         match list {
             "auto" => return Ok(Toolset::Auto),
-            "all" => return Ok(Toolset::Only { conversations: true, index: true }),
+            "all" => return Ok(Toolset::Only { conversations: true, index: true, logs: true }),
             _ => {}
         }
-        let (mut conversations, mut index) = (false, false);
+        let (mut conversations, mut index, mut logs) = (false, false, false);
         for word in list.split(',') {
             match word.trim() {
                 "conversations" => conversations = true,
                 "index" => index = true,
+                "logs" => logs = true,
                 other => {
                     return Err(Error::new(
                         Kind::Usage,
-                        format!("unknown toolset '{other}'; it is conversations, index, auto or all"),
+                        format!("unknown toolset '{other}'; it is conversations, index, logs, auto or all"),
                     ));
                 }
             }
         }
-        Ok(Toolset::Only { conversations, index })
+        Ok(Toolset::Only { conversations, index, logs })
     }
 }
 
@@ -117,6 +123,9 @@ pub const NAME: &str = "shiftlog";
 /// The name of an earlier tool, as a prefix for the three tools that it had.
 pub const EARLIER_NAME: &str = "claudit";
 
+/// The name of an earlier tool for logs of a Salesforce org. A server with this name offers that tool alone.
+pub const LOGS_NAME: &str = "apex-log-viewer-mcp";
+
 /// Why a call failed: one sentence that says what to do next.
 type Refusal = String;
 
@@ -126,6 +135,13 @@ struct Answer {
     text: Value,
     /// The same with an object at its root, and what else belongs to it.
     structured: Value,
+}
+
+impl Answer {
+    /// Says whether the tool could not do it: then its answer has `"ok":false`.
+    fn is_error(&self) -> bool {
+        self.structured.get("ok") == Some(&Value::Bool(false))
+    }
 }
 
 /// The context of a tool call. Each call opens the repository, not the start of the server.

@@ -6,7 +6,10 @@
 use rmcp::model::{self, MetaObject, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Context, NAME, Refusal, Server, Toolset, conversations, search, stats, values, why};
+use super::schema::{branch, check, limit, natural, object, offset};
+use super::{
+    Answer, Context, LOGS_NAME, NAME, Refusal, Server, Toolset, conversations, logs, search, stats, values, why,
+};
 
 /// The first word of a tool's name, which is also the toolset it belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -17,6 +20,8 @@ pub enum Word {
     Earlier,
     /// `memo`: the project's index.
     Index,
+    /// `apex`: logs of a Salesforce org. The only tools that are not read-only.
+    Logs,
 }
 
 /// A tool.
@@ -181,6 +186,7 @@ pub const TOOLS: &[Tool] = &[
                     "entryCount": natural(), "nextOffset": natural(), "note": { "type": "string" },
                     "sessions": { "type": "array", "items": { "type": "string" } },
                     "rules": { "type": "array", "items": { "type": "object" } },
+                    "evidence": { "type": "array", "items": { "type": "string" } },
                 }),
                 &["sha", "sessionId", "timestamp", "messageCount", "transcript", "isIncremental"],
             )
@@ -291,6 +297,18 @@ pub const TOOLS: &[Tool] = &[
         max_result_chars: None,
         run: |context, arguments| values::get_value(context, arguments, true),
     },
+    Tool {
+        name: "logs_sync",
+        word: Word::Logs,
+        title: "Sync Apex Logs",
+        description: "Fetch the newest Apex debug logs of the Salesforce org into apexlogs/, with the login of the \
+                      Salesforce CLI. Returns the rows of the logs and the files that were saved; read the files for \
+                      their text.",
+        input: logs::input,
+        output: logs::output,
+        max_result_chars: None,
+        run: logs::sync,
+    },
 ];
 
 /// The shapes of the four files of an index.
@@ -331,7 +349,12 @@ fn value_output() -> Value {
 impl Tool {
     /// Says whether a server offers the tool.
     pub fn is_offered(&self, server: &Server) -> bool {
+        if server.name.as_deref() == Some(LOGS_NAME) {
+            return self.word == Word::Logs;
+        }
         match (self.word, server.toolset) {
+            (Word::Logs, Toolset::Auto) => server.is_in_salesforce_project(),
+            (Word::Logs, Toolset::Only { logs, .. }) => logs,
             (Word::Index, Toolset::Auto) => server.index().is_some(),
             (_, Toolset::Auto) => true,
             (Word::Index, Toolset::Only { index, .. }) => index,
@@ -344,13 +367,16 @@ impl Tool {
             Word::Own => NAME,
             Word::Earlier => word,
             Word::Index => "memo",
+            Word::Logs => "apex",
         };
         format!("{first}_{}", self.name)
     }
 
     /// Returns the tool as `tools/list` shows it.
     pub fn listed(&self, word: &str) -> model::Tool {
-        let annotations = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+        let is_fetching = self.word == Word::Logs;
+        let annotations =
+            ToolAnnotations::new().read_only(!is_fetching).destructive(false).idempotent(true).open_world(is_fetching);
         let mut tool =
             model::Tool::new(self.full_name(word), renamed(self.description, word), model::object((self.input)()))
                 .with_title(self.title)
@@ -370,6 +396,15 @@ impl Tool {
         if crate::git::has_fault("tool-panics") {
             panic!("a defect of ours");
         }
+        // Clients of the existing server for logs send null for what is absent.
+        let told: Map<String, Value>;
+        let arguments = if self.word == Word::Logs {
+            told =
+                arguments.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect();
+            &told
+        } else {
+            arguments
+        };
         check(&(self.input)(), arguments).map_err(|what| format!("invalid arguments: {what}"))?;
         (self.run)(context, arguments)
     }
@@ -379,74 +414,4 @@ impl Tool {
 pub fn renamed(text: &str, word: &str) -> String {
     let rename = |text: String, tool: &Tool| text.replace(&tool.full_name(NAME), &tool.full_name(word));
     TOOLS.iter().fold(text.to_owned(), rename)
-}
-
-fn object(properties: Value, required: &[&str]) -> Value {
-    let mut schema = json!({ "type": "object", "properties": properties });
-    if !required.is_empty() {
-        schema["required"] = json!(required);
-    }
-    schema["additionalProperties"] = json!(false);
-    schema
-}
-
-fn natural() -> Value {
-    json!({ "type": "integer", "minimum": 0 })
-}
-
-fn limit() -> Value {
-    json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20, "description": "Maximum number of results" })
-}
-
-fn offset() -> Value {
-    json!({ "type": "integer", "minimum": 0, "default": 0, "description": "Results to skip" })
-}
-
-fn branch() -> Value {
-    json!({ "type": "string", "description": "Only commits reachable from this branch" })
-}
-
-/// Checks arguments against an input schema of ours.
-fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<(), String> {
-    let empty = Map::new();
-    let properties = schema["properties"].as_object().unwrap_or(&empty);
-    for (name, value) in arguments {
-        let Some(property) = properties.get(name) else {
-            let name = super::conversations::quoted(name);
-            let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-            return Err(match known.as_slice() {
-                [] => format!("unknown argument '{name}'; there are none"),
-                known => format!("unknown argument '{name}'; known are {}", known.join(", ")),
-            });
-        };
-        let (minimum, maximum) = (property["minimum"].as_i64(), property["maximum"].as_i64());
-        let fits = match property["type"].as_str() {
-            Some("integer") => value.as_i64().is_some_and(|number| {
-                minimum.is_none_or(|minimum| number >= minimum) && maximum.is_none_or(|maximum| number <= maximum)
-            }),
-            Some("boolean") => value.is_boolean(),
-            _ => value.as_str().is_some_and(|text| {
-                property["enum"].as_array().is_none_or(|words| words.iter().any(|word| word == text))
-            }),
-        };
-        if fits {
-            continue;
-        }
-        let wanted = match (property["type"].as_str(), minimum, maximum, property["enum"].as_array()) {
-            (Some("integer"), Some(minimum), Some(maximum), _) => format!("an integer from {minimum} to {maximum}"),
-            (Some("integer"), Some(minimum), None, _) => format!("an integer of at least {minimum}"),
-            (Some("boolean"), ..) => "true or false".to_owned(),
-            (.., Some(words)) => {
-                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-                format!("one of {}", words.join(", "))
-            }
-            _ => "a string".to_owned(),
-        };
-        return Err(format!("{name} must be {wanted}"));
-    }
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    match required.into_iter().find(|name| !arguments.contains_key(*name)) {
-        Some(missing) => Err(format!("{missing} is required")),
-        None => Ok(()),
-    }
 }

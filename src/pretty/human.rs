@@ -9,6 +9,7 @@ use super::clock::{Clock, duration};
 use super::depth::Depth;
 use super::printer::Printer;
 use super::sub_agent::SubAgent;
+use super::test_runs::test_runs;
 use super::told::told_line;
 use super::{Origin, Style, count, listed, markdown, size};
 use crate::git::{Commit, date};
@@ -142,6 +143,12 @@ pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, st
     let rules = conversation.summary.rules.as_ref();
     if let Some(line) = rules.and_then(|rules| told_line(&rules.files(), before)) {
         writeln!(out, "{}", style.paint(&style.dim, &line))?;
+    }
+    if view.turns.is_none()
+        && view.about.is_none()
+        && let Some(runs) = test_runs(&conversation.messages)
+    {
+        writeln!(out, "{runs}")?;
     }
     if let Some(origin) = view.origin {
         writeln!(out, "{}", style.paint(&style.dim, &origin.sentence()))?;

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
 
+use super::evidence::evidence_object;
 use crate::git::{Commit, Person, date};
 use crate::outside;
-use crate::record::{BranchSummary, Conversation, Listed, Summary};
+use crate::record::{BranchSummary, Conversation, Evidence, Listed, Summary};
 use crate::transcript::{Message, Part, Role};
 
 /// The version of the objects.
@@ -65,6 +66,21 @@ pub fn commit_object(of: &Commit) -> Value {
 pub fn listed_object(listed: &Listed) -> Value {
     let mut object = commit(&listed.commit);
     object.insert("sessions".into(), listed.summaries.iter().map(|each| Value::Object(summary(each))).collect());
+    add_evidence(&mut object, &listed.evidence);
+    Value::Object(object)
+}
+
+/// Adds the evidence of a commit, if there is some.
+fn add_evidence(object: &mut Map<String, Value>, evidence: &[Evidence]) {
+    if !evidence.is_empty() {
+        object.insert("evidence".into(), evidence.iter().map(evidence_object).collect());
+    }
+}
+
+/// Returns the object of a commit that has evidence and no conversation.
+pub fn observed_object(of: &Commit, evidence: &[Evidence]) -> Value {
+    let mut object = commit(of);
+    add_evidence(&mut object, evidence);
     Value::Object(object)
 }
 
@@ -74,11 +90,17 @@ pub fn listed_object(listed: &Listed) -> Value {
 /// # Errors
 ///
 /// If writing fails.
-pub fn write_conversation_object(out: &mut dyn Write, of: &Commit, mut conversation: Conversation) -> io::Result<()> {
+pub fn write_conversation_object(
+    out: &mut dyn Write,
+    of: &Commit,
+    mut conversation: Conversation,
+    evidence: &[Evidence],
+) -> io::Result<()> {
     let mut object = commit(of);
     object.append(&mut summary(&conversation.summary));
     object.insert("bytes".into(), conversation.bytes.len().into());
     object.insert("problems".into(), std::mem::take(&mut conversation.problems).into());
+    add_evidence(&mut object, evidence);
     conversation.bytes = Vec::new();
     let head = outside::json(&Value::Object(object));
     write!(out, "{},\"conversation\":[", head.strip_suffix('}').unwrap_or(&head))?;

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use bstr::ByteSlice as _;
 
 use super::read::is_damage;
-use super::{Note, Reader, Summary};
+use super::{Evidence, Note, Reader, Summary};
 use crate::error::{Kind, Result};
 use crate::git::{Commit, ObjectId, Order, Paths, Range, Repository};
 use crate::notes;
@@ -48,6 +48,8 @@ pub struct Listed {
     pub commit: Commit,
     /// Its records; empty only if there is a problem with its note.
     pub summaries: Vec<Summary>,
+    /// What was observed while the commit was made.
+    pub evidence: Vec<Evidence>,
     /// The trees of the commits that its records were made for, in hex.
     pub trees: Vec<String>,
     /// Descriptions of parts of its note that could not be read.
@@ -246,7 +248,7 @@ impl Lister<'_, '_> {
         let mut blobs = notes::read_many(repo, &blob_ids).into_iter();
         for (commit_id, blob_ids) in window {
             let (note, problems) = self.note(*commit_id, blob_ids, blobs.by_ref().take(blob_ids.len()))?;
-            let (summaries, trees) = (note.summaries(), note.trees().to_vec());
+            let (summaries, evidence, trees) = (note.summaries(), note.evidence(), note.trees().to_vec());
             drop(note);
             let fits = summaries.iter().any(|summary| self.query.fits_summary(summary));
             if !fits && problems.is_empty() {
@@ -257,7 +259,7 @@ impl Lister<'_, '_> {
                 continue;
             }
             if !fits {
-                if visit(Listed { commit, summaries: Vec::new(), trees, problems })?.is_break() {
+                if visit(Listed { commit, summaries: Vec::new(), evidence, trees, problems })?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 continue;
@@ -268,7 +270,7 @@ impl Lister<'_, '_> {
             }
             self.listed += 1;
             let is_last = self.query.max_count.is_some_and(|max| self.listed >= max);
-            if visit(Listed { commit, summaries, trees, problems })?.is_break() || is_last {
+            if visit(Listed { commit, summaries, evidence, trees, problems })?.is_break() || is_last {
                 return Ok(ControlFlow::Break(()));
             }
         }

@@ -64,6 +64,8 @@ pub const RULES: &[Rule] = &[
     rule("scalingo-token", "Scalingo", &["tk-us-", "tk-eu-"], Token(&[Run(URL64, 48, 48)]), "tk-us-{_48}", "tk-us-{_8}"),
     rule("cloudflare-origin-key", "Cloudflare", &["v1.0-"], Token(&[Run(HEX, 24, 24), Is("-"), Run(HEX, 146, 146)]), "v1.0-{h24}-{h146}", "v1.0-{h8}"),
 
+    rule("salesforce-token", "Salesforce", &["!AQ", "!AR"], Around(ALNUM, 15, 18, &[Run(DOTTED, 60, 300)]), "00D{a12}!AQcAQ{_90}", "00D{a12}!AQ{_8}"),
+
     // Forges.
     rule("github-token", "GitHub", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Token(&[Run(WORD, 36, 255)]), "ghp_{a36}", "ghp_{a10}"),
     rule("github-token", "GitHub", &["github_pat_"], Token(&[Run(WORD, 40, 255)]), "github_pat_{a22}_{a59}", "github_pat_{a8}"),

@@ -187,7 +187,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
             }
         }
         // Lines that people wrote are about the old commit.
-        taken.retain(|unit| !matches!(unit, Unit::Foreign(_)));
+        taken.retain(|unit| !unit.is_remark());
         self.taken.insert(commit_id, taken);
         self.add_source(commit_id);
         Ok(())

@@ -377,7 +377,9 @@ impl Checker<'_> {
                 match unit {
                     Unit::Record(record) => self.record(commit_id, record),
                     Unit::Newer(_) => self.checked.newer += 1,
-                    Unit::Foreign(line) if looks_like_a_record(line) && !note.is_damaged() => {
+                    Unit::Foreign(line)
+                        if looks_like_a_record(line) && unit.evidence().is_none() && !note.is_damaged() =>
+                    {
                         self.add(Flaw::BadRecord, commit_id.to_string(), Some(commit_id), None, String::new());
                     }
                     Unit::Earlier(document, _) => match document.transcript() {

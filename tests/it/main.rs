@@ -22,6 +22,7 @@ mod earlier;
 mod earlier_setup;
 mod editors;
 mod elsewhere;
+mod evidence;
 mod exporting;
 mod fixtures;
 mod format;

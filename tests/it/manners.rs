@@ -70,7 +70,8 @@ fn changes_something(listed: &command::Listed) -> bool {
     let options = (listed.options)();
     let help = |arg: &clap::Arg| arg.get_help().map(ToString::to_string).unwrap_or_default();
     // 'export' writes the files that it is asked for, as 'git archive' does, and nothing else.
-    if listed.name == "export" {
+    // 'logs' fetches the files that it is asked for.
+    if ["export", "logs"].contains(&listed.name) {
         return false;
     }
     !READING.contains(&first_word(listed.summary))

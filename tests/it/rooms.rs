@@ -24,6 +24,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("replay", 6),
     ("find", 5),
     ("stats", 5),
+    ("evidence", 6),
     ("import", 6),
     ("index", 6),
     ("remap", 6),

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::support::Scratch;
 
 /// A running server and its client's end of the wire.
-struct Client {
+pub struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
@@ -36,6 +36,14 @@ impl Client {
         let mut client = Self::start(scratch, &scratch.top, &[]);
         let answer = client.ask(&initialize("2025-11-25").to_string());
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
+        client.tell(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        client
+    }
+
+    /// Starts a server in a directory, and opens the conversation as an older client does.
+    pub fn opened(scratch: &Scratch, dir: &Path, args: &[&str]) -> Self {
+        let mut client = Self::start(scratch, dir, args);
+        client.ask(&initialize("2025-11-25").to_string());
         client.tell(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         client
     }
@@ -68,7 +76,7 @@ impl Client {
         self.hear()
     }
 
-    fn request(&mut self, method: &str, params: Value) -> Value {
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
         self.next_id += 1;
         let line = self.line(method, params, json!(self.next_id));
         let answer = self.ask(&line);
@@ -84,7 +92,7 @@ impl Client {
         json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
         assert!(answer.get("result").is_some(), "{answer}");
         answer["result"].clone()
@@ -106,7 +114,7 @@ impl Client {
 
     /// Returns why a call was refused.
     #[track_caller]
-    fn refused(&mut self, tool: &str, arguments: Value) -> String {
+    pub fn refused(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");
         assert!(result.get("structuredContent").is_none());

@@ -1,0 +1,7 @@
+//! `git shiftlog logs`, run by its own name.
+
+mod start;
+
+fn main() -> std::process::ExitCode {
+    start::start("logs")
+}

@@ -1,0 +1,203 @@
+//! `git shiftlog evidence`: what was observed, kept with a commit.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+
+use crate::cli::{self, Outcome, Writing};
+use crate::error::{Error, Kind, Result};
+use crate::evidence;
+use crate::git::{ObjectId, Repository};
+use crate::record::{Evidence, Reader};
+use crate::{outside, pretty};
+
+/// How long other processes that keep moving the ref are waited for.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Keep logs and test output with a commit
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-shiftlog-evidence",
+    override_usage = "git shiftlog evidence [<options>] [<action>] [<commit>] [<file>...]"
+)]
+pub struct Options {
+    /// Say what kind of text it is (test, ci or log)
+    #[arg(long, value_name = "kind", value_parser = ["test", "ci", "log"])]
+    kind: Option<String>,
+    /// Say this of it
+    #[arg(long, value_name = "text")]
+    note: Option<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    #[command(flatten)]
+    writing: Writing,
+    /// What to do (list, attach, show or drop), a commit, and files or a number
+    #[arg(value_name = "action")]
+    words: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Action {
+    List,
+    Attach,
+    Show,
+    Drop,
+}
+
+/// Runs the command.
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    cli::main(args, |options: Options| {
+        let repo = cli::repository()?;
+        let words: Vec<String> = options.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let (action, words) = match words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+            Some(("list", rest)) => (Action::List, rest),
+            Some(("attach", rest)) => (Action::Attach, rest),
+            Some(("show", rest)) => (Action::Show, rest),
+            Some(("drop", rest)) => (Action::Drop, rest),
+            _ => (Action::List, words.as_slice()),
+        };
+        match action {
+            Action::List => list(&repo, &options, words),
+            Action::Attach => attach(&repo, &options, words),
+            Action::Show => cli::or_no(show(&repo, &options, words)),
+            Action::Drop => cli::or_no(remove(&repo, &options, words)),
+        }
+    })
+}
+
+/// Returns the evidence of a commit.
+fn evidence_of(repo: &Repository, options: &Options, commit_id: ObjectId) -> Result<Vec<Evidence>> {
+    let reader = Reader::beside(repo, &options.writing.notes_ref(repo));
+    Ok(reader.note(commit_id)?.map(|note| note.evidence()).unwrap_or_default())
+}
+
+fn too_many(word: &str) -> Error {
+    Error::new(Kind::Usage, format!("unexpected argument '{word}'"))
+}
+
+fn list(repo: &Repository, options: &Options, words: &[String]) -> Result<Outcome> {
+    if let Some(word) = words.get(1) {
+        return Err(too_many(word));
+    }
+    let revision = words.first().map_or("HEAD", String::as_str);
+    let commit_id = repo.resolve(revision)?;
+    let evidence = evidence_of(repo, options, commit_id)?;
+    if evidence.is_empty() {
+        return cli::or_no(Err(Error::new(Kind::Missing, format!("no evidence attached to {revision}"))));
+    }
+    let mut text = Vec::new();
+    for (number, one) in evidence.iter().enumerate() {
+        if options.json {
+            let mut object = serde_json::json!({ "version": 1, "commit": commit_id.to_string() });
+            object["number"] = (number + 1).into();
+            object["evidence"] = pretty::evidence_object(one);
+            text.extend_from_slice(format!("{}\n", outside::json(&object)).as_bytes());
+        } else {
+            pretty::write_evidence(&mut text, number + 1, one, &pretty::Style::default()).map_err(Error::output)?;
+        }
+    }
+    cli::print(&String::from_utf8_lossy(&text)).map(|()| Outcome::Done)
+}
+
+/// Tells the commit, if one is named, from the files.
+fn commit_and_files<'w>(repo: &Repository, words: &'w [String]) -> Result<(ObjectId, &'w [String])> {
+    let usage = || Error::new(Kind::Usage, "name the files to attach");
+    let (first, rest) = words.split_first().ok_or_else(usage)?;
+    let is_file = Path::new(first).exists();
+    match repo.resolve(first) {
+        Ok(_) if is_file => Err(Error::other(format!("ambiguous argument '{first}': both revision and filename"))
+            .hint("name the file with './' in front, or the commit by its id")),
+        Ok(_) if rest.is_empty() => Err(usage()),
+        Ok(commit_id) => Ok((commit_id, rest)),
+        Err(_) if is_file => Ok((repo.resolve("HEAD")?, words)),
+        Err(error) if rest.is_empty() => {
+            let _ = error;
+            Err(Error::new(Kind::Other, format!("cannot read '{first}': there is no such file or commit")))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn attach(repo: &Repository, options: &Options, words: &[String]) -> Result<Outcome> {
+    let (commit_id, files) = commit_and_files(repo, words)?;
+    let kind = options.kind.as_deref().unwrap_or("log");
+    let evidence: Vec<Evidence> = files
+        .iter()
+        .map(|file| evidence::observe(repo, Path::new(file), kind, options.note.as_deref()))
+        .collect::<Result<_>>()?;
+    let short = repo.abbreviate(commit_id);
+    let tell = |verb: &str, one: &Evidence| {
+        let mut text = format!("{verb} {} {} to {short}\n", one.evidence, one.name);
+        pretty::evidence_lines(one).iter().for_each(|line| text += &format!("  {line}\n"));
+        cli::print(&text)
+    };
+    if options.dry_run {
+        evidence.iter().try_for_each(|one| tell("would attach", one))?;
+        return Ok(Outcome::Done);
+    }
+    let notes_ref = options.writing.notes_ref(repo);
+    let is_new = evidence::attach(repo, &notes_ref, commit_id, &evidence, Instant::now() + TIMEOUT)?;
+    let mut outcome = Outcome::Done;
+    for (one, is_new) in evidence.iter().zip(is_new) {
+        if !is_new {
+            cli::warning(&format!("'{}' is attached to {short} already", outside::line(&one.name)));
+            outcome = Outcome::No;
+        } else if !options.writing.quiet {
+            tell("attached", one)?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Finds the evidence that a commit and a number name: the first of HEAD by default.
+fn chosen(repo: &Repository, options: &Options, words: &[String]) -> Result<(ObjectId, Evidence)> {
+    // A number of five digits or more is the beginning of an id.
+    let number = |word: &str| word.parse::<usize>().ok().filter(|_| word.len() < 5);
+    let (revision, number) = match words {
+        [] => ("HEAD", None),
+        [word] => number(word).map_or((word.as_str(), None), |number| ("HEAD", Some(number))),
+        [revision, word] => {
+            let number = number(word).ok_or_else(|| Error::new(Kind::Usage, format!("'{word}' is not a number")))?;
+            (revision.as_str(), Some(number))
+        }
+        [_, _, word, ..] => return Err(too_many(word)),
+    };
+    let commit_id = repo.resolve(revision)?;
+    let evidence = evidence_of(repo, options, commit_id)?;
+    let number = number.unwrap_or(1);
+    let found = number.checked_sub(1).and_then(|at| evidence.get(at)).cloned();
+    let missing = || match evidence.len() {
+        0 => format!("no evidence attached to {revision}"),
+        count => format!("{revision} has no evidence {number}; it has {count}"),
+    };
+    Ok((commit_id, found.ok_or_else(|| Error::new(Kind::Missing, missing()))?))
+}
+
+fn show(repo: &Repository, options: &Options, words: &[String]) -> Result<()> {
+    let (_, evidence) = chosen(repo, options, words)?;
+    let text = evidence::text_of(repo, &evidence)?;
+    cli::print(&String::from_utf8_lossy(&text))
+}
+
+fn remove(repo: &Repository, options: &Options, words: &[String]) -> Result<()> {
+    if words.len() != 2 {
+        return Err(Error::new(Kind::Usage, "name the commit and the number of the evidence"));
+    }
+    let (commit_id, evidence) = chosen(repo, options, words)?;
+    let what = format!("{} {} of {}", evidence.evidence, evidence.name, repo.abbreviate(commit_id));
+    if options.dry_run {
+        return cli::print(&format!("would drop {what}\n"));
+    }
+    let notes_ref = options.writing.notes_ref(repo);
+    if !evidence::remove(repo, &notes_ref, commit_id, &evidence, Instant::now() + TIMEOUT)? {
+        return Err(Error::new(Kind::Missing, format!("'{notes_ref}' does not have it; it was received")));
+    }
+    if options.writing.quiet { Ok(()) } else { cli::print(&format!("dropped {what}\n")) }
+}

@@ -1,0 +1,131 @@
+//! The directory `apexlogs/`: names of files, and fetching logs into it, several at once.
+
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+
+use super::server::{Org, Row, is_log_id};
+use crate::evidence::http::Failure;
+use crate::managed::file::APEX_LOGS;
+
+/// How many logs are fetched at once.
+const MAX_FETCHED: usize = 8;
+/// The longest name of a user in the name of a file.
+const MAX_USER_CHARS: usize = 200;
+
+/// What became of a log.
+pub enum Kept {
+    /// It is in a file.
+    Saved {
+        /// The file, from the directory of `apexlogs/`.
+        file: String,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// The org did not give it.
+    Skipped(String),
+    /// It could not be written.
+    Failed(String),
+}
+
+/// Makes `apexlogs/` in a directory.
+///
+/// # Errors
+///
+/// The system's words; also if there is a symbolic link, which could lead anywhere.
+pub fn make_directory(directory: &Path) -> Result<(), String> {
+    let logs = directory.join(APEX_LOGS);
+    match std::fs::create_dir(&logs) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made.map_err(|error| error.to_string()),
+    }
+    match logs.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(metadata) if metadata.is_symlink() => Err(format!("'{APEX_LOGS}' is a symbolic link")),
+        Ok(_) => Err(format!("'{APEX_LOGS}' is not a directory")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Returns the name of a log's file, from the directory of `apexlogs/`.
+pub fn file_of(row: &Row) -> String {
+    let user = row.user.as_deref().unwrap_or_default().trim();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '@' | '-');
+    let user: String = user.chars().take(MAX_USER_CHARS).map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let user = if user.is_empty() { "default" } else { &user };
+    format!("{APEX_LOGS}/{user}_{}.log", row.id)
+}
+
+/// Fetches logs into `apexlogs/` of a directory. Returns what became of each, in the same order.
+pub fn fetch(org: &Org, version: &str, directory: &Path, rows: &[Row]) -> Vec<Kept> {
+    let waiting = Mutex::new(rows.iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..rows.len().min(MAX_FETCHED) {
+            scope.spawn(|| {
+                loop {
+                    let next = waiting.lock().ok().and_then(|mut waiting| waiting.next());
+                    let Some((number, row)) = next else { break };
+                    let kept = fetch_one(org, version, directory, row);
+                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((number, kept));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, kept)| kept).collect()
+}
+
+fn fetch_one(org: &Org, version: &str, directory: &Path, row: &Row) -> Kept {
+    if !is_log_id(&row.id) {
+        return Kept::Skipped("invalid id".into());
+    }
+    let file = file_of(row);
+    let path = directory.join(&file);
+    let there = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+    if let Some(size) = there.filter(|size| *size > 0 && *size == row.length) {
+        return Kept::Saved { file, size };
+    }
+    let failed = |error: io::Error| Kept::Failed(error.to_string());
+    let made = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory.join(APEX_LOGS));
+    let mut unfinished = match made {
+        Ok(unfinished) => unfinished,
+        Err(error) => return failed(error),
+    };
+    match org.body(version, &row.id, unfinished.as_file_mut()) {
+        Ok(size) => match unfinished.persist(&path) {
+            Ok(_) => Kept::Saved { file, size },
+            Err(error) => failed(error.error),
+        },
+        Err(Failure::Write(error)) => failed(error),
+        Err(failure) => Kept::Skipped(failure.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_after_the_user_and_the_log() {
+        let row = |user: Option<&str>| Row {
+            id: "07L000000000001".into(),
+            length: 0,
+            user: user.map(str::to_owned),
+            columns: Value::Null,
+        };
+        for (user, expected) in [
+            (Some(" Ada Lovelace "), "Ada_Lovelace"),
+            (Some("a.b-c_d@x.org"), "a.b-c_d@x.org"),
+            (Some("../../Zoë"), ".._.._Zo_"),
+            (Some("  "), "default"),
+            (None, "default"),
+        ] {
+            assert_eq!(file_of(&row(user)), format!("apexlogs/{expected}_07L000000000001.log"));
+        }
+        assert!(file_of(&row(Some(&"x".repeat(999)))).len() < 255);
+    }
+}

@@ -1,0 +1,128 @@
+//! Debug logs of a Salesforce org, as `apexlogs/` has them.
+//!
+//! Read [`sync`]: its steps, its answer and its errors are those of an existing tool, for agents and scripts that know it.
+
+mod auth;
+mod files;
+mod project;
+mod server;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use self::files::Kept;
+use self::project::Lack;
+pub use self::project::is_in_project;
+pub(super) use self::server::is_log_id;
+use self::server::{Filter, Org};
+use crate::evidence::exclude;
+use crate::managed::file::APEX_LOGS;
+
+/// The fewest and the most logs that are asked for at once.
+pub const LIMITS: std::ops::RangeInclusive<i64> = 1..=200;
+/// How many logs are asked for if nothing else is said.
+pub const DEFAULT_LIMIT: i64 = 100;
+
+/// Why nothing was fetched.
+#[derive(Debug)]
+pub struct Failure {
+    /// The code, such as `AUTH_FAILED`.
+    code: &'static str,
+    /// What it means.
+    message: &'static str,
+    /// What happened here.
+    details: Option<String>,
+}
+
+impl Failure {
+    fn new(code: &'static str, message: &'static str, details: impl Into<Option<String>>) -> Self {
+        Failure { code, message, details: details.into() }
+    }
+
+    /// Makes the failure of a directory that is gone.
+    pub fn no_directory(error: &std::io::Error) -> Self {
+        Failure::new("CWD_FAILED", "Failed to resolve current directory.", error.to_string())
+    }
+
+    fn auth(details: String) -> Self {
+        Failure::new("AUTH_FAILED", "Failed to retrieve Salesforce auth.", details)
+    }
+
+    fn query(details: String) -> Self {
+        Failure::new("LOGS_QUERY_FAILED", "Failed to query Apex logs.", details)
+    }
+
+    fn io(details: String) -> Self {
+        Failure::new("IO_ERROR", "Failed to write log file.", details)
+    }
+
+    /// Returns the failure as programs read it.
+    pub fn to_json(&self) -> Value {
+        json!({ "ok": false, "errorCode": self.code, "message": self.message, "details": self.details })
+    }
+}
+
+impl From<Lack> for Failure {
+    fn from(lack: Lack) -> Self {
+        match lack {
+            Lack::Project => {
+                Failure::new("NO_SFDX_PROJECT", "sfdx-project.json not found. Run inside a valid SFDX project.", None)
+            }
+            Lack::Valid => Failure::new("INVALID_SFDX_PROJECT", "Invalid sfdx-project.json.", None),
+            Lack::Version => {
+                Failure::new("MISSING_API_VERSION", "sfdx-project.json is missing sourceApiVersion.", None)
+            }
+        }
+    }
+}
+
+/// Fetches the newest logs of an org into `apexlogs/` of a directory, and returns the answer as programs read it. A log
+/// that cannot be fetched is told in the answer.
+///
+/// `limit` is brought into [`LIMITS`]. `target` names the org; the default one of the directory otherwise.
+///
+/// # Errors
+///
+/// [`Failure`] if nothing can be fetched.
+pub fn sync(directory: &Path, limit: i64, target: Option<&str>) -> Result<Value, Failure> {
+    let limit = limit.clamp(*LIMITS.start(), *LIMITS.end());
+    let version = project::api_version(directory)?;
+    let target = checked(target)?;
+    let org = Org::new(directory, target).map_err(Failure::auth)?;
+    let filter = Filter { limit: limit.unsigned_abs(), conditions: Vec::new() };
+    let (rows, version) = org.logs(&version, &filter).map_err(|failure| Failure::query(failure.words()))?;
+    files::make_directory(directory).map_err(Failure::io)?;
+    exclude::apex_logs(directory);
+    let kept = files::fetch(&org, &version, directory, &rows);
+    let (mut saved, mut skipped, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, kept) in rows.iter().zip(kept) {
+        match kept {
+            Kept::Saved { file, size, .. } => saved.push(json!({ "id": row.id, "file": file, "size": size })),
+            Kept::Skipped(reason) => skipped.push(json!({ "id": row.id, "reason": reason })),
+            Kept::Failed(message) => errors.push(json!({ "id": row.id, "message": message })),
+        }
+    }
+    let (username, instance_url) = org.whose();
+    Ok(json!({
+        "ok": true,
+        "org": { "username": username, "instanceUrl": instance_url },
+        "apiVersion": version,
+        "limit": limit,
+        "savedDir": APEX_LOGS,
+        "logs": rows.into_iter().map(|row| row.columns).collect::<Vec<_>>(),
+        "saved": saved,
+        "skipped": skipped,
+        "errors": errors,
+    }))
+}
+
+/// Returns the name of an org, if one is given: one that the CLI cannot take for an option.
+fn checked(target: Option<&str>) -> Result<Option<&str>, Failure> {
+    match target.map(str::trim).filter(|target| !target.is_empty()) {
+        Some(target) if target.starts_with('-') || target.contains(char::is_control) => {
+            Err(Failure::auth("bad name of an org".into()))
+        }
+        target => Ok(target),
+    }
+}

@@ -1,0 +1,195 @@
+//! Attaching what was observed to a commit: a line in its note. The text itself stays in its file.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use sha2::{Digest as _, Sha256};
+
+use super::apex::is_log_id;
+use super::triage::triage;
+use crate::error::{Error, Kind, Result};
+use crate::git::date::Time;
+use crate::git::{ObjectId, Repository};
+use crate::hex::hex;
+use crate::notes;
+use crate::record::{Evidence, Note, redaction};
+use crate::redact::Redactor;
+
+/// The kind of an Apex log, which is told from its text or its name.
+const APEX: &str = "apex";
+/// How many digits of the digest are the id of a text that has no other.
+const ID_DIGITS: usize = 12;
+/// The status of a text that tells of a failure.
+const FAILED: &str = "failed";
+/// The longest remark, in characters.
+const MAX_NOTE_CHARS: usize = 500;
+
+/// Reads a file and returns what a note says of it. `kind` is `test`, `ci` or `log`; an Apex log is one whatever is said.
+///
+/// Secrets are removed from all that is returned.
+///
+/// # Errors
+///
+/// If the file cannot be read, or the redactor cannot run.
+pub fn observe(repo: &Repository, path: &Path, kind: &str, remark: Option<&str>) -> Result<Evidence> {
+    let redactor = redaction::redactor(repo)?;
+    let clean = |text: &str| cleaned(&redactor, text);
+    let failed = |error: io::Error| Error::io("read", path, error);
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(Error::other(format!("cannot read '{}': it is not a file", path.display())));
+    }
+    let mut text = Hashed { file, digest: Sha256::new(), length: 0 };
+    let triage = triage(BufReader::with_capacity(64 << 10, &mut text)).map_err(failed)?;
+    let sha256 = hex(&text.digest.finalize());
+    let log_id = log_id(path).map(str::to_owned);
+    let seconds = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let seconds = seconds.and_then(|age| i64::try_from(age.as_secs()).ok()).unwrap_or_default();
+    Ok(Evidence {
+        shiftlog: 1,
+        evidence: if triage.is_apex || log_id.is_some() { APEX.to_owned() } else { kind.to_owned() },
+        id: log_id.unwrap_or_else(|| sha256[..ID_DIGITS].to_owned()),
+        time: Time { seconds, offset: 0 }.to_rfc3339(),
+        size: text.length,
+        sha256,
+        status: if triage.error.is_some() { FAILED.to_owned() } else { String::new() },
+        error: triage.error.as_deref().map(clean),
+        triage: triage.lines.iter().map(|line| clean(line)).collect(),
+        note: remark.map(|remark| clean(&remark.chars().take(MAX_NOTE_CHARS).collect::<String>())),
+        name: clean(&name(repo, path)),
+        blob: None,
+    })
+}
+
+/// Attaches evidence to a commit. Returns of each whether it is new.
+///
+/// # Errors
+///
+/// As [`notes::edit`].
+pub fn attach(
+    repo: &Repository,
+    notes_ref: &str,
+    commit_id: ObjectId,
+    evidence: &[Evidence],
+    deadline: Instant,
+) -> Result<Vec<bool>> {
+    let mut is_new = Vec::new();
+    let message = format!("shiftlog: evidence on {}\n", commit_id.to_hex_with_len(12));
+    notes::edit(repo, notes_ref, &message, deadline, |editor| {
+        let note = editor.get(commit_id)?.unwrap_or_default();
+        let mut known = Note::parse_lines(&note).evidence();
+        // Nothing of the note changes but what is added.
+        let mut text = note.clone();
+        if !text.is_empty() && !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        is_new.clear();
+        for one in evidence {
+            let has_it = known.iter().any(|known| known.is_same(one));
+            is_new.push(!has_it);
+            if !has_it {
+                text.extend_from_slice(one.to_line().as_bytes());
+                text.push(b'\n');
+                known.push(one.clone());
+            }
+        }
+        if is_new.contains(&true) { editor.replace(commit_id, &text) } else { Ok(()) }
+    })?;
+    Ok(is_new)
+}
+
+/// Removes evidence from a commit's note. Says whether it was there.
+///
+/// # Errors
+///
+/// As [`notes::edit`].
+pub fn remove(
+    repo: &Repository,
+    notes_ref: &str,
+    commit_id: ObjectId,
+    evidence: &Evidence,
+    deadline: Instant,
+) -> Result<bool> {
+    let mut was_there = false;
+    let message = format!("shiftlog: drop evidence on {}\n", commit_id.to_hex_with_len(12));
+    notes::edit(repo, notes_ref, &message, deadline, |editor| {
+        let mut note = Note::parse_lines(editor.get(commit_id)?.as_deref().unwrap_or_default());
+        let before = note.units().len();
+        note.retain(|unit| !unit.evidence().is_some_and(|known| known.is_same(evidence)));
+        was_there = note.units().len() < before;
+        match note.to_bytes() {
+            _ if !was_there => Ok(()),
+            text if text.is_empty() => editor.remove(commit_id),
+            text => editor.replace(commit_id, &text),
+        }
+    })?;
+    Ok(was_there)
+}
+
+/// Returns the text of evidence, if its file is still there and has not changed.
+///
+/// # Errors
+///
+/// [`Kind::Missing`] with the reason.
+pub fn text_of(repo: &Repository, evidence: &Evidence) -> Result<Vec<u8>> {
+    let missing = |reason: &str| Error::new(Kind::Missing, format!("cannot show '{}'", evidence.name)).because(reason);
+    let path = path_of(repo, &evidence.name).ok_or_else(|| missing("it is not in this working tree"))?;
+    let file = File::open(path).map_err(|_| missing("the file is not here"))?;
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == evidence.size) {
+        return Err(missing("the file has changed"));
+    }
+    let mut text = Vec::new();
+    file.take(evidence.size).read_to_end(&mut text).map_err(|_| missing("the file cannot be read"))?;
+    if hex(&Sha256::digest(&text)) != evidence.sha256 {
+        return Err(missing("the file has changed"));
+    }
+    Ok(text)
+}
+
+/// Returns the file that a name in a note stands for. A note can come from somebody else: nothing outside the working
+/// tree is read, also not through a link.
+fn path_of(repo: &Repository, name: &str) -> Option<PathBuf> {
+    let top = repo.worktree()?.canonicalize().ok()?;
+    let path = top.join(name).canonicalize().ok()?;
+    let is_inside = path.starts_with(&top) && !path.starts_with(repo.git_dir().canonicalize().ok()?);
+    is_inside.then_some(path)
+}
+
+/// Returns the name of a file for a note: from the top of the working tree, or the last component of one elsewhere.
+fn name(repo: &Repository, path: &Path) -> String {
+    let top = repo.worktree().and_then(|top| top.canonicalize().ok());
+    let whole = path.canonicalize().ok();
+    let below = top.zip(whole.as_ref()).and_then(|(top, whole)| whole.strip_prefix(top).ok().map(Path::to_owned));
+    below.as_deref().unwrap_or_else(|| Path::new(path.file_name().unwrap_or_default())).to_string_lossy().into_owned()
+}
+
+/// Returns the id in the name of a log's file, as [`super::apex::sync`] makes it.
+fn log_id(path: &Path) -> Option<&str> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".log")?;
+    name.rsplit('_').next().filter(|id| is_log_id(id))
+}
+
+fn cleaned(redactor: &Redactor, text: &str) -> String {
+    let line = format!("{}\n", crate::outside::line(text));
+    let (clean, _) = redactor.redact(line.as_bytes());
+    String::from_utf8_lossy(&clean).trim_end().to_owned()
+}
+
+/// A file whose digest is known when it has been read.
+struct Hashed {
+    file: File,
+    digest: Sha256,
+    length: u64,
+}
+
+impl Read for Hashed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.digest.update(&buffer[..count]);
+        self.length += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,13 @@
+//! Evidence: what was observed while a commit was made, such as logs of a server or the output of tests.
+//!
+//! Read [`apex::sync`], which fetches logs of a Salesforce org, then [`observe`] and [`attach`], which put what a file tells
+//! into the note of a commit. This room talks to servers when it is asked to; no hook uses it.
+
+pub mod apex;
+mod attach;
+mod exclude;
+mod http;
+mod process;
+mod triage;
+
+pub use self::attach::{attach, observe, remove, text_of};

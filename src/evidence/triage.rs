@@ -1,0 +1,251 @@
+//! What matters in a text, in a few lines: of an Apex log its first exception, the limits that it comes near to and its
+//! slowest query; of another text its first line that tells a failure.
+
+use std::io::{self, BufRead};
+
+/// The longest line that is told, in characters.
+const MAX_CHARS: usize = 240;
+/// How much of a line is looked at, in bytes: a dump of a variable can have megabytes.
+const MAX_LINE_BYTES: u64 = 4096;
+/// From which share of a limit on it is told, in percent.
+const NEAR_PERCENT: u64 = 80;
+/// How many limits are told.
+const MAX_LIMITS: usize = 4;
+
+/// What was found in a text.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Triage {
+    /// Whether it is an Apex debug log.
+    pub is_apex: bool,
+    /// The first failure, on one line.
+    pub error: Option<String>,
+    /// What else should be known, a line each.
+    pub lines: Vec<String>,
+}
+
+/// Reads a text of any length, line by line.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub fn triage(mut text: impl BufRead) -> io::Result<Triage> {
+    let mut apex = Apex::default();
+    let mut failure = None;
+    let mut line = Vec::new();
+    let mut is_apex = false;
+    let mut number = 0_u64;
+    while read_line(&mut text, &mut line)? {
+        let shown = String::from_utf8_lossy(&line);
+        let shown = shown.trim_end();
+        is_apex |= number < 3 && is_apex_head(shown);
+        number += 1;
+        if is_apex {
+            apex.line(shown);
+        } else if failure.is_none() && tells_failure(shown) {
+            failure = Some(short(shown.trim()));
+        }
+    }
+    Ok(if is_apex { apex.told() } else { Triage { is_apex, error: failure, lines: Vec::new() } })
+}
+
+/// Reads the beginning of the next line; the rest of a long one is left out. Returns whether there is a line.
+fn read_line(text: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let mut has_read = false;
+    loop {
+        let piece = match text.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            piece => piece?,
+        };
+        if piece.is_empty() {
+            return Ok(has_read);
+        }
+        has_read = true;
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let length = end.unwrap_or(piece.len());
+        let room = (MAX_LINE_BYTES as usize).saturating_sub(line.len());
+        line.extend_from_slice(&piece[..length.min(room)]);
+        let used = end.map_or(length, |end| end + 1);
+        text.consume(used);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+/// Says whether a line is the first of an Apex log: a version, and the levels of its categories.
+fn is_apex_head(line: &str) -> bool {
+    let Some((version, levels)) = line.split_once(' ') else { return false };
+    let is_version = version.split_once('.').is_some_and(|(major, minor)| {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number(major) && is_number(minor)
+    });
+    is_version && levels.contains("APEX_CODE,")
+}
+
+/// What was seen of an Apex log so far.
+#[derive(Default)]
+struct Apex {
+    /// The code units that were entered and not left.
+    units: Vec<String>,
+    error: Option<String>,
+    /// Limits by name: how much was used of how much, at most.
+    limits: Vec<(String, u64, u64)>,
+    /// When the query began that runs, in nanoseconds, and its text.
+    query: Option<(u64, String)>,
+    /// The slowest query, its time in nanoseconds and its rows.
+    slowest: Option<(u64, String, String)>,
+}
+
+impl Apex {
+    fn line(&mut self, line: &str) {
+        if self.limit(line) {
+            return;
+        }
+        // 12:00:00.0 (1234567)|EVENT|[7]|details
+        let mut fields = line.splitn(3, '|');
+        let (Some(time), Some(event)) = (fields.next(), fields.next()) else { return };
+        let rest = fields.next().unwrap_or_default();
+        let nanos = time.rsplit_once('(').and_then(|(_, nanos)| nanos.strip_suffix(')')?.parse::<u64>().ok());
+        let Some(nanos) = nanos else { return };
+        let last = |text: &str| text.rsplit('|').next().unwrap_or_default().to_owned();
+        match event {
+            "CODE_UNIT_STARTED" => self.units.push(short(&last(rest))),
+            "CODE_UNIT_FINISHED" => drop(self.units.pop()),
+            "FATAL_ERROR" | "EXCEPTION_THROWN" if self.error.is_none() => {
+                let (place, words) = rest.split_once('|').unwrap_or(("", rest));
+                let number = place.trim_matches(['[', ']']);
+                let is_line = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+                let words = if place.starts_with('[') { words } else { rest };
+                let line = if is_line { format!(", line {number}") } else { String::new() };
+                let unit = self.units.last().map(|unit| format!(" (in {unit}{line})")).unwrap_or_default();
+                self.error = Some(format!("{}{unit}", short(words.trim())));
+            }
+            "SOQL_EXECUTE_BEGIN" => self.query = Some((nanos, last(rest))),
+            "SOQL_EXECUTE_END" => {
+                let Some((begun, query)) = self.query.take() else { return };
+                let taken = nanos.saturating_sub(begun);
+                if self.slowest.as_ref().is_none_or(|(slowest, ..)| taken > *slowest) {
+                    self.slowest = Some((taken, query, last(rest)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads `  Number of SOQL queries: 81 out of 100`, and says whether the line is of that form.
+    fn limit(&mut self, line: &str) -> bool {
+        let Some((name, numbers)) = line.split_once(": ") else { return false };
+        let Some((used, most)) = numbers.split_once(" out of ") else { return false };
+        let number = |text: &str| text.split_whitespace().next()?.parse::<u64>().ok();
+        let (Some(used), Some(most)) = (number(used), number(most)) else { return false };
+        let name = name.trim();
+        // A log has some twenty.
+        let has_room = self.limits.len() < 100;
+        match self.limits.iter_mut().find(|(known, ..)| known == name) {
+            Some(known) => (known.1, known.2) = (known.1.max(used), most),
+            None if has_room => self.limits.push((short(name), used, most)),
+            None => {}
+        }
+        true
+    }
+
+    fn told(self) -> Triage {
+        let near = |(_, used, most): &&(String, u64, u64)| *most > 0 && used.saturating_mul(100) > most * NEAR_PERCENT;
+        let limits = self.limits.iter().filter(near).take(MAX_LIMITS);
+        let mut lines: Vec<String> =
+            limits.map(|(name, used, most)| format!("limit: {name} {used} of {most}")).collect();
+        lines.extend(self.slowest.map(|(nanos, query, rows)| {
+            let rows = rows.strip_prefix("Rows:").map(|rows| format!(", {rows} rows")).unwrap_or_default();
+            format!("slowest SOQL: {} ms{rows}: {}", nanos / 1_000_000, short(&query))
+        }));
+        Triage { is_apex: true, error: self.error, lines }
+    }
+}
+
+/// Says whether a line of a test's or a build's output tells a failure. Lines that only count none do not.
+fn tells_failure(line: &str) -> bool {
+    let line = line.trim_start();
+    let begins = ["error:", "error[", "Error:", "ERROR", "FAIL", "FAILED", "panic:", "Traceback ", "E   "];
+    let has = [" panicked at ", ": error: ", " FAILED", "... FAILED", "Exception: ", "AssertionError", "not ok "];
+    begins.iter().any(|word| line.starts_with(word)) || has.iter().any(|word| line.contains(word))
+}
+
+/// Returns a text on one line, at most as long as is told.
+fn short(text: &str) -> String {
+    let line = crate::outside::line(text);
+    match line.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Triage {
+        triage(text.as_bytes()).expect("text")
+    }
+
+    #[test]
+    fn the_first_exception_is_told_with_its_code_unit() {
+        let log = "64.0 APEX_CODE,FINEST;APEX_PROFILING,INFO\n\
+            12:00:00.0 (100)|EXECUTION_STARTED\n\
+            12:00:00.0 (200)|CODE_UNIT_STARTED|[EXTERNAL]|01q5|AccountTrigger on Account trigger event BeforeInsert\n\
+            12:00:00.1 (1000000)|SOQL_EXECUTE_BEGIN|[3]|Aggregations:0|SELECT Id FROM Contact\n\
+            12:00:00.1 (8000000)|SOQL_EXECUTE_END|[3]|Rows:7\n\
+            12:00:00.1 (9000000)|SOQL_EXECUTE_BEGIN|[4]|Aggregations:0|SELECT Id FROM Account\n\
+            12:00:00.1 (9100000)|SOQL_EXECUTE_END|[4]|Rows:1\n\
+            12:00:00.2 (9200000)|EXCEPTION_THROWN|[12]|System.NullPointerException: Attempt to de-reference a null object\n\
+            12:00:00.2 (9300000)|FATAL_ERROR|System.NullPointerException: Attempt to de-reference a null object\n\n\
+            Trigger.AccountTrigger: line 12, column 1\n\
+            \x20 Number of SOQL queries: 81 out of 100\n\
+            \x20 Number of query rows: 80 out of 100\n\
+            \x20 Maximum heap size: 0 out of 6000000\n\
+            12:00:00.3 (9400000)|CODE_UNIT_FINISHED|AccountTrigger\n";
+        let told = of(log);
+        assert!(told.is_apex);
+        assert_eq!(
+            told.error.as_deref(),
+            Some(
+                "System.NullPointerException: Attempt to de-reference a null object (in AccountTrigger on Account \
+                 trigger event BeforeInsert, line 12)"
+            )
+        );
+        assert_eq!(
+            told.lines,
+            ["limit: Number of SOQL queries 81 of 100", "slowest SOQL: 7 ms, 7 rows: SELECT Id FROM Contact"]
+        );
+    }
+
+    #[test]
+    fn of_a_log_without_a_failure_nothing_is_told() {
+        let told = of("64.0 APEX_CODE,FINEST\n12:00:00.0 (1)|USER_INFO|x\n");
+        assert_eq!(told, Triage { is_apex: true, ..Triage::default() });
+    }
+
+    #[test]
+    fn the_first_failure_of_a_test_is_told() {
+        for (text, expected) in [
+            ("running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nthread 'b' panicked at x\n", "test b ... FAILED"),
+            ("ok\n  error[E0425]: cannot find value\n", "error[E0425]: cannot find value"),
+            ("src/a.c:3:1: error: expected ';'\n", "src/a.c:3:1: error: expected ';'"),
+        ] {
+            assert_eq!(of(text).error.as_deref(), Some(expected));
+        }
+        for text in ["", "all 3 tests passed\n0 failed\n", "no errors\n"] {
+            assert_eq!(of(text), Triage::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn long_lines_and_odd_bytes_do_no_harm() {
+        let mut text = b"64.0 APEX_CODE,FINEST\n12:00:00.0 (1)|FATAL_ERROR|\xff\x1b[31m".to_vec();
+        text.extend(std::iter::repeat_n(b'x', 1 << 20));
+        text.extend_from_slice(b"\n12:00:00.0 (99999999999999999999)|FATAL_ERROR|later\n(|||\n||\n");
+        let told = triage(&text[..]).expect("text");
+        let error = told.error.expect("an error");
+        assert!(error.chars().count() <= MAX_CHARS + 1 && !error.contains('\u{1b}'), "{error}");
+    }
+}

@@ -1,0 +1,36 @@
+//! Evidence as `show` and `evidence` print it.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value};
+
+use super::{Style, size};
+use crate::outside;
+use crate::record::Evidence;
+
+/// Writes evidence: a line of what it is, then what matters in it.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_evidence(out: &mut dyn Write, number: usize, evidence: &Evidence, style: &Style) -> io::Result<()> {
+    let what = format!("{} {}, {}, {}", evidence.evidence, evidence.id, size(evidence.size), evidence.name);
+    writeln!(out, "{} {}", style.paint(&style.strong, &format!("evidence {number}")), outside::line(&what))?;
+    evidence_lines(evidence).iter().try_for_each(|line| writeln!(out, "  {line}"))
+}
+
+/// Returns what matters in evidence, a line each.
+pub fn evidence_lines(evidence: &Evidence) -> Vec<String> {
+    let told = evidence.note.iter().chain(&evidence.error).chain(&evidence.triage);
+    told.map(|line| outside::line(line)).collect()
+}
+
+/// Returns evidence as JSON has it: the keys of the note.
+pub fn evidence_object(evidence: &Evidence) -> Value {
+    let mut object = match serde_json::to_value(evidence) {
+        Ok(Value::Object(object)) => object,
+        _ => Map::new(),
+    };
+    object.shift_remove("shiftlog");
+    Value::Object(object)
+}

@@ -1,0 +1,210 @@
+//! How often an agent ran tests, and how the last run ended, from the tool calls of a conversation.
+//!
+//! Only commands of well-known programs count. How a run ended is told only if its output says so, or the agent noted that
+//! the command failed: the exit status of most agents' commands is not recorded.
+
+use super::count;
+use crate::transcript::{Message, Part};
+
+/// Programs that run tests: the words of a command line begin with these, options left out.
+const PROGRAMS: &[&[&str]] = &[
+    &["cargo", "test"],
+    &["cargo", "t"],
+    &["cargo", "nextest", "run"],
+    &["npm", "test"],
+    &["npm", "t"],
+    &["npm", "run", "test"],
+    &["yarn", "test"],
+    &["pnpm", "test"],
+    &["bun", "test"],
+    &["deno", "test"],
+    &["npx", "jest"],
+    &["npx", "vitest"],
+    &["jest"],
+    &["vitest"],
+    &["pytest"],
+    &["python", "pytest"],
+    &["python3", "pytest"],
+    &["uv", "run", "pytest"],
+    &["tox"],
+    &["go", "test"],
+    &["mvn", "test"],
+    &["gradle", "test"],
+    &["./gradlew", "test"],
+    &["make", "test"],
+    &["make", "check"],
+    &["ctest"],
+    &["rspec"],
+    &["bundle", "exec", "rspec"],
+    &["phpunit"],
+    &["vendor/bin/phpunit"],
+    &["dotnet", "test"],
+    &["mix", "test"],
+    &["swift", "test"],
+    &["sf", "apex", "run", "test"],
+];
+/// Words of summaries that tell a failure. Those behind a number tell one if it is not 0.
+const FAILED: &[&str] = &["test result: FAILED", "BUILD FAILURE", "BUILD FAILED", "Test Run Failed", "--- FAIL: "];
+const FAILED_COUNTS: &[&str] = &[" failed", " failures", " failing"];
+/// Words of summaries that tell success, if nothing tells a failure. Those behind a number need one that is not 0.
+const PASSED: &[&str] = &["test result: ok.", "BUILD SUCCESS", "100% tests passed", "Test Run Successful"];
+const PASSED_COUNTS: &[&str] = &[" passed", " passing", " examples, 0 failures"];
+
+/// How a run of tests ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Ending {
+    Passed,
+    Failed,
+    Unknown,
+}
+
+/// Returns a sentence about the runs of tests in a conversation: `3 test runs, the last passed`. `None` if there are none.
+pub(super) fn test_runs(messages: &[Message]) -> Option<String> {
+    let parts = || messages.iter().filter(|message| !message.is_abandoned).flat_map(|message| &message.parts);
+    let calls = parts().filter_map(|part| match part {
+        Part::ToolCall(call) if call.command.as_deref().is_some_and(runs_tests) => Some(call),
+        _ => None,
+    });
+    let calls: Vec<_> = calls.collect();
+    let last = calls.last()?;
+    let result = parts().find_map(|part| match part {
+        Part::ToolResult(result) if result.call_id == last.call_id => Some(result),
+        _ => None,
+    });
+    let ending = result.map_or(Ending::Unknown, |result| match ending(&result.text) {
+        Ending::Unknown if result.is_error => Ending::Failed,
+        ending => ending,
+    });
+    let runs = count(calls.len() as u64, "test run");
+    let subject = if calls.len() == 1 { "it" } else { "the last" };
+    Some(match ending {
+        Ending::Passed => format!("{runs}, {subject} passed"),
+        Ending::Failed => format!("{runs}, {subject} failed"),
+        Ending::Unknown => runs,
+    })
+}
+
+/// Says whether a command line runs tests. The text of here-documents is no command.
+fn runs_tests(line: &str) -> bool {
+    let mut end: Option<&str> = None;
+    line.lines().any(|line| {
+        if let Some(word) = end {
+            end = Some(word).filter(|word| line.trim() != *word);
+            return false;
+        }
+        let here = line.split_once("<<").map(|(_, rest)| rest.trim_start_matches(['-', ' ', '\'', '"', '\\']));
+        let word = here.and_then(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next());
+        end = word.filter(|word| !word.is_empty());
+        line.split([';', '|', '&', '(', ')']).any(is_test_run)
+    })
+}
+
+fn is_test_run(command: &str) -> bool {
+    let is_assignment = |word: &str| word.contains('=') && !word.starts_with('-');
+    let is_before = |word: &&str| is_assignment(word) || matches!(*word, "env" | "time" | "nice" | "command");
+    let words = command.split_whitespace().skip_while(is_before);
+    let words: Vec<&str> = words.filter(|word| !word.starts_with(['-', '+'])).collect();
+    PROGRAMS.iter().any(|program| words.starts_with(program))
+}
+
+/// Tells from the output of a run how it ended.
+fn ending(output: &str) -> Ending {
+    let has = |marks: &[&str]| marks.iter().any(|mark| output.contains(mark));
+    if has(FAILED) || FAILED_COUNTS.iter().any(|mark| has_count(output, mark)) {
+        return Ending::Failed;
+    }
+    // 'go test' prints a line for each package.
+    let packages = || output.lines().filter(|line| line.starts_with("ok  \t") || line.starts_with("FAIL\t"));
+    if packages().any(|line| line.starts_with("FAIL")) {
+        return Ending::Failed;
+    }
+    let is_passed = has(PASSED) || packages().next().is_some();
+    if is_passed || PASSED_COUNTS.iter().any(|mark| has_count(output, mark)) { Ending::Passed } else { Ending::Unknown }
+}
+
+/// Says whether a number that is not 0 stands before a mark.
+fn has_count(output: &str, mark: &str) -> bool {
+    output.match_indices(mark).any(|(at, _)| {
+        let before = &output[..at];
+        let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        before[before.len() - digits..].bytes().any(|byte| byte != b'0')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::{Role, ToolCall, ToolResult};
+
+    #[test]
+    fn commands_that_run_tests_are_told_from_others() {
+        for line in [
+            "cargo test",
+            "cd x && RUST_BACKTRACE=1 cargo +nightly test --lib a",
+            "npm -s test | tail -5",
+            "python3 -m pytest -q",
+            "(cd web; npx vitest run)",
+            "go test ./...",
+            "cat >x <<'E'\n two\nE\ncargo test",
+        ] {
+            assert!(runs_tests(line), "{line}");
+        }
+        for line in ["cargo build", "echo cargo test", "grep -rn pytest .", "git commit -m 'cargo test'", "go vet", ""]
+        {
+            assert!(!runs_tests(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_ending_is_told_only_where_the_output_says_it() {
+        for (output, expected) in [
+            ("test result: ok. 3 passed; 0 failed; 0 ignored", Ending::Passed),
+            ("test result: ok. 3 passed; 0 failed\ntest result: FAILED. 1 passed; 2 failed", Ending::Failed),
+            ("==== 12 passed in 0.1s ====", Ending::Passed),
+            ("==== 1 failed, 11 passed in 0.1s ====", Ending::Failed),
+            ("ok  \texample.com/a\t0.1s\n", Ending::Passed),
+            ("ok  \texample.com/a\t0.1s\nFAIL\texample.com/b\t0.1s\n", Ending::Failed),
+            ("Tests:       10 failed, 3 passed", Ending::Failed),
+            ("  12 passing (3s)\n", Ending::Passed),
+            ("3 examples, 0 failures", Ending::Passed),
+            ("0 passed", Ending::Unknown),
+            ("compiling", Ending::Unknown),
+            ("", Ending::Unknown),
+        ] {
+            assert_eq!(ending(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn runs_are_counted_and_the_last_is_judged() {
+        let run = |number: usize, command: &str, output: Option<(&str, bool)>| {
+            let call_id = number.to_string();
+            let mut message = Message::new(Role::Assistant, 0..0);
+            message.parts.push(Part::ToolCall(ToolCall {
+                call_id: call_id.clone(),
+                name: "Bash".into(),
+                input: serde_json::Value::Null,
+                command: Some(command.into()),
+                edits: Vec::new(),
+            }));
+            if let Some((text, is_error)) = output {
+                message.parts.push(Part::ToolResult(ToolResult {
+                    call_id,
+                    text: text.into(),
+                    is_error,
+                    sub_agent: None,
+                }));
+            }
+            message
+        };
+        let (bad, good) = (Some(("test result: FAILED.", true)), Some(("test result: ok. 1 passed", false)));
+        let told = |messages: &[Message]| test_runs(messages);
+        assert_eq!(told(&[run(1, "ls", good)]), None);
+        assert_eq!(told(&[run(1, "cargo test", bad)]).as_deref(), Some("1 test run, it failed"));
+        let two = [run(1, "cargo test", bad), run(2, "cargo test", good)];
+        assert_eq!(told(&two).as_deref(), Some("2 test runs, the last passed"));
+        assert_eq!(told(&[run(1, "cargo test", None)]).as_deref(), Some("1 test run"));
+        assert_eq!(told(&[run(1, "cargo test", Some(("quiet", true)))]).as_deref(), Some("1 test run, it failed"));
+        assert_eq!(told(&[run(1, "cargo test", Some(("quiet", false)))]).as_deref(), Some("1 test run"));
+    }
+}

@@ -1,0 +1,216 @@
+//! Evidence on commits: attaching, showing, dropping, and what other commands make of it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{Server, TOKEN, row};
+use crate::mcp::Client;
+use crate::support::Scratch;
+
+const LOG: &str = "64.0 APEX_CODE,FINEST;SYSTEM,DEBUG\n\
+    12:00:00.0 (200)|CODE_UNIT_STARTED|[EXTERNAL]|01q5|AccountTrigger on Account trigger event BeforeInsert\n\
+    12:00:00.1 (1000000)|SOQL_EXECUTE_BEGIN|[3]|Aggregations:0|SELECT Id FROM Contact\n\
+    12:00:00.1 (8000000)|SOQL_EXECUTE_END|[3]|Rows:7\n\
+    12:00:00.2 (9200000)|FATAL_ERROR|System.NullPointerException: Attempt to de-reference a null object\n\
+    \x20 Number of SOQL queries: 95 out of 100\n";
+const ERROR: &str = "System.NullPointerException: Attempt to de-reference a null object (in AccountTrigger on Account \
+                     trigger event BeforeInsert)";
+
+/// A repository with a recorded commit.
+fn recorded() -> Scratch {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("add a trigger");
+    session.edits("a.cls", "x\n");
+    session.commits("trigger");
+    session.hook("SessionEnd");
+    scratch
+}
+
+#[test]
+fn an_agent_fetches_a_log_and_show_tells_its_first_exception() {
+    let scratch = recorded();
+    scratch.project();
+    let id = "07L5g00000AbCdEFGH";
+    let mut rows = vec![row(id, "Ada Lovelace")];
+    rows[0]["LogLength"] = json!(LOG.len());
+    let org = Server::start(move |request| match request.path.ends_with("/Body") {
+        true => super::Reply::ok(LOG),
+        false => super::answer_as_org(&rows, request),
+    });
+    scratch.logged_in(&org.url);
+    let mut client = Client::opened(&scratch, &scratch.top, &[]);
+    let answer = client.call("apex_logs_sync", json!({}))["structuredContent"].clone();
+    let file = answer["saved"][0]["file"].as_str().unwrap();
+    scratch.shiftlog("evidence", ["attach", "-q", "HEAD", file]).ok();
+    let shown = scratch.shiftlog("show", ["HEAD"]).ok();
+    let expected = format!(
+        "evidence 1 apex {id}, {} bytes, apexlogs/Ada_Lovelace_{id}.log\n  {ERROR}\n  limit: Number of SOQL queries 95 \
+         of 100\n  slowest SOQL: 7 ms, 7 rows: SELECT Id FROM Contact\n",
+        LOG.len()
+    );
+    assert!(shown.contains("> add a trigger") && shown.contains(&expected), "{shown}");
+    let read = client.call("shiftlog_get_conversation", json!({ "commit_sha": "HEAD" }))["structuredContent"].clone();
+    assert_eq!(read["evidence"][0].as_str().unwrap().lines().nth(1), Some(ERROR), "{read}");
+}
+
+#[test]
+fn what_is_attached_is_listed_shown_and_dropped() {
+    let scratch = recorded();
+    let before = scratch.git(["notes", "--ref=shiftlog", "show"]).ok();
+    scratch.write("out/test.log", "running 2 tests\ntest a ... ok\ntest b ... FAILED\n");
+    let path = scratch.top.join("out/test.log");
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_767_323_045);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    let evidence = |args: &[&str]| scratch.shiftlog("evidence", args);
+    let none = evidence(&[]);
+    assert_eq!((none.code, none.stderr.as_str()), (1, "error: no evidence attached to HEAD\n"));
+    let planned = evidence(&["attach", "-n", "--kind=test", "out/test.log"]).ok();
+    let short = &scratch.id("HEAD")[..7];
+    assert_eq!(planned, format!("would attach test out/test.log to {short}\n  test b ... FAILED\n"));
+    assert_eq!(scratch.git(["notes", "--ref=shiftlog", "show"]).ok(), before);
+    let done = evidence(&["attach", "--kind=test", "--note=after the rename", "out/test.log"]).ok();
+    assert_eq!(done, format!("attached test out/test.log to {short}\n  after the rename\n  test b ... FAILED\n"));
+    let again = evidence(&["attach", "--kind=test", "HEAD", "out/test.log"]);
+    assert_eq!(again.stderr, format!("warning: 'out/test.log' is attached to {short} already\n"));
+    assert_eq!((again.code, again.stdout.as_str()), (1, ""));
+    let note = scratch.git(["notes", "--ref=shiftlog", "show"]).ok();
+    let line = note.strip_prefix(&before).expect("the record is as it was");
+    let sha256 = scratch.run_in(&scratch.top, "sha256sum", ["out/test.log"]).ok()[..64].to_owned();
+    assert_eq!(
+        line.trim_end(),
+        format!(
+            r#"{{"shiftlog":1,"evidence":"test","id":"{}","time":"2026-01-02T03:04:05Z","size":48,"sha256":"{sha256}","status":"failed","error":"test b ... FAILED","note":"after the rename","name":"out/test.log","blob":null}}"#,
+            &sha256[..12]
+        )
+    );
+    let listed = evidence(&["list", "HEAD"]).ok();
+    let told =
+        format!("evidence 1 test {}, 48 bytes, out/test.log\n  after the rename\n  test b ... FAILED\n", &sha256[..12]);
+    assert_eq!(listed, told);
+    let object: Value = serde_json::from_str(&evidence(&["--json"]).ok()).unwrap();
+    assert_eq!(
+        (&object["version"], &object["number"], &object["evidence"]["name"]),
+        (&json!(1), &json!(1), &json!("out/test.log"))
+    );
+    for (command, key) in [("show", "conversation"), ("log", "sessions")] {
+        let object: Value = serde_json::from_str(&scratch.shiftlog(command, ["--json"]).ok()).unwrap();
+        assert!(object.get(key).is_some() && object["evidence"][0]["sha256"] == json!(sha256), "{object}");
+    }
+    assert_eq!(evidence(&["show"]).ok(), fs::read_to_string(&path).unwrap());
+    let shown = scratch.shiftlog("show", ["--evidence=full"]).ok();
+    assert!(shown.contains(&told) && shown.contains("\n    test a ... ok\n"), "{shown}");
+    assert!(!scratch.shiftlog("show", ["--evidence=none"]).ok().contains("evidence 1"));
+    // A text that has changed is not shown as what it was.
+    scratch.write("out/test.log", "running 2 tests\ntest a ... ok\ntest b ... PASSED\n");
+    let changed = evidence(&["show", "1"]);
+    assert_eq!(
+        (changed.code, changed.stderr.as_str()),
+        (1, "error: cannot show 'out/test.log': the file has changed\n")
+    );
+    assert_eq!(evidence(&["show", "2"]).stderr, "error: HEAD has no evidence 2; it has 1\n");
+    let dropped = evidence(&["drop", "HEAD", "1"]).ok();
+    assert_eq!(dropped, format!("dropped test out/test.log of {short}\n"));
+    assert_eq!(scratch.git(["notes", "--ref=shiftlog", "show"]).ok(), before, "nothing else has changed");
+    for wrong in
+        [&["attach"][..], &["attach", "HEAD"], &["drop", "HEAD"], &["list", "HEAD", "x"], &["show", "HEAD", "x"]]
+    {
+        assert_eq!(evidence(wrong).code, 129, "{wrong:?}");
+    }
+    assert_eq!(
+        evidence(&["attach", "nothing.log"]).stderr,
+        "fatal: cannot read 'nothing.log': there is no such file or commit\n"
+    );
+}
+
+#[test]
+fn a_commit_without_a_conversation_can_have_evidence() {
+    let scratch = Scratch::new();
+    scratch.write("x.log", "error: it broke\n");
+    scratch.shiftlog("evidence", ["attach", "-q", "x.log"]).ok();
+    let shown = scratch.shiftlog("show", [""; 0]).ok();
+    assert!(shown.starts_with("commit ") && shown.contains("\n  error: it broke\n"), "{shown}");
+    let object: Value = serde_json::from_str(&scratch.shiftlog("show", ["--json"]).ok()).unwrap();
+    assert_eq!(object["evidence"][0]["error"], "error: it broke");
+    assert_eq!(scratch.shiftlog("show", ["--evidence=none"]).code, 1);
+    scratch.shiftlog("fsck", [""; 0]).ok();
+    scratch.assert_sound();
+}
+
+#[test]
+fn secrets_of_a_text_do_not_get_into_the_note() {
+    let scratch = Scratch::new();
+    scratch.write("x.log", &format!("ok\nerror: refused {TOKEN} for it\n"));
+    scratch.shiftlog("evidence", ["attach", "-q", "--note", &format!("with {TOKEN}"), "x.log"]).ok();
+    let note = scratch.git(["notes", "--ref=shiftlog", "show"]).ok();
+    assert_eq!(note.matches("[REDACTED:salesforce-token]").count(), 2, "{note}");
+    assert!(!note.contains(&TOKEN[20..40]));
+}
+
+#[test]
+fn evidence_is_kept_by_all_that_handles_notes() {
+    let scratch = recorded();
+    scratch.write("one.log", "error: one\n");
+    scratch.write("two.log", "error: two\n");
+    fs::write(scratch.top.join(".git/info/exclude"), "*.log\n").unwrap();
+    scratch.shiftlog("evidence", ["attach", "-q", "one.log", "two.log"]).ok();
+    let names = |revision: &str| {
+        let listed = scratch.shiftlog("evidence", ["--json", revision]).stdout;
+        let names = listed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["evidence"]["name"].clone());
+        let mut names: Vec<String> = names.map(|name| name.as_str().unwrap().to_owned()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names("HEAD"), ["one.log", "two.log"]);
+    scratch.shiftlog("fsck", [""; 0]).ok();
+    scratch.shiftlog("scan", [""; 0]).ok();
+    // Amended, cherry-picked, rebased.
+    scratch.git(["commit", "-q", "--amend", "-m", "trigger again"]).ok();
+    assert_eq!(names("HEAD"), ["one.log", "two.log"], "after an amend: {}", scratch.log());
+    scratch.git(["switch", "-q", "-c", "topic", "HEAD~1"]).ok();
+    scratch.commit("b.txt", "b\n", "base");
+    scratch.git(["cherry-pick", "main"]).ok();
+    scratch.shiftlog("remap", ["-q"]).ok();
+    assert_eq!(names("HEAD"), ["one.log", "two.log"], "after a cherry-pick: {}", scratch.log());
+    // Joined with what another clone has.
+    let remote = scratch.root().join("remote.git");
+    scratch.git(["init", "-q", "--bare", remote.to_str().unwrap()]).ok();
+    scratch.git(["remote", "add", "origin", remote.to_str().unwrap()]).ok();
+    scratch.git(["push", "-q", "origin", "main", "topic"]).ok();
+    scratch.git(["-c", "shiftlog.push=notes", "shiftlog", "sync", "push", "-q"]).ok();
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", remote.to_str().unwrap(), clone.to_str().unwrap()]).ok();
+    fs::write(clone.join("three.log"), "error: three\n").unwrap();
+    scratch.shiftlog_in(&clone, "sync", ["pull", "-q"]).ok();
+    scratch.shiftlog_in(&clone, "evidence", ["attach", "-q", "origin/main", "three.log"]).ok();
+    scratch.shiftlog_in(&clone, "evidence", ["drop", "-q", "origin/main", "1"]).ok();
+    scratch.git_in(&clone, ["-c", "shiftlog.push=notes", "shiftlog", "sync", "push", "-q"]).ok();
+    scratch.write("four.log", "error: four\n");
+    scratch.shiftlog("evidence", ["attach", "-q", "main", "four.log"]).ok();
+    scratch.shiftlog("sync", ["pull", "-q"]).ok();
+    let joined = names("main");
+    assert!(joined.contains(&"three.log".to_owned()) && joined.contains(&"four.log".to_owned()), "{joined:?}");
+    assert_eq!(joined.len(), 3, "what was dropped stays away: {joined:?}");
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_name_of_somebody_else_leads_nowhere() {
+    let scratch = Scratch::new();
+    fs::write(scratch.root().join("private"), "secret\n").unwrap();
+    std::os::unix::fs::symlink(scratch.root().join("private"), scratch.top.join("link")).unwrap();
+    let sha256 = scratch.run_in(&scratch.root(), "sha256sum", ["private"]).ok()[..64].to_owned();
+    for name in ["../private", "link", scratch.root().join("private").to_str().unwrap()] {
+        let line = json!({ "shiftlog": 1, "evidence": "log", "id": "x", "size": 7, "sha256": sha256, "name": name });
+        scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", &line.to_string()]).ok();
+        let shown = scratch.shiftlog("evidence", ["show"]);
+        assert_eq!((shown.code, shown.stdout.as_str()), (1, ""), "{name}: {shown:?}");
+        assert!(!scratch.shiftlog("show", ["--evidence=full"]).stdout.contains("secret"));
+    }
+    let escape = json!({ "shiftlog": 1, "evidence": "log\u{1b}[31m", "id": "x\n", "error": "\u{202e}e\u{1b}]0;x\u{7}", "name": "n" });
+    scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", &escape.to_string()]).ok();
+    for ran in [scratch.shiftlog("show", [""; 0]), scratch.shiftlog("evidence", [""; 0])] {
+        assert!(!ran.stdout.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{ran:?}");
+    }
+}

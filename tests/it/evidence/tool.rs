@@ -1,0 +1,81 @@
+//! The tool `apex_logs_sync` of the MCP server, as clients of an existing server call it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{Server, row, text_of};
+use crate::mcp::Client;
+use crate::support::Scratch;
+
+const ID: &str = "07L5g00000AbCdEFGH";
+
+fn tools(scratch: &Scratch, args: &[&str]) -> Vec<Value> {
+    let mut client = Client::opened(scratch, &scratch.top, args);
+    client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone()
+}
+
+fn names(tools: &[Value]) -> Vec<&str> {
+    tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_tool_is_offered_in_a_salesforce_project_or_when_it_is_asked_for() {
+    let scratch = Scratch::new();
+    let tool = "apex_logs_sync";
+    assert!(!names(&tools(&scratch, &[])).contains(&tool));
+    assert!(names(&tools(&scratch, &["--toolset=all"])).contains(&tool));
+    assert_eq!(names(&tools(&scratch, &["--toolset=logs"])), [tool]);
+    assert_eq!(names(&tools(&scratch, &["--name=apex-log-viewer-mcp"])), [tool]);
+    scratch.project();
+    assert!(names(&tools(&scratch, &[])).contains(&tool), "there is a project");
+    assert!(!names(&tools(&scratch, &["--toolset=conversations"])).contains(&tool));
+    let listed = tools(&scratch, &["--toolset=logs"]).remove(0);
+    assert_eq!(listed["title"], "Sync Apex Logs");
+    assert_eq!(listed["annotations"]["readOnlyHint"], false);
+    assert_eq!(listed["annotations"]["openWorldHint"], true);
+    let properties = &listed["inputSchema"]["properties"];
+    assert_eq!(properties["limit"]["type"], "number");
+    assert_eq!((&properties["limit"]["minimum"], &properties["limit"]["maximum"]), (&json!(1), &json!(200)));
+    assert_eq!((&properties["limit"]["default"], &properties["target"]["type"]), (&json!(100), &json!("string")));
+    assert!(listed["inputSchema"].get("required").is_none());
+    for other in tools(&scratch, &["--toolset=all"]).iter().filter(|other| other["name"] != tool) {
+        assert_eq!(other["annotations"]["readOnlyHint"], true, "{}", other["name"]);
+    }
+}
+
+#[test]
+fn a_call_answers_as_the_command_does_and_writes_where_the_server_serves() {
+    let scratch = Scratch::new();
+    scratch.project();
+    let org = Server::org(vec![row(ID, "Ada")]);
+    scratch.logged_in(&org.url);
+    // The server is started elsewhere.
+    let repo = format!("--repo={}", scratch.top.display());
+    let mut client = Client::opened(&scratch, &scratch.root(), &[&repo, "--toolset=logs"]);
+    let result = client.call("apex_logs_sync", json!({ "limit": 2.0, "target": null }));
+    assert_eq!(result["isError"], false, "{result}");
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(text, result["structuredContent"]);
+    assert_eq!((&text["ok"], &text["limit"]), (&json!(true), &json!(2)));
+    let file = scratch.top.join(text["saved"][0]["file"].as_str().unwrap());
+    assert_eq!(fs::read_to_string(file).unwrap(), text_of(ID));
+    assert!(!scratch.root().join("apexlogs").exists());
+    let (_, printed) = scratch.synced(&["--limit=2"]);
+    assert_eq!(printed, text, "the command answers the same");
+    let result = client.call("apex_logs_sync", json!({ "limit": null }));
+    assert_eq!(result["structuredContent"]["limit"], 100);
+    for limit in [json!(1.5), json!(-1), json!("5"), json!(true)] {
+        let refused = client.refused("apex_logs_sync", json!({ "limit": limit }));
+        assert_eq!(refused, "invalid arguments: limit must be a whole number from 1 to 200");
+    }
+    assert!(client.refused("apex_logs_sync", json!({ "x": 1 })).starts_with("invalid arguments: "));
+    // A failure is an answer, too.
+    fs::remove_file(scratch.top.join("sfdx-project.json")).unwrap();
+    let result = client.call("apex_logs_sync", json!({}));
+    let expected = json!({ "ok": false, "errorCode": "NO_SFDX_PROJECT",
+        "message": "sfdx-project.json not found. Run inside a valid SFDX project.", "details": null });
+    assert_eq!((&result["isError"], &result["structuredContent"]), (&json!(true), &expected));
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(text, expected);
+}
