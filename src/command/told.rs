@@ -8,7 +8,7 @@ use crate::cli::{self, Outcome, Printing};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, date};
 use crate::outside;
-use crate::pretty::{self, Style};
+use crate::pretty;
 use crate::record::Reader;
 use crate::told::{self, InstructionFile};
 
@@ -96,7 +96,7 @@ pub(super) fn diff(repo: &Repository, printing: &Printing, is_json: bool, revisi
                 return write!(out, "{}{}", outside::json(&object), printing.end());
             }
             match diff {
-                Ok(diff) => outside::text(&diff).lines().try_for_each(|line| writeln!(out, "{}", painted(line, style))),
+                Ok(diff) => pretty::write_told_diff(out, &diff, style),
                 Err(why) => writeln!(out, "{}", outside::line(&format!("'{name}' differs: {why}"))),
             }
         })?;
@@ -104,14 +104,6 @@ pub(super) fn diff(repo: &Repository, printing: &Printing, is_json: bool, revisi
     screen.out.finish()?;
     // As 'git diff --exit-code'.
     Ok(if has_difference { Outcome::No } else { Outcome::Done })
-}
-
-fn painted(line: &str, style: &Style) -> String {
-    match line.as_bytes().first() {
-        Some(b'-') => style.paint(&style.old, line),
-        Some(b'+') => style.paint(&style.new, line),
-        _ => line.to_owned(),
-    }
 }
 
 /// Returns the files in the records of a commit, each text once; `None`, with a message, if no record names any.

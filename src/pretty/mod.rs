@@ -45,7 +45,7 @@ pub use self::question::summary_question;
 pub use self::rows::Rows;
 pub use self::stats::{Statistics, group_object, total_object, write_chart, write_table, write_values};
 pub use self::sub_agent::SubAgent;
-pub use self::told::{told_diff, told_difference, told_line, told_value, write_told};
+pub use self::told::{told_diff, told_difference, told_line, told_value, write_told, write_told_diff};
 pub use self::why::{WhyView, more_command, short_session, why_object, write_why};
 pub use self::why_format::{why_format, why_line};
 pub use self::why_markdown::why_markdown;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use similar::TextDiff;
 
 use super::Style;
+use super::diff::painted;
 use crate::outside;
 use crate::told::{Changes, InstructionFile};
 
@@ -100,6 +101,15 @@ pub fn told_diff(name: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Str
     let diff = TextDiff::configure().timeout(MAX_TIME).diff_lines(&old, &new);
     let mut unified = diff.unified_diff();
     unified.context_radius(3).header(&name("a", before), &name("b", after)).to_string()
+}
+
+/// Writes such a diff.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_told_diff(out: &mut dyn Write, diff: &str, style: &Style) -> io::Result<()> {
+    outside::text(diff).lines().try_for_each(|line| writeln!(out, "{}", painted(line, style)))
 }
 
 /// Returns the object of a difference for JSON.
