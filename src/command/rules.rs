@@ -13,7 +13,7 @@ use crate::error::{Error, Kind};
 #[derive(Debug, Parser)]
 #[command(
     name = "git-shiftlog-rules",
-    override_usage = "git shiftlog rules [<options>] (show [<revision>] | diff <revision> <revision>)"
+    override_usage = "git shiftlog rules [<options>] (diff <revision> <revision> | show [<revision>])"
 )]
 pub struct Options {
     /// Print one JSON object a line
