@@ -125,6 +125,27 @@ fn what_is_attached_is_listed_shown_and_dropped() {
 }
 
 #[test]
+fn the_head_of_a_session_says_how_its_tests_ended() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it work");
+    for (id, output) in
+        [("t1", "test result: FAILED. 1 passed; 1 failed"), ("t2", "test result: ok. 2 passed; 0 failed")]
+    {
+        session.calls(id, "Bash", &json!({ "command": "cd app && cargo test 2>&1 | tail -3" }));
+        session.answers(id, output);
+    }
+    session.edits("a.rs", "x\n");
+    session.commits("work");
+    let head = |args: &[&str]| {
+        let shown = scratch.shiftlog("show", args).ok();
+        shown.lines().skip_while(|line| !line.starts_with("session ")).nth(2).unwrap().to_owned()
+    };
+    assert_eq!(head(&[]), "2 test runs, the last passed");
+    assert_eq!(head(&["--turn=1"]), "", "a part says nothing of the whole");
+}
+
+#[test]
 fn a_commit_without_a_conversation_can_have_evidence() {
     let scratch = Scratch::new();
     scratch.write("x.log", "error: it broke\n");

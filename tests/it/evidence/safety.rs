@@ -12,9 +12,11 @@ const ID: &str = "07L5g00000AbCdEFGH";
 
 #[test]
 fn the_token_does_not_follow_a_redirect_to_another_server() {
-    let scratch = Scratch::new();
+    let mut scratch = Scratch::new();
     scratch.project();
     let thief = Server::org(vec![row(ID, "Ada")]);
+    // Nor does it go to a proxy that could read it.
+    scratch.env.insert("ALL_PROXY".into(), thief.url.clone());
     let elsewhere = thief.url.clone();
     let org = Server::start(move |request| match request.path.starts_with("/services/") {
         // First to another path of the same server, then away from it.
