@@ -209,9 +209,13 @@ fn start_beside(words: &[&str]) -> Result<()> {
     command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A commit names its own index file, which is gone when the commit is made.
     command.env_remove("GIT_INDEX_FILE");
-    // A terminal that is closed right after this must not end it.
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.spawn().map(drop).map_err(|error| Error::other(format!("cannot start '{}'", words[1])).because(error))
+}
+
+/// Begins a session without a terminal, in what runs beside the user's work: nobody can be asked there, and closing the
+/// terminal does not end it. Fails for the leader of a process group, which a shell makes of a command typed into it.
+fn leave_terminal() {
+    let _ = rustix::process::setsid();
 }
 
 /// Has the project's index brought up to date, where that is set.
@@ -223,6 +227,7 @@ fn start_refresh(here: &Path, location: &Location) -> Result<()> {
 }
 
 fn refresh_index(here: &Path) -> Result<()> {
+    leave_terminal();
     let repo = open(here)?;
     let state = State::new(&repo.common_dir());
     for line in refresh::refresh(&repo, &Project::around(here.to_owned()))? {
@@ -251,6 +256,7 @@ fn tell_of_refs(repo: &Repository, level: Level, is_allowed: bool) -> Push {
 }
 
 fn push_now(here: &Path, remote: &str) -> Result<()> {
+    leave_terminal();
     let repo = open(here)?;
     sync::push_quietly(&repo, &notes_ref(&repo), remote);
     Ok(())

@@ -1,15 +1,17 @@
 //! Running `git` itself, for what should stay Git's business.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bstr::{BString, ByteSlice as _};
 
 use super::Repository;
+use super::child::{self, Streams};
 use super::remote::Asking;
 use crate::error::{Error, Result};
 use crate::progress::delay;
@@ -90,7 +92,7 @@ impl Git {
         self
     }
 
-    /// Kills the command at `deadline`; [`Git::capture`] then fails.
+    /// Kills the command, and all that it has started, at `deadline`; [`Git::capture`] then fails.
     #[must_use]
     pub fn until(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
@@ -111,8 +113,7 @@ impl Git {
         command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
         command.env("LC_ALL", "C");
         if !matches!(self.asking, Asking::Allowed | Asking::Quietly) {
-            // Neither a prompt in the terminal nor a window of an askpass program.
-            command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS_REQUIRE", "never");
+            child::forbid_asking(&mut command);
         }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(directory) = &self.directory {
@@ -146,37 +147,57 @@ impl Git {
     pub fn capture(self) -> Result<Output> {
         let mut command = self.command();
         let name = self.name;
-        if self.deadline.is_some() {
-            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let failed = |error: std::io::Error| Error::other(format!("cannot run 'git {name}'")).because(error);
+        if let Some(deadline) = self.deadline {
+            let input = self.input.unwrap_or_default();
+            return match captured_until(command, &input, deadline).map_err(failed)? {
+                Some((true, stdout, _)) => Ok(stdout.into()),
+                Some((false, _, stderr)) => Err(ended(&name, &stderr)),
+                None => Err(Error::other(format!("'git {name}' failed")).because("it took too long")),
+            };
         }
-        let failed = |error| Error::other(format!("cannot run 'git {name}'")).because(error);
-        let mut child = command.spawn().map_err(|error: std::io::Error| failed(error.to_string()))?;
+        let mut child = command.spawn().map_err(failed)?;
         let writer = self.input.and_then(|input| child.stdin.take().map(|stdin| (stdin, input)));
-        let (deadline, id) = (self.deadline, child.id());
-        let is_over = AtomicBool::new(false);
         let watched = if self.is_watched { child.stderr.take() } else { None };
         let output = std::thread::scope(|scope| {
             let told = watched.map(|stderr| scope.spawn(move || show_progress(stderr)));
             if let Some((mut stdin, input)) = writer {
                 scope.spawn(move || std::io::Write::write_all(&mut stdin, &input));
             }
-            if let Some(deadline) = deadline {
-                let is_over = &is_over;
-                scope.spawn(move || end_at(deadline, id, is_over));
-            }
             let mut output = child.wait_with_output();
-            is_over.store(true, Ordering::Relaxed);
             if let (Ok(output), Some(Ok(told))) = (&mut output, told.map(|told| told.join())) {
                 output.stderr = told;
             }
             output
         })
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(failed)?;
         if output.status.success() {
             return Ok(output.stdout.into());
         }
         Err(ended(&name, &output.stderr))
     }
+}
+
+/// Runs a command at most until `deadline`. Returns whether it succeeded, and what it wrote to stdout and stderr; `None` if
+/// it was ended.
+fn captured_until(
+    mut command: Command,
+    input: &[u8],
+    deadline: Instant,
+) -> std::io::Result<Option<(bool, Vec<u8>, Vec<u8>)>> {
+    let Streams { stdout, stderr } = Streams::of(&mut command, input)?;
+    // The processes that it starts end with it.
+    let mut child = command.process_group(0).spawn()?;
+    let status = child::wait_until(&mut child, deadline)?;
+    status.map(|status| Ok((status.success(), whole(stdout)?, whole(stderr)?))).transpose()
+}
+
+/// Returns all that was written to a file.
+fn whole(mut file: File) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The lines of a command's stdout, without their ends.
@@ -220,20 +241,6 @@ impl Drop for Lines {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
-    }
-}
-
-/// Kills the process group `id` at `deadline`, unless `is_over` is set before.
-fn end_at(deadline: Instant, id: u32, is_over: &AtomicBool) {
-    while !is_over.load(Ordering::Relaxed) {
-        if Instant::now() >= deadline {
-            if let Some(process) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
-                // The processes that it started would keep its output open.
-                let _ = rustix::process::kill_process_group(process, rustix::process::Signal::TERM);
-            }
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -282,4 +289,26 @@ pub fn version() -> (u32, u32) {
     let number = text.split_whitespace().nth(2).unwrap_or_default();
     let mut parts = number.split('.').map(|part| part.parse().unwrap_or(0));
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn script(text: &str) -> Git {
+        git(["-c".to_owned(), format!("alias.shiftlog-test=!{text}"), "shiftlog-test".to_owned()])
+    }
+
+    #[test]
+    fn a_command_with_a_deadline_gets_its_input_and_returns_its_output() {
+        let later = || Instant::now() + Duration::from_secs(600);
+        let input = vec![b'x'; 1 << 20];
+        assert_eq!(script("cat").input(input.clone()).until(later()).capture().unwrap(), input);
+        let failed = script("echo 'fatal: not today' >&2; exit 3").until(later()).capture();
+        assert_eq!(failed.unwrap_err().to_string(), "'git shiftlog-test' failed: not today");
+        let late = script("kill -STOP $$").until(Instant::now() + Duration::from_millis(50)).capture();
+        assert_eq!(late.unwrap_err().to_string(), "'git shiftlog-test' failed: it took too long");
+    }
 }
