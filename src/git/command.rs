@@ -130,13 +130,16 @@ impl Git {
     /// If `git` cannot be run; the last line is an error if it exits with anything but 0.
     pub fn lines(self) -> Result<Lines> {
         let failed = |error: std::io::Error| Error::other(format!("cannot run 'git {}'", self.name)).because(error);
-        let mut child = self.command().spawn().map_err(failed)?;
+        // Nobody would drain a pipe while the lines are read, and Git would wait for that after 64 KiB of warnings.
+        let stderr = tempfile::tempfile().map_err(failed)?;
+        let mut command = self.command();
+        let mut child = command.stderr(stderr.try_clone().map_err(failed)?).spawn().map_err(failed)?;
         if let Some((mut stdin, input)) = child.stdin.take().zip(self.input.as_ref()) {
             // A command that ends early says why on stderr.
             let _ = std::io::Write::write_all(&mut stdin, input);
         }
         let stdout = child.stdout.take().map(BufReader::new);
-        Ok(Lines { name: self.name, child, stdout })
+        Ok(Lines { name: self.name, child, stdout, stderr })
     }
 
     /// Runs the command and returns its stdout.
@@ -205,6 +208,7 @@ pub struct Lines {
     name: String,
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
+    stderr: File,
 }
 
 impl Iterator for Lines {
@@ -216,13 +220,10 @@ impl Iterator for Lines {
         match self.stdout.as_mut()?.read_until(b'\n', &mut line) {
             Ok(0) => {
                 self.stdout = None;
-                let mut stderr = Vec::new();
-                if let Some(mut pipe) = self.child.stderr.take() {
-                    let _ = pipe.read_to_end(&mut stderr);
-                }
-                match self.child.wait() {
-                    Ok(status) if status.success() => None,
-                    Ok(_) => Some(Err(ended(&self.name, &stderr))),
+                let told = self.child.wait().and_then(|status| Ok((status, whole(self.stderr.try_clone()?)?)));
+                match told {
+                    Ok((status, _)) if status.success() => None,
+                    Ok((_, stderr)) => Some(Err(ended(&self.name, &stderr))),
                     Err(error) => Some(Err(failed(error.to_string()))),
                 }
             }
@@ -299,6 +300,18 @@ mod tests {
 
     fn script(text: &str) -> Git {
         git(["-c".to_owned(), format!("alias.shiftlog-test=!{text}"), "shiftlog-test".to_owned()])
+    }
+
+    #[test]
+    fn lines_are_read_from_a_command_that_warns_of_much() {
+        // A pipe takes 64 KiB; what does not wait for somebody to drain it fails.
+        let warn = "dd if=/dev/zero bs=262144 count=1 of=/dev/stderr oflag=nonblock conv=notrunc";
+        let lines: Result<Vec<BString>> = script(&format!("echo line; {warn} && echo more")).lines().unwrap().collect();
+        assert_eq!(lines.unwrap(), ["line", "more"]);
+        let failed: Vec<Result<BString>> =
+            script("echo line; echo 'fatal: no more' >&2; exit 3").lines().unwrap().collect();
+        let told = failed[1].as_ref().map_err(ToString::to_string);
+        assert_eq!(told, Err("'git shiftlog-test' failed: no more".to_owned()));
     }
 
     #[test]
