@@ -9,6 +9,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use bstr::ByteSlice as _;
 use jiff::civil::DateTime;
@@ -61,7 +62,7 @@ impl Agent for Aider {
         lines.len()
     }
 
-    fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
+    fn read_until(&self, transcript: &Path, _: Option<Instant>) -> Result<Vec<u8>> {
         let read = |path: &Path| std::fs::read(path).map_err(|error| Error::io("read", path, error));
         let (Some(file), Some(id)) = (transcript.parent(), transcript.file_name()) else { return read(transcript) };
         if !self.is_rendered(transcript) {

@@ -39,6 +39,7 @@ mod windsurf;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Instant;
 
 pub use self::ask::Ask;
 pub use self::custom::Definition;
@@ -301,12 +302,28 @@ pub trait Agent: Sync {
         document::lines_that_stay(lines, self.list().unwrap_or_default())
     }
 
+    /// Returns how many bytes the agent's own file has for a transcript, or its database has for a session, without reading
+    /// them; `None` if that cannot be told.
+    fn stored_bytes(&self, transcript: &Path) -> Option<u64> {
+        transcript.metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len())
+    }
+
     /// Reads a transcript as lines.
     ///
     /// # Errors
     ///
     /// If it cannot be read.
     fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
+        self.read_until(transcript, None)
+    }
+
+    /// Reads a transcript as lines. Reading a database ends at `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read; [`Kind::Busy`] if the deadline passes.
+    fn read_until(&self, transcript: &Path, deadline: Option<Instant>) -> Result<Vec<u8>> {
+        let _ = deadline;
         let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
         Ok(if self.is_rendered(transcript) { self.lines(bytes) } else { bytes })
     }
@@ -363,9 +380,9 @@ pub trait Agent: Sync {
     }
 
     /// Returns the length of what a transcript repeats at its beginning of the session that it was forked from; `None` if it
-    /// repeats nothing.
-    fn repeated_bytes(&self, transcript: &Path) -> Option<u64> {
-        let _ = transcript;
+    /// repeats nothing, or if that is not known at `deadline`.
+    fn repeated_bytes(&self, transcript: &Path, deadline: Instant) -> Option<u64> {
+        let _ = (transcript, deadline);
         None
     }
 

@@ -1,7 +1,7 @@
 //! Databases in which agents keep conversations. They are live: they are opened to be read, and never written.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Params, Row, Statement};
@@ -109,6 +109,18 @@ pub fn each(
         visit(row)?;
     }
     Ok(())
+}
+
+/// Fails after `deadline`: whoever reads many rows looks at the clock for each.
+///
+/// # Errors
+///
+/// [`Kind::Busy`] if the deadline has passed.
+pub fn in_time(deadline: Option<Instant>) -> Result<()> {
+    match deadline.filter(|deadline| Instant::now() >= *deadline) {
+        Some(_) => Err(Error::new(Kind::Busy, "there was no time to read all of the session")),
+        None => Ok(()),
+    }
 }
 
 /// Says whether a query names what the database does not have: SQLite's plain `SQLITE_ERROR`.

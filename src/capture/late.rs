@@ -25,7 +25,7 @@ impl Recorder<'_> {
         if live.progress.stored.segment.is_some() || self.must_wait(&key) {
             return Ok(());
         }
-        let Some(until) = agent.repeated_bytes(&live.transcript) else { return Ok(()) };
+        let Some(until) = agent.repeated_bytes(&live.transcript, self.deadline) else { return Ok(()) };
         let extent = Extent::Until(until);
         if let Some(mut increment) = self.unrecorded_in(key, agent, &live.transcript, extent, &mut live.progress)? {
             self.try_record(&mut increment, &mut live.progress)?;

@@ -1,15 +1,17 @@
 //! Transcripts that are not recorded to their end, because a line of them or the whole is too large.
 //!
-//! Converting such a document takes seconds. As long as it has not become shorter, it is not read again.
+//! Converting such a document takes seconds and much memory. As long as it has not become shorter, it is not read again.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Agent;
+
 /// The longest line that is recorded, since redacting it takes five times its size in memory. Nothing from a longer
 /// line on is recorded.
 pub const MAX_LINE_BYTES: u64 = 40 << 20;
-/// The largest document or database that is converted to lines.
+/// The largest document, or session in a database, that is converted to lines.
 pub const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 
 /// Why a transcript is not recorded to its end.
@@ -17,8 +19,8 @@ pub const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 pub struct LeftOut {
     /// The reason.
     pub why: String,
-    /// The length that the agent's file had. While it has at least this length, it is not read. `None` while words before
-    /// the line that is too long are still to be recorded.
+    /// The length that the agent's file had, or the session in its database. While it has at least this length, it is not
+    /// read. `None` while words before the line that is too long are still to be recorded.
     bytes: Option<u64>,
     /// Whether the user has been warned.
     #[serde(default, rename = "told")]
@@ -26,9 +28,10 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Returns what is left out of a document that is too large to be converted; `None` of any other.
-    pub fn of_document(document: &Path, known: Option<&LeftOut>) -> Option<Self> {
-        let is_too_large = document.metadata().is_ok_and(|file| file.len() > MAX_DOCUMENT_BYTES);
+    /// Returns what is left out of a document, or a session in a database, that is too large to be converted; `None` of any
+    /// other.
+    pub fn of_document(agent: &dyn Agent, transcript: &Path, known: Option<&LeftOut>) -> Option<Self> {
+        let is_too_large = is_too_large(agent, transcript);
         let why = format!("it has more than {} MiB, and nothing more of it is recorded", MAX_DOCUMENT_BYTES >> 20);
         is_too_large.then(|| LeftOut { is_told: is_told(known, &why), why, bytes: Some(MAX_DOCUMENT_BYTES + 1) })
     }
@@ -42,15 +45,19 @@ impl LeftOut {
 
     /// Says whether a transcript is still too large. It grows, so a line that was too long remains, unless the agent made
     /// the file shorter.
-    pub fn holds(&self, transcript: &Path) -> bool {
-        let length = transcript.metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len());
-        self.bytes.is_none() || self.bytes <= length
+    pub fn holds(&self, agent: &dyn Agent, transcript: &Path) -> bool {
+        self.bytes.is_none() || self.bytes <= agent.stored_bytes(transcript)
     }
 
     /// Says whether a transcript has nothing that could be recorded, so that it need not be read.
-    pub fn is_all(&self, transcript: &Path) -> bool {
-        self.bytes.is_some() && self.holds(transcript)
+    pub fn is_all(&self, agent: &dyn Agent, transcript: &Path) -> bool {
+        self.bytes.is_some() && self.holds(agent, transcript)
     }
+}
+
+/// Says whether a document, or a session in a database, is too large to be converted to lines.
+pub fn is_too_large(agent: &dyn Agent, transcript: &Path) -> bool {
+    agent.stored_bytes(transcript).is_some_and(|bytes| bytes > MAX_DOCUMENT_BYTES)
 }
 
 fn is_told(known: Option<&LeftOut>, why: &str) -> bool {

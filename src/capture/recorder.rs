@@ -131,11 +131,11 @@ impl<'r> Recorder<'r> {
             live.transcript = found;
         }
         let left_out = &mut live.progress.left_out;
-        if left_out.as_ref().is_some_and(|left_out| left_out.is_all(&live.transcript)) {
+        if left_out.as_ref().is_some_and(|left_out| left_out.is_all(agent, &live.transcript)) {
             return Ok(None);
         }
         let is_rendered = agent.is_rendered(&live.transcript);
-        if is_rendered && let Some(new) = LeftOut::of_document(&live.transcript, left_out.as_ref()) {
+        if is_rendered && let Some(new) = LeftOut::of_document(agent, &live.transcript, left_out.as_ref()) {
             *left_out = Some(new);
             return Ok(None);
         }
@@ -175,7 +175,6 @@ impl<'r> Recorder<'r> {
         progress: &mut Progress,
     ) -> Result<Option<Increment<'r>>> {
         self.recover_progress(&key, progress);
-        let length = path.metadata().map_or(0, |file| file.len());
         let reading = self.reading(agent, &key, progress, path, extent)?;
         if let Some(warning) = reading.skipped(progress) {
             self.state.log(&warning);
@@ -183,7 +182,8 @@ impl<'r> Recorder<'r> {
         }
         let (increment, is_cut) = self.surveyed(key, reading, progress.recorded.clone())?;
         let known = progress.left_out.take();
-        progress.left_out = is_cut.then(|| LeftOut::of_line(length, increment.is_some(), known.as_ref()));
+        let length = || agent.stored_bytes(path).unwrap_or_default();
+        progress.left_out = is_cut.then(|| LeftOut::of_line(length(), increment.is_some(), known.as_ref()));
         Ok(increment.map(|increment| Increment { transcript: Some(path.to_owned()), ..increment }))
     }
 
@@ -254,7 +254,14 @@ impl<'r> Recorder<'r> {
         for found in agent.sub_agents(&live.transcript) {
             let key = SessionKey::new(&live.agent, &found.session_id);
             let progress = live.sub_agents.entry(found.session_id).or_default();
-            if progress.left_out.as_ref().is_some_and(|left_out| left_out.is_all(&found.transcript)) {
+            let known = progress.left_out.as_ref();
+            if known.is_some_and(|left_out| left_out.is_all(agent, &found.transcript)) {
+                continue;
+            }
+            if agent.is_rendered(&found.transcript)
+                && let Some(new) = LeftOut::of_document(agent, &found.transcript, known)
+            {
+                progress.left_out = Some(new);
                 continue;
             }
             let extent = if live.is_over { Extent::Over } else { Extent::Complete };

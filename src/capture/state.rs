@@ -192,7 +192,8 @@ impl LiveSession {
 
     /// Returns why the transcript is not recorded to its end; `None` if it is.
     pub fn left_out(&self) -> Option<String> {
-        let left_out = self.progress.left_out.as_ref().filter(|left_out| left_out.holds(&self.transcript));
+        let agent = agent::find(&self.agent)?;
+        let left_out = self.progress.left_out.as_ref().filter(|left_out| left_out.holds(agent, &self.transcript));
         left_out.map(|left_out| left_out.why.clone())
     }
 

@@ -3,10 +3,11 @@
 //! It exits 0 whatever happens and prints nothing on stdout, since agents parse it. One case apart: a push that would
 //! publish conversations which are not to be shared ends with [`setup::STOP_PUSH`], which the hook knows.
 
-use std::io::Read as _;
+use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 use crate::agent::{self, Event, Payload};
 use crate::capture::{Leave, State, agents, carry, commit, hook, hook_recorder, rewritten};
@@ -26,8 +27,11 @@ const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
 /// How long a hook waits for locks, all together; what it cannot store then waits for the next command.
 const LOCK_WAIT: Duration = Duration::from_millis(300);
 
-/// How long an agent may take to hand its payload over.
-const PAYLOAD_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long an agent, or Git, may take to hand over what it has to say.
+const INPUT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long Git may take to say which refs are pushed. Without all of them a push may have to be stopped, so it gets more time.
+const REFS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs the program: `git post-commit`, `git post-rewrite <command>`, `git post-merge`, `git pre-push <remote>`, or
 /// `<agent> <event>`.
@@ -116,9 +120,9 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
     if command == "amend" && is_in_rebase() {
         return Ok(());
     }
-    let input = String::from_utf8_lossy(&standard_input()).into_owned();
+    let input = standard_input(INPUT_TIMEOUT);
     let repo = open(here)?;
-    let pairs: Vec<_> = input
+    let pairs: Vec<_> = String::from_utf8_lossy(&input.bytes)
         .lines()
         .filter_map(|line| {
             let mut ids = line.split_whitespace().map(|hex| repo.parse_id(hex));
@@ -135,6 +139,12 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
     let report = recorder.finish();
     cli::tell(&repo, &report);
     outcome?;
+    if !input.is_whole {
+        return Err(Error::new(
+            Kind::Busy,
+            "the list of rewritten commits did not end, and what was missing is not carried",
+        ));
+    }
     // 'git pull --rebase' brings commits of others, and runs no other hook.
     if command == "rebase" && report.warnings.is_empty() { after_merge(here) } else { Ok(()) }
 }
@@ -175,18 +185,30 @@ enum Push {
 /// Stops a push that would publish what is not to be shared. Otherwise starts a push of ours beside the user's, which does
 /// not wait for it and does not learn how it ends; not with `is_off`.
 fn before_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
-    let input = String::from_utf8_lossy(&standard_input()).into_owned();
+    let input = standard_input(REFS_TIMEOUT);
+    let moves = String::from_utf8_lossy(&input.bytes);
     let repo = open(here)?;
     let level = Level::of(&repo, remote);
-    let (guarded, notes_ref) = (UserPush::of(remote, &input), notes_ref(&repo));
+    let (guarded, notes_ref) = (UserPush::of(remote, &moves), notes_ref(&repo));
     let shared = level.as_ref().copied().unwrap_or_default();
+    let is_allowed = || repo.config_bool("shiftlog.allowMirror") == Some(true);
     if guarded.publishes_more_than(&repo, &notes_ref, shared) {
         // A level that cannot be read shares nothing.
         if let Err(error) = level {
             cli::warning(&error.to_string());
         }
-        let is_allowed = repo.config_bool("shiftlog.allowMirror") == Some(true);
-        return Ok(tell_of_refs(&repo, shared, is_allowed));
+        return Ok(tell_of_refs(&repo, shared, is_allowed()));
+    }
+    if !input.is_whole && shared < Level::All && !is_allowed() {
+        cli::error(&Error::other(
+            "cannot tell whether this push takes conversations along: the list of its refs did not end",
+        ));
+        cli::hint(
+            &repo,
+            "the hook that runs 'git-shiftlog--hook git pre-push' must hand its standard input on, and close it",
+        );
+        cli::hint(&repo, "'git push --no-verify' pushes without this check");
+        return Ok(Push::Stops);
     }
     let level = level?;
     if is_off {
@@ -209,9 +231,13 @@ fn start_beside(words: &[&str]) -> Result<()> {
     command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A commit names its own index file, which is gone when the commit is made.
     command.env_remove("GIT_INDEX_FILE");
-    // A terminal that is closed right after this must not end it.
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.spawn().map(drop).map_err(|error| Error::other(format!("cannot start '{}'", words[1])).because(error))
+}
+
+/// Begins a session without a terminal, in what runs beside the user's work: nobody can be asked there, and closing the
+/// terminal does not end it. Fails for the leader of a process group, which a shell makes of a command typed into it.
+fn leave_terminal() {
+    let _ = rustix::process::setsid();
 }
 
 /// Has the project's index brought up to date, where that is set.
@@ -223,6 +249,7 @@ fn start_refresh(here: &Path, location: &Location) -> Result<()> {
 }
 
 fn refresh_index(here: &Path) -> Result<()> {
+    leave_terminal();
     let repo = open(here)?;
     let state = State::new(&repo.common_dir());
     for line in refresh::refresh(&repo, &Project::around(here.to_owned()))? {
@@ -251,27 +278,62 @@ fn tell_of_refs(repo: &Repository, level: Level, is_allowed: bool) -> Push {
 }
 
 fn push_now(here: &Path, remote: &str) -> Result<()> {
+    leave_terminal();
     let repo = open(here)?;
     sync::push_quietly(&repo, &notes_ref(&repo), remote);
     Ok(())
 }
 
-/// Reads what an agent or Git hands over. Who keeps the pipe open is not waited for.
-fn standard_input() -> Vec<u8> {
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let reader = std::thread::Builder::new().spawn(move || {
-        let mut input = Vec::new();
-        let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut input);
-        let _ = sender.send(input);
-    });
-    match reader {
-        Ok(_) => receiver.recv_timeout(PAYLOAD_TIMEOUT).unwrap_or_default(),
-        Err(_) => Vec::new(),
+/// What an agent or Git has handed over.
+struct Input {
+    /// What has arrived.
+    bytes: Vec<u8>,
+    /// Whether that is all.
+    is_whole: bool,
+}
+
+/// Reads what an agent or Git hands over. Whoever keeps the pipe open is waited for as long as `limit`.
+fn standard_input(limit: Duration) -> Input {
+    match io::stdin().is_terminal() {
+        // Nobody hands anything over.
+        true => Input { bytes: Vec::new(), is_whole: true },
+        false => input_of(io::stdin(), limit),
     }
 }
 
+/// Reads to the end, at most for `limit`.
+fn input_of(from: impl Read + Send + 'static, limit: Duration) -> Input {
+    let mut input = Input { bytes: Vec::new(), is_whole: false };
+    let (sender, receiver) = channel();
+    let reader = std::thread::Builder::new().spawn(move || {
+        let (mut from, mut buffer) = (from.take(MAX_PAYLOAD_BYTES), vec![0; 64 << 10]);
+        loop {
+            let read = match from.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read.map(|count| buffer[..count].to_vec()),
+            };
+            let is_last = read.as_ref().map_or(true, Vec::is_empty);
+            if sender.send(read).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    let deadline = Instant::now() + limit;
+    while reader.is_ok() {
+        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Ok(bytes)) if bytes.is_empty() => {
+                input.is_whole = true;
+                break;
+            }
+            Ok(Ok(bytes)) => input.bytes.extend(bytes),
+            Ok(Err(_)) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    input
+}
+
 fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
-    let payload = Payload::parse(&standard_input());
+    let payload = Payload::parse(&standard_input(INPUT_TIMEOUT).bytes);
     let directory: PathBuf = payload.directory().filter(|dir| dir.is_dir()).unwrap_or_else(|| here.to_owned());
     let repo = match open(&directory) {
         Ok(repo) => repo,
@@ -295,4 +357,23 @@ fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
     }
     recorder.finish();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_arrived_is_kept_when_the_rest_does_not_come() {
+        let long = Duration::from_secs(600);
+        let whole = input_of(&b"words"[..], long);
+        assert!(whole.is_whole && whole.bytes == b"words");
+        let large = vec![b'x'; 1 << 20];
+        assert!(input_of(io::Cursor::new(large.clone()), long).bytes == large);
+        let (reader, writer) = io::pipe().unwrap();
+        io::Write::write_all(&mut &writer, b"first").unwrap();
+        let part = input_of(reader, Duration::from_millis(200));
+        assert!(!part.is_whole && part.bytes == b"first", "whoever wrote it has not closed the pipe");
+        drop(writer);
+    }
 }

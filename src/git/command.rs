@@ -1,15 +1,17 @@
 //! Running `git` itself, for what should stay Git's business.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bstr::{BString, ByteSlice as _};
 
 use super::Repository;
+use super::child::{self, Streams};
 use super::remote::Asking;
 use crate::error::{Error, Result};
 use crate::progress::delay;
@@ -90,7 +92,7 @@ impl Git {
         self
     }
 
-    /// Kills the command at `deadline`; [`Git::capture`] then fails.
+    /// Kills the command, and all that it has started, at `deadline`; [`Git::capture`] then fails.
     #[must_use]
     pub fn until(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
@@ -111,8 +113,7 @@ impl Git {
         command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
         command.env("LC_ALL", "C");
         if !matches!(self.asking, Asking::Allowed | Asking::Quietly) {
-            // Neither a prompt in the terminal nor a window of an askpass program.
-            command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS_REQUIRE", "never");
+            child::forbid_asking(&mut command);
         }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(directory) = &self.directory {
@@ -129,13 +130,16 @@ impl Git {
     /// If `git` cannot be run; the last line is an error if it exits with anything but 0.
     pub fn lines(self) -> Result<Lines> {
         let failed = |error: std::io::Error| Error::other(format!("cannot run 'git {}'", self.name)).because(error);
-        let mut child = self.command().spawn().map_err(failed)?;
+        // Nobody would drain a pipe while the lines are read, and Git would wait for that after 64 KiB of warnings.
+        let stderr = tempfile::tempfile().map_err(failed)?;
+        let mut command = self.command();
+        let mut child = command.stderr(stderr.try_clone().map_err(failed)?).spawn().map_err(failed)?;
         if let Some((mut stdin, input)) = child.stdin.take().zip(self.input.as_ref()) {
             // A command that ends early says why on stderr.
             let _ = std::io::Write::write_all(&mut stdin, input);
         }
         let stdout = child.stdout.take().map(BufReader::new);
-        Ok(Lines { name: self.name, child, stdout })
+        Ok(Lines { name: self.name, child, stdout, stderr })
     }
 
     /// Runs the command and returns its stdout.
@@ -146,32 +150,30 @@ impl Git {
     pub fn capture(self) -> Result<Output> {
         let mut command = self.command();
         let name = self.name;
-        if self.deadline.is_some() {
-            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let failed = |error: std::io::Error| Error::other(format!("cannot run 'git {name}'")).because(error);
+        if let Some(deadline) = self.deadline {
+            let input = self.input.unwrap_or_default();
+            return match captured_until(command, &input, deadline).map_err(failed)? {
+                Some((true, stdout, _)) => Ok(stdout.into()),
+                Some((false, _, stderr)) => Err(ended(&name, &stderr)),
+                None => Err(Error::other(format!("'git {name}' failed")).because("it took too long")),
+            };
         }
-        let failed = |error| Error::other(format!("cannot run 'git {name}'")).because(error);
-        let mut child = command.spawn().map_err(|error: std::io::Error| failed(error.to_string()))?;
+        let mut child = command.spawn().map_err(failed)?;
         let writer = self.input.and_then(|input| child.stdin.take().map(|stdin| (stdin, input)));
-        let (deadline, id) = (self.deadline, child.id());
-        let is_over = AtomicBool::new(false);
         let watched = if self.is_watched { child.stderr.take() } else { None };
         let output = std::thread::scope(|scope| {
             let told = watched.map(|stderr| scope.spawn(move || show_progress(stderr)));
             if let Some((mut stdin, input)) = writer {
                 scope.spawn(move || std::io::Write::write_all(&mut stdin, &input));
             }
-            if let Some(deadline) = deadline {
-                let is_over = &is_over;
-                scope.spawn(move || end_at(deadline, id, is_over));
-            }
             let mut output = child.wait_with_output();
-            is_over.store(true, Ordering::Relaxed);
             if let (Ok(output), Some(Ok(told))) = (&mut output, told.map(|told| told.join())) {
                 output.stderr = told;
             }
             output
         })
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(failed)?;
         if output.status.success() {
             return Ok(output.stdout.into());
         }
@@ -179,11 +181,34 @@ impl Git {
     }
 }
 
+/// Runs a command at most until `deadline`. Returns whether it succeeded, and what it wrote to stdout and stderr; `None` if
+/// it was ended.
+fn captured_until(
+    mut command: Command,
+    input: &[u8],
+    deadline: Instant,
+) -> std::io::Result<Option<(bool, Vec<u8>, Vec<u8>)>> {
+    let Streams { stdout, stderr } = Streams::of(&mut command, input)?;
+    // The processes that it starts end with it.
+    let mut child = command.process_group(0).spawn()?;
+    let status = child::wait_until(&mut child, deadline)?;
+    status.map(|status| Ok((status.success(), whole(stdout)?, whole(stderr)?))).transpose()
+}
+
+/// Returns all that was written to a file.
+fn whole(mut file: File) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The lines of a command's stdout, without their ends.
 pub struct Lines {
     name: String,
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
+    stderr: File,
 }
 
 impl Iterator for Lines {
@@ -195,13 +220,10 @@ impl Iterator for Lines {
         match self.stdout.as_mut()?.read_until(b'\n', &mut line) {
             Ok(0) => {
                 self.stdout = None;
-                let mut stderr = Vec::new();
-                if let Some(mut pipe) = self.child.stderr.take() {
-                    let _ = pipe.read_to_end(&mut stderr);
-                }
-                match self.child.wait() {
-                    Ok(status) if status.success() => None,
-                    Ok(_) => Some(Err(ended(&self.name, &stderr))),
+                let told = self.child.wait().and_then(|status| Ok((status, whole(self.stderr.try_clone()?)?)));
+                match told {
+                    Ok((status, _)) if status.success() => None,
+                    Ok((_, stderr)) => Some(Err(ended(&self.name, &stderr))),
                     Err(error) => Some(Err(failed(error.to_string()))),
                 }
             }
@@ -220,20 +242,6 @@ impl Drop for Lines {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
-    }
-}
-
-/// Kills the process group `id` at `deadline`, unless `is_over` is set before.
-fn end_at(deadline: Instant, id: u32, is_over: &AtomicBool) {
-    while !is_over.load(Ordering::Relaxed) {
-        if Instant::now() >= deadline {
-            if let Some(process) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
-                // The processes that it started would keep its output open.
-                let _ = rustix::process::kill_process_group(process, rustix::process::Signal::TERM);
-            }
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -282,4 +290,38 @@ pub fn version() -> (u32, u32) {
     let number = text.split_whitespace().nth(2).unwrap_or_default();
     let mut parts = number.split('.').map(|part| part.parse().unwrap_or(0));
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn script(text: &str) -> Git {
+        git(["-c".to_owned(), format!("alias.shiftlog-test=!{text}"), "shiftlog-test".to_owned()])
+    }
+
+    #[test]
+    fn lines_are_read_from_a_command_that_warns_of_much() {
+        // A pipe takes 64 KiB; what does not wait for somebody to drain it fails.
+        let warn = "dd if=/dev/zero bs=262144 count=1 of=/dev/stderr oflag=nonblock conv=notrunc";
+        let lines: Result<Vec<BString>> = script(&format!("echo line; {warn} && echo more")).lines().unwrap().collect();
+        assert_eq!(lines.unwrap(), ["line", "more"]);
+        let failed: Vec<Result<BString>> =
+            script("echo line; echo 'fatal: no more' >&2; exit 3").lines().unwrap().collect();
+        let told = failed[1].as_ref().map_err(ToString::to_string);
+        assert_eq!(told, Err("'git shiftlog-test' failed: no more".to_owned()));
+    }
+
+    #[test]
+    fn a_command_with_a_deadline_gets_its_input_and_returns_its_output() {
+        let later = || Instant::now() + Duration::from_secs(600);
+        let input = vec![b'x'; 1 << 20];
+        assert_eq!(script("cat").input(input.clone()).until(later()).capture().unwrap(), input);
+        let failed = script("echo 'fatal: not today' >&2; exit 3").until(later()).capture();
+        assert_eq!(failed.unwrap_err().to_string(), "'git shiftlog-test' failed: not today");
+        let late = script("kill -STOP $$").until(Instant::now() + Duration::from_millis(50)).capture();
+        assert_eq!(late.unwrap_err().to_string(), "'git shiftlog-test' failed: it took too long");
+    }
 }

@@ -7,6 +7,7 @@ mod blame;
 mod browse;
 mod change;
 mod check;
+pub mod child;
 mod command;
 mod commit;
 mod config;

@@ -1,11 +1,13 @@
 //! A bad day: files that cannot be read, a network that does not answer, pushes of the user's own.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Stdio;
 
 use crate::sharing::Team;
-use crate::support::{Scratch, feed};
+use crate::support::{Ran, Scratch, feed};
 
 fn mode(path: &Path) -> u32 {
     path.metadata().unwrap().permissions().mode() & 0o777
@@ -214,4 +216,78 @@ fn where_gits_hooks_do_not_run_words_wait_for_their_commit_too() {
     fs::rename(&aside, &session.transcript).unwrap();
     assert!(scratch.raw("HEAD", &[]).contains("FIRST"));
     assert_eq!(scratch.waiting(), 0);
+}
+
+/// Starts a hook of Git's; its standard input stays open as long as somebody has it.
+fn start_hook(scratch: &Scratch, args: &[&str]) -> (std::process::Child, std::process::ChildStdin) {
+    let mut command = scratch.command("git-shiftlog--hook", &scratch.top);
+    command.env("GIT_ADVICE", "0").arg("git").args(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut hook = command.spawn().unwrap();
+    let input = hook.stdin.take().unwrap();
+    (hook, input)
+}
+
+#[test]
+fn a_push_is_judged_by_all_of_its_refs_however_late_they_come() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.team.push", "all"]).ok();
+    let line = |name: &str| format!("{name} {} {name} {}\n", "1".repeat(40), "0".repeat(40));
+    let (ours, others) = (line("refs/shiftlog/sessions"), line("refs/heads/main"));
+    let start = |remote| start_hook(&scratch, &["pre-push", remote]);
+    let [late, slow_end, open, open_ours, shared] = ["world", "world", "world", "world", "team"].map(start);
+    let say = |mut to: &std::process::ChildStdin, text: &str| to.write_all(text.as_bytes()).unwrap();
+    say(&slow_end.1, &ours);
+    say(&open.1, &others);
+    say(&open_ours.1, &ours);
+    say(&shared.1, &others);
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    say(&late.1, &ours);
+    let end = |(hook, input): (std::process::Child, std::process::ChildStdin), closes: bool| {
+        let kept = (!closes).then_some(input);
+        let ran = Ran::of(hook.wait_with_output().unwrap());
+        drop(kept);
+        assert_eq!(ran.stdout, "");
+        (ran.code, ran.stderr)
+    };
+    let (off, unknown) = (
+        "error: this push takes conversations along, and sharing is off\n",
+        "error: cannot tell whether this push takes conversations along: the list of its refs did not end\n",
+    );
+    assert_eq!(end(late, true), (113, off.to_owned()), "the list comes after four seconds");
+    assert_eq!(end(slow_end, true), (113, off.to_owned()), "the list ends after four seconds");
+    assert_eq!(end(open_ours, false), (113, off.to_owned()), "the list does not end, and has ours already");
+    assert_eq!(end(open, false), (113, unknown.to_owned()), "the list does not end, and may have ours");
+    assert_eq!(end(shared, false), (0, String::new()), "all may be pushed");
+}
+
+#[test]
+fn a_list_of_rewritten_commits_that_does_not_end_counts_as_far_as_it_has_come() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("words");
+    session.edits("a.txt", "1\n");
+    let before = session.commits("one");
+    scratch.write("a.txt", "2\n");
+    scratch
+        .git([
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "notes.rewriteMode=ignore",
+            "commit",
+            "-aq",
+            "--amend",
+            "-m",
+            "two",
+        ])
+        .ok();
+    assert_eq!(scratch.records("HEAD").len(), 0);
+    let (hook, mut input) = start_hook(&scratch, &["post-rewrite", "amend"]);
+    input.write_all(format!("{before} {}\n", scratch.id("HEAD")).as_bytes()).unwrap();
+    let ran = Ran::of(hook.wait_with_output().unwrap());
+    drop(input);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(scratch.record("HEAD")["session"], "s1");
+    assert!(scratch.log().contains("the list of rewritten commits did not end"), "{}", scratch.log());
 }

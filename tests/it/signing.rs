@@ -5,14 +5,21 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Scratch, skip};
+use crate::support::{Scratch, feed, skip};
 
 /// Makes a repository set up for recording that signs with a key of its own; `None` without `ssh-keygen`.
 fn signing() -> Option<Scratch> {
+    signing_with("")
+}
+
+/// Does the same with a passphrase for the key.
+fn signing_with(passphrase: &str) -> Option<Scratch> {
     let scratch = Scratch::set_up();
     let key = scratch.home().join("key");
-    let made =
-        Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"]).arg(&key).status();
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", passphrase, "-C", "test", "-f"])
+        .arg(&key)
+        .status();
     if !made.is_ok_and(|status| status.success()) {
         skip("there is no ssh-keygen here");
         return None;
@@ -175,6 +182,50 @@ fn a_signature_that_cannot_be_made_leaves_the_words_pending_and_the_commit_alone
     scratch.shiftlog("log", [""; 0]).ok();
     assert_eq!(scratch.record("HEAD~1")["session"], "s1");
     scratch.shiftlog("verify", ["--signed", "-q", "HEAD~1^!"]).ok();
+}
+
+#[test]
+fn a_signing_program_that_is_stopped_or_takes_no_notice_ends_with_the_time_of_the_hook() {
+    // A program that asks on the terminal from the background is stopped like the first. Were it left so, the one beside it
+    // would let it go on, and say so.
+    let stopped = "(trap '' TERM; sleep 60; touch LATE; kill -CONT $$) & kill -STOP $$";
+    let deaf = "trap '' TERM; sleep 60; touch LATE";
+    for script in [stopped, deaf] {
+        let Some(scratch) = signing() else { return };
+        let (program, late) = (scratch.root().join("bin/stays"), scratch.root().join("late"));
+        scratch.git(["config", "gpg.ssh.program", program.to_str().unwrap()]).ok();
+        scratch.git(["config", "shiftlog.hookTimeout", "1"]).ok();
+        fs::write(&program, format!("#!/bin/sh\n{script}\n").replace("LATE", late.to_str().unwrap())).unwrap();
+        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let session = scratch.session("s1");
+        session.prompt("words");
+        session.edits("x", "1\n");
+        let ran = session.tries_to_commit(&["-m", "one"]);
+        assert_eq!(ran.code, 0);
+        assert!(ran.stderr.contains("'git commit-tree' failed: it took too long"), "{ran:?}");
+        assert!(!late.exists(), "the commit waited for the program");
+    }
+}
+
+#[test]
+fn a_passphrase_is_never_asked_for_on_the_terminal() {
+    let Some(scratch) = signing_with("secret") else { return };
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v script"]).code != 0 {
+        return skip("no script(1) to make a terminal with");
+    }
+    let session = scratch.session("s1");
+    session.prompt("words");
+    session.edits("x", "1\n");
+    scratch.git(["add", "-A"]).ok();
+    // The limit is never reached: the key is refused at once.
+    scratch.git(["config", "shiftlog.hookTimeout", "600"]).ok();
+    let mut command = scratch.command("script", &scratch.top);
+    command.env("CLAUDE_CODE_SESSION_ID", "s1").args(["-qec", "git commit -q -m one", "/dev/null"]);
+    let ran = feed(&mut command, b"");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("'git commit-tree' failed: "), "{ran:?}");
+    assert!(!ran.stdout.contains("Enter passphrase"), "{ran:?}");
+    assert_ne!(scratch.waiting(), 0);
 }
 
 #[test]

@@ -2,18 +2,18 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::super::ALL;
+use crate::git::child::{self, Streams};
 
 /// The longest answer, in bytes.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
 /// The most that an agent may tell beside it.
 const MAX_STDERR_BYTES: u64 = 64 << 20;
-/// How long an agent has to clean up when its time is over.
-const GRACE: Duration = Duration::from_millis(300);
 
 /// How an agent ended, and what it printed.
 pub struct Ended {
@@ -35,19 +35,12 @@ pub fn run(
     let directory = tempfile::tempdir().map_err(failed)?;
     let guard = Guard::new(directory.path());
     let mut command = command(program, words, directory.path(), guard.group());
-    // What is in a file is there at once: no process that has inherited it can keep us waiting for its end.
-    let (mut stdin, mut stdout, mut stderr) = files().map_err(failed)?;
-    stdin.write_all(input.as_bytes()).and_then(|()| stdin.rewind()).map_err(failed)?;
-    command.envs(environment.iter().copied()).stdin(stdin);
-    command.stdout(stdout.try_clone().map_err(failed)?).stderr(stderr.try_clone().map_err(failed)?);
+    let Streams { mut stdout, mut stderr } = Streams::of(&mut command, input.as_bytes()).map_err(failed)?;
+    command.envs(environment.iter().copied());
     let status = wait(command.spawn().map_err(failed)?, guard, limit, &stdout, &stderr)?;
     let told = stderr.metadata().map_or(0, |metadata| metadata.len());
     let stderr = text(&mut stderr, told.saturating_sub(MAX_ANSWER_BYTES));
     Ok(Ended { status, stdout: text(&mut stdout, 0), stderr })
-}
-
-fn files() -> io::Result<(File, File, File)> {
-    Ok((tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?))
 }
 
 /// Returns what runs an agent in a process group: that of its guard, or 0 for one of its own.
@@ -63,7 +56,7 @@ fn command(program: &Path, words: &[String], directory: &Path, group: i32) -> Co
         command.env_remove(name);
     });
     command.env("SHIFTLOG_HOOK", "off");
-    std::os::unix::process::CommandExt::process_group(&mut command, group);
+    command.process_group(group);
     command
 }
 
@@ -76,7 +69,7 @@ fn text(file: &mut File, start: u64) -> String {
 
 /// Waits until a child ends; ends it when the time is over, or it says too much. What it leaves behind is ended too.
 fn wait(mut child: Child, guard: Guard, limit: Duration, stdout: &File, stderr: &File) -> Result<ExitStatus, String> {
-    let group = if guard.group() == 0 { i32::try_from(child.id()).unwrap_or_default() } else { guard.group() };
+    let group = if guard.group() == 0 { child::group(&child) } else { guard.group() };
     let deadline = Instant::now() + limit;
     let is_over = |file: &File, max: u64| file.metadata().is_ok_and(|metadata| metadata.len() > max);
     // What fills a disk gets no time for it.
@@ -84,12 +77,13 @@ fn wait(mut child: Child, guard: Guard, limit: Duration, stdout: &File, stderr: 
     let reason = loop {
         match child.try_wait() {
             Ok(Some(status)) => {
-                end_group(group, Duration::ZERO);
+                // What it leaves behind, and the guard.
+                child::end_group(group, Duration::ZERO);
                 return Ok(status);
             }
             Err(error) => break error.to_string(),
             Ok(None) if Instant::now() >= deadline => {
-                grace = GRACE;
+                grace = child::GRACE;
                 break format!("no answer within {} seconds", limit.as_secs());
             }
             Ok(None) if is_over(stdout, MAX_ANSWER_BYTES) || is_over(stderr, MAX_STDERR_BYTES) => {
@@ -98,20 +92,10 @@ fn wait(mut child: Child, guard: Guard, limit: Duration, stdout: &File, stderr: 
             Ok(None) => std::thread::sleep(Duration::from_millis(10)),
         }
     };
-    end_group(group, grace);
+    child::end_group(group, grace);
     let _ = child.kill();
     let _ = child.wait();
     Err(reason)
-}
-
-/// Ends what is left of a process group, its guard too.
-fn end_group(group: i32, grace: Duration) {
-    if let Some(group) = rustix::process::Pid::from_raw(group) {
-        use rustix::process::{Signal, kill_process_group};
-        let _ = kill_process_group(group, Signal::TERM);
-        std::thread::sleep(grace);
-        let _ = kill_process_group(group, Signal::KILL);
-    }
 }
 
 /// Ends an agent and removes its directory when this process is gone before it is: Ctrl-C reaches our own process group,
@@ -125,13 +109,13 @@ impl Guard {
         let script = "trap '' TERM; read -r done && exit; kill -s TERM 0; sleep 1; rm -rf -- \"$1\"; kill -s KILL 0";
         command.args(["-c", script, "sh"]).arg(directory);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.process_group(0);
         Guard(command.spawn().ok())
     }
 
     /// Returns the number of its process group; 0 if there is no guard.
     fn group(&self) -> i32 {
-        self.0.as_ref().and_then(|guard| i32::try_from(guard.id()).ok()).unwrap_or(0)
+        self.0.as_ref().map_or(0, child::group)
     }
 }
 

@@ -5,6 +5,7 @@
 pub(super) mod records;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::instructions::{HomeFolder, Instructions, Place};
@@ -157,7 +158,7 @@ impl Agent for Claude {
         found
     }
 
-    fn repeated_bytes(&self, transcript: &Path) -> Option<u64> {
+    fn repeated_bytes(&self, transcript: &Path, _: Instant) -> Option<u64> {
         transcript.metadata().ok().filter(std::fs::Metadata::is_file)?;
         records::repeated_bytes(std::io::BufReader::new(std::fs::File::open(transcript).ok()?))
     }

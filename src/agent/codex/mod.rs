@@ -9,6 +9,7 @@ mod rollout;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json_borrow::Value;
 
@@ -102,7 +103,7 @@ impl Agent for Codex {
         transcript.extension().is_some_and(|extension| extension == "zst")
     }
 
-    fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
+    fn read_until(&self, transcript: &Path, _: Option<Instant>) -> Result<Vec<u8>> {
         use std::io::Read as _;
         let failed = |error| Error::io("read", transcript, error);
         let file = std::fs::File::open(transcript).map_err(failed)?;

@@ -14,6 +14,7 @@ mod store;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use md5::{Digest as _, Md5};
 use rusqlite::Connection;
@@ -118,7 +119,7 @@ impl Agent for Cursor {
     }
 
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
-        let read = |database: Connection| store::read(&database);
+        let read = |database: Connection| store::read(&database, None);
         store::from_bytes(&native).and_then(read).unwrap_or(native)
     }
 
@@ -130,9 +131,9 @@ impl Agent for Cursor {
         store::lines_that_stay(lines)
     }
 
-    fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
+    fn read_until(&self, transcript: &Path, deadline: Option<Instant>) -> Result<Vec<u8>> {
         if self.is_rendered(transcript) {
-            store::read(&sqlite::open(transcript)?)
+            store::read(&sqlite::open(transcript)?, deadline)
         } else {
             std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))
         }

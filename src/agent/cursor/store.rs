@@ -5,6 +5,8 @@
 //! table `meta`. So the lines have no digests, which redaction would change, and the names are made anew from what is
 //! there. Blobs that nothing leads to, such as earlier roots, are left out.
 
+use std::time::Instant;
+
 use bstr::ByteSlice as _;
 use rusqlite::{Connection, OptionalExtension as _, Statement, params};
 use serde::de::IgnoredAny;
@@ -52,8 +54,8 @@ type MetaRow = (String, Option<String>, String);
 ///
 /// # Errors
 ///
-/// If the database cannot be read.
-pub fn read(database: &Connection) -> Result<Vec<u8>> {
+/// If the database cannot be read; [`Kind::Busy`] if reading takes until `deadline`.
+pub fn read(database: &Connection, deadline: Option<Instant>) -> Result<Vec<u8>> {
     // One moment of it, while the agent writes.
     let change = database.unchecked_transaction().map_err(unreadable)?;
     let database: &Connection = &change;
@@ -73,7 +75,7 @@ pub fn read(database: &Connection) -> Result<Vec<u8>> {
     }
     let root = |text: &String| id(serde_json::from_str::<Value>(text).ok()?.get("latestRootBlobId")?.as_str()?);
     let root = meta.iter().filter_map(|(_, decoded, _)| decoded.as_ref()).find_map(root);
-    let mut walk = Walk::new(database, &names)?;
+    let mut walk = Walk::new(database, &names, deadline)?;
     let root = match root {
         Some(root) => walk.blob(root)?.map(|data| (root, data)),
         None => None,
@@ -164,6 +166,8 @@ pub fn chat_id(lines: &[u8]) -> Option<String> {
 /// Finds what belongs to a chat.
 struct Walk<'d> {
     select: Statement<'d>,
+    /// When reading ends.
+    deadline: Option<Instant>,
     /// The names of all blobs.
     names: Ids,
     /// The blobs that name no others, in the order of the chat. What is named twice is one blob, and one line.
@@ -177,9 +181,10 @@ struct Walk<'d> {
 }
 
 impl<'d> Walk<'d> {
-    fn new(database: &'d Connection, names: &[Id]) -> Result<Self> {
+    fn new(database: &'d Connection, names: &[Id], deadline: Option<Instant>) -> Result<Self> {
         Ok(Walk {
             select: database.prepare("SELECT CAST(data AS BLOB) FROM blobs WHERE id = ?1").map_err(unreadable)?,
+            deadline,
             names: names.iter().copied().collect(),
             messages: Names::default(),
             leaves: Vec::new(),
@@ -189,6 +194,7 @@ impl<'d> Walk<'d> {
     }
 
     fn blob(&mut self, id: Id) -> Result<Option<Vec<u8>>> {
+        sqlite::in_time(self.deadline)?;
         self.select.query_row([hex(&id)], |row| row.get(0)).optional().map_err(unreadable)
     }
 

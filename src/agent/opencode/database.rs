@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
+use std::time::Instant;
 
 use bstr::ByteSlice as _;
 use rusqlite::types::ValueRef;
@@ -35,14 +36,15 @@ pub struct Session {
 ///
 /// # Errors
 ///
-/// [`Kind::Missing`] if it is not there; otherwise if the database cannot be read.
-pub fn session(path: &Path, session_id: &str) -> Result<Session> {
+/// [`Kind::Missing`] if it is not there, [`Kind::Busy`] if reading takes until `deadline`; otherwise if the database cannot be
+/// read.
+pub fn session(path: &Path, session_id: &str, deadline: Option<Instant>) -> Result<Session> {
     let database = sqlite::open(path)?;
     // One moment of it, while the agent writes.
     let database = database.unchecked_transaction().map_err(unreadable)?;
     let row = sqlite::rows(&database, "SELECT * FROM session WHERE id = ?1", [session_id])?.into_iter().next();
     let info = row.map(info).unwrap_or_default();
-    let mut messages = Messages { session_id, ids: Vec::new(), text: String::new(), infos: Vec::new() };
+    let mut messages = Messages { session_id, deadline, ids: Vec::new(), text: String::new(), infos: Vec::new() };
     let summaries = messages.read(&database)?;
     if info.is_null() && messages.ids.is_empty() {
         return Err(Error::new(Kind::Missing, format!("the database has no session '{session_id}'")));
@@ -53,6 +55,8 @@ pub fn session(path: &Path, session_id: &str) -> Result<Session> {
 /// The rows of a session's messages.
 struct Messages<'s> {
     session_id: &'s str,
+    /// When reading ends.
+    deadline: Option<Instant>,
     /// Their ids, in order.
     ids: Vec<Vec<u8>>,
     /// In JSON, one after the other, the messages' own rows, and then their parts.
@@ -67,6 +71,7 @@ impl Messages<'_> {
         let mut summaries = Map::new();
         let query = "SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id";
         sqlite::each(database, query, [self.session_id], |row| {
+            sqlite::in_time(self.deadline)?;
             let (id, data) = (text(row, 0)?, text(row, 1)?);
             let summary = summary_of(data);
             let ids = [("id", id), ("sessionID", self.session_id.as_bytes())];
@@ -85,6 +90,7 @@ impl Messages<'_> {
         let places: HashMap<&[u8], usize> = ids.iter().map(Vec::as_slice).zip(0..).collect();
         let mut parts: Vec<(usize, Vec<u8>, Range<usize>)> = Vec::new();
         sqlite::each(database, query, [self.session_id], |row| {
+            sqlite::in_time(self.deadline)?;
             let (message_id, id, data) = (text(row, 0)?, text(row, 1)?, text(row, 2)?);
             if let Some(place) = places.get(message_id).copied() {
                 let ids = [("id", id), ("sessionID", self.session_id.as_bytes()), ("messageID", message_id)];

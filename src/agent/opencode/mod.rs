@@ -16,6 +16,7 @@ mod store;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use self::store::Store;
 use super::hooks::{Commands, HookFile, Shape};
@@ -154,9 +155,16 @@ impl Agent for OpenCode {
         Cow::Owned(store::export(document::from_lines(transcript)))
     }
 
-    fn read(&self, transcript: &Path) -> Result<Vec<u8>> {
+    fn stored_bytes(&self, transcript: &Path) -> Option<u64> {
         match Store::of(transcript) {
-            Some((store, session_id)) => store.read(&session_id),
+            Some((store, session_id)) => store.bytes_of(&session_id),
+            None => transcript.metadata().ok().map(|file| file.len()),
+        }
+    }
+
+    fn read_until(&self, transcript: &Path, deadline: Option<Instant>) -> Result<Vec<u8>> {
+        match Store::of(transcript) {
+            Some((store, session_id)) => store.read(&session_id, deadline),
             None => {
                 let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
                 Ok(self.lines(bytes))
@@ -192,9 +200,9 @@ impl Agent for OpenCode {
         store.children(&session_id).into_iter().map(named).collect()
     }
 
-    fn repeated_bytes(&self, transcript: &Path) -> Option<u64> {
+    fn repeated_bytes(&self, transcript: &Path, deadline: Instant) -> Option<u64> {
         Store::of(transcript)?;
-        messages::repeated_bytes(&self.read(transcript).ok()?)
+        messages::repeated_bytes(&self.read_until(transcript, Some(deadline)).ok()?)
     }
 
     fn runs_hooks_of_main_worktree(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Where OpenCode keeps sessions, and one of them as the document that it exports.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use bstr::ByteSlice as _;
 use rusqlite::Connection;
@@ -128,16 +129,37 @@ impl Store {
         sessions.iter().filter_map(id_of).collect()
     }
 
+    /// Returns how many bytes a session's messages and their parts have, without reading them; `None` if that cannot be told.
+    pub fn bytes_of(&self, session_id: &str) -> Option<u64> {
+        match self {
+            Store::Database(path) => {
+                // SQLite knows the length of a column without reading it.
+                let query = "SELECT (SELECT total(octet_length(data)) FROM message WHERE session_id = ?1)
+                    + (SELECT total(octet_length(data)) FROM part WHERE session_id = ?1) AS bytes";
+                let rows = sqlite::rows(&sqlite::open(path).ok()?, query, [session_id]).ok()?;
+                rows.first()?.get("bytes")?.as_f64().map(|bytes| bytes as u64)
+            }
+            Store::Files(root) => {
+                let messages = place::entries(&root.join("message").join(session_id));
+                let parts = messages.iter().filter_map(|path| path.file_stem());
+                let parts = parts.flat_map(|id| place::entries(&root.join("part").join(id)));
+                let lengths = messages.iter().cloned().chain(parts).filter_map(|path| path.metadata().ok());
+                Some(lengths.map(|file| file.len()).sum())
+            }
+        }
+    }
+
     /// Returns a session as lines: what was said first stays as it is while the session grows.
     ///
     /// What is added to a prompt after the answer, a summary of what came of it, goes to the end for that.
     ///
     /// # Errors
     ///
-    /// [`Kind::Missing`] if it is not here; otherwise if it cannot be read.
-    pub fn read(&self, session_id: &str) -> Result<Vec<u8>> {
+    /// [`Kind::Missing`] if it is not here, [`Kind::Busy`] if reading a database takes until `deadline`; otherwise if it
+    /// cannot be read.
+    pub fn read(&self, session_id: &str, deadline: Option<Instant>) -> Result<Vec<u8>> {
         let session = match self {
-            Store::Database(path) => database::session(path, session_id)?,
+            Store::Database(path) => database::session(path, session_id, deadline)?,
             Store::Files(root) => from_files(root, session_id),
         };
         if session.info.is_null() && session.lines.is_empty() {

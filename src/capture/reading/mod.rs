@@ -24,7 +24,7 @@ use twox_hash::XxHash3_64;
 
 pub use self::lines::Source;
 use self::lines::{Bounded, CHUNK_BYTES, LineChunk, Lines};
-use super::left_out::MAX_DOCUMENT_BYTES;
+use super::left_out::is_too_large;
 use super::state::{AwaitedResult, Progress, ResumePoint, SegmentEnd};
 use crate::agent::{Agent, Parser};
 use crate::archive::Archive;
@@ -59,7 +59,7 @@ pub struct SessionContext<'s, 'a> {
     /// The purge marks: words of a session that they concern are not stored again from an agent's file. `None` for a
     /// transcript that the user names.
     pub purged: Option<&'s Tombstones>,
-    /// Redaction fails when this has passed.
+    /// Reading and redaction fail when this has passed.
     pub deadline: Option<Instant>,
 }
 
@@ -209,7 +209,7 @@ impl<'a> Reading<'a> {
         let SessionContext { archive, agent, purged, .. } = context;
         let is_rendered = agent.is_rendered(transcript);
         let opened = match is_rendered {
-            true => open_rendered(agent, transcript, extent),
+            true => open_rendered(context, transcript, extent),
             false => open_file(transcript, extent),
         };
         let source: Box<dyn Source + 'a> = match opened {
@@ -414,14 +414,18 @@ fn made_in(line: &str) -> Option<u32> {
 ///
 /// # Errors
 ///
-/// If the transcript cannot be read. [`Kind::Unsupported`] if it is too large to be rendered: the caller must not read
-/// the archived part in its place, since the file still exists.
-fn open_rendered(agent: &dyn Agent, transcript: &Path, extent: Extent) -> Result<Box<dyn Source>> {
-    if transcript.metadata().is_ok_and(|metadata| metadata.len() > MAX_DOCUMENT_BYTES) {
+/// If the transcript cannot be read; [`Kind::Busy`] if reading a database takes until the deadline. [`Kind::Unsupported`] if it
+/// is too large to be rendered: the caller must not read the archived part in its place, since the file still exists.
+fn open_rendered(
+    SessionContext { agent, deadline, .. }: SessionContext<'_, '_>,
+    transcript: &Path,
+    extent: Extent,
+) -> Result<Box<dyn Source>> {
+    if is_too_large(agent, transcript) {
         let message = format!("the transcript '{}' is too large", transcript.display());
         return Err(Error::new(Kind::Unsupported, message));
     }
-    let mut lines = agent.read(transcript)?;
+    let mut lines = agent.read_until(transcript, deadline)?;
     if let Extent::Until(position) = extent {
         lines.truncate(usize::try_from(position).unwrap_or(usize::MAX));
     }

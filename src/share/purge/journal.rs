@@ -337,7 +337,7 @@ fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
 
 /// Remembers the merged tips of remotes' refs, so that they are not fetched again: they still have the purged words.
 fn keep_known(repo: &Repository, notes_ref: &str) -> Result<()> {
-    let mut known = sync::Known::read(repo);
+    let mut known = Vec::new();
     for name in repo.ref_names(REMOTES_PREFIX) {
         let Some(tip) = repo.tip(&name)? else { continue };
         let own = match name.rsplit('/').next() {
@@ -348,8 +348,8 @@ fn keep_known(repo: &Repository, notes_ref: &str) -> Result<()> {
         // A tip that is not merged must still be fetched.
         let ours = repo.tip(own)?.map(|ours| ours.commit_id);
         if ours.is_some_and(|ours| repo.merge_base(ours, tip.commit_id).is_ok_and(|base| base == Some(tip.commit_id))) {
-            known.add(&name, tip.commit_id);
+            known.push((name, tip.commit_id));
         }
     }
-    known.write(repo)
+    sync::Known::add(repo, known)
 }

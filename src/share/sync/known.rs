@@ -1,11 +1,15 @@
 //! The commits of remotes that must not be fetched again.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use crate::capture::State;
 use crate::capture::state::write_private;
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
+
+/// How long another process may take to write its tips.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The tips of remotes' refs that were merged before a purge.
 ///
@@ -23,18 +27,18 @@ impl Known {
         Known { tips: text.lines().filter_map(pair).collect() }
     }
 
-    /// Adds the tip of a fetched ref.
-    pub fn add(&mut self, tracking: &str, commit_id: ObjectId) {
-        self.tips.insert((tracking.to_owned(), commit_id.to_string()));
-    }
-
-    /// Writes them.
+    /// Adds the tips of fetched refs, by the names of these refs, to those that are known.
     ///
     /// # Errors
     ///
-    /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
-    pub fn write(&self, repo: &Repository) -> Result<()> {
-        let text: String = self.tips.iter().map(|(name, hex)| format!("{name} {hex}\n")).collect();
+    /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only, [`Kind::Busy`](crate::error::Kind::Busy)
+    /// when another process keeps the lock.
+    pub fn add(repo: &Repository, tips: impl IntoIterator<Item = (String, ObjectId)>) -> Result<()> {
+        // Two syncs with different remotes must not overwrite each other's tips.
+        let _lock = State::new(&repo.common_dir()).lock_file("joined.lock", Instant::now() + LOCK_TIMEOUT)?;
+        let mut known = Known::read(repo);
+        known.tips.extend(tips.into_iter().map(|(tracking, commit_id)| (tracking, commit_id.to_string())));
+        let text: String = known.tips.iter().map(|(name, hex)| format!("{name} {hex}\n")).collect();
         write_private(&Self::file(repo), text.as_bytes())
     }
 
@@ -44,5 +48,31 @@ impl Known {
 
     fn file(repo: &Repository) -> std::path::PathBuf {
         State::new(&repo.common_dir()).root().join("joined")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tips_that_several_add_at_once_are_all_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let words = ["init".as_ref(), "-q".as_ref(), dir.path().as_os_str()];
+        crate::git::git(words).capture().unwrap();
+        let open = || Repository::open(dir.path()).unwrap();
+        let add = |remote: usize| {
+            let repo = open();
+            for number in 0..20 {
+                Known::add(&repo, [(format!("{remote}/{number}"), repo.empty_tree_id())]).unwrap();
+            }
+        };
+        std::thread::scope(|scope| {
+            for remote in 0..4 {
+                let add = &add;
+                scope.spawn(move || add(remote));
+            }
+        });
+        assert_eq!(Known::read(&open()).tips.len(), 80);
     }
 }

@@ -317,9 +317,7 @@ impl<'r> Syncer<'r> {
         let Some(clean) = check.clean else { return Ok(Some(theirs.commit_id)) };
         left_out.extend(check.bad.iter().map(|bad| format!("left out of '{}' of {remote}: {bad}", shared.name)));
         // The remote still has the bad commit; it must not be fetched again.
-        let mut known = Known::read(self.repo);
-        known.add(&shared.tracking, theirs.commit_id);
-        known.write(self.repo)?;
+        Known::add(self.repo, [(shared.tracking.clone(), theirs.commit_id)])?;
         self.repo.point_ref(&shared.tracking, clean)?;
         self.repo.forget_reflog(&shared.tracking)?;
         // 'git gc' deletes the objects: another process may be adding a file with the same bytes at this moment.

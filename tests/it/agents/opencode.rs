@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
 use rusqlite::{Connection, params};
@@ -654,4 +655,50 @@ fn what_was_purged_does_not_come_back_when_the_last_message_changes() {
         assert_eq!(all.matches(words).count(), count, "{words}: {all}");
     }
     scratch.assert_sound();
+}
+
+#[test]
+fn a_session_that_is_too_large_is_told_of_once_and_not_read() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=opencode", "-q"]).ok();
+    let running = Running::new(&scratch);
+    let words = json!({ "type": "text", "text": "make it" });
+    running.message(ID, "msg_01", &json!({ "role": "user" }), &[words]);
+    running.step("msg_02", "a.txt", Some("done"));
+    let path = Running::path(&scratch).join(ID);
+    let is_too_large = || opencode().stored_bytes(&path).unwrap() > 256 << 20;
+    assert!(!is_too_large() && opencode().stored_bytes(&path).unwrap() > 100);
+    // A view, so that there need not be such a file.
+    let view = "ALTER TABLE part RENAME TO parts;
+        CREATE VIEW part AS SELECT * FROM parts UNION ALL
+            SELECT 'prt_z', 'msg_02', session_id, 0, 0, zeroblob(300000000) FROM parts GROUP BY session_id";
+    running.database.execute_batch(view).unwrap();
+    assert!(is_too_large());
+    let commits = |text: &str| {
+        scratch.write("a.txt", text);
+        scratch.git(["add", "-A"]).ok();
+        scratch.git(["commit", "-q", "-m", text])
+    };
+    let ran = commits("1");
+    assert_eq!(ran.code, 0);
+    let why = "it has more than 256 MiB, and nothing more of it is recorded";
+    assert_eq!(ran.stderr, format!("warning: the transcript of opencode/{ID} is not recorded to its end: {why}\n"));
+    assert_eq!(scratch.records("HEAD").len(), 0);
+    assert_eq!(commits("2").stderr, "", "once is enough");
+    // When it has become shorter, it is recorded.
+    running.database.execute_batch("DROP VIEW part; ALTER TABLE parts RENAME TO part").unwrap();
+    running.step("msg_04", "a.txt", Some("done"));
+    commits("3").ok();
+    assert_eq!(scratch.record("HEAD")["session"], ID);
+}
+
+#[test]
+fn reading_a_database_ends_in_time() {
+    let scratch = Scratch::new();
+    let database = database_of(&fixture("opencode/storage"), &scratch.root().join("opencode.db"));
+    let path = database.join(ID);
+    let later = Instant::now() + Duration::from_secs(600);
+    assert!(opencode().read_until(&path, Some(later)).unwrap() == opencode().read(&path).unwrap());
+    let late = opencode().read_until(&path, Some(Instant::now())).unwrap_err();
+    assert_eq!(late.kind(), shiftlog::error::Kind::Busy);
 }
