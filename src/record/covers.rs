@@ -27,12 +27,14 @@ pub(crate) fn merge_proven(repo: &Repository, note: &mut Note, other: Note) {
     }
 }
 
-/// Says whether `later` has all words of `record`, as the stored segments show; only then may it replace `record`. A
-/// record whose last segment is missing here has no words to lose.
+/// Says whether `later` has all words of `record`, as the stored segments show; only then may it replace `record`.
+///
+/// If the last segment of `record` is missing here, as in a clone that fetches only notes, nothing can be shown: anyone can
+/// write a longer record of the same session, so both stay.
 pub(crate) fn has_all_of(repo: &Repository, later: &Record, record: &Record) -> bool {
     let Some(through) = repo.parse_id(&record.through) else { return false };
     if !repo.has_object(through) {
-        return true;
+        return false;
     }
     let key = later.key();
     let Some(later) = repo.parse_id(&later.through) else { return false };

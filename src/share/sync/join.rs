@@ -48,7 +48,8 @@ pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Vers
             // Our side has extended this record.
             Unit::Record(record) if in_theirs => ours.records().any(|later| later.goes_on_with(record)),
             Unit::Record(record) => {
-                theirs.records().any(|later| later.goes_on_with(record) && has_all_of(later, record))
+                let replaces = |later: &Record| later.through == record.through || has_all_of(later, record);
+                theirs.records().any(|later| later.goes_on_with(record) && replaces(later))
             }
             Unit::Earlier(..) | Unit::Newer(_) => false,
         }
