@@ -159,10 +159,11 @@ impl Record {
         serde_json::to_string(self).expect("a record has only strings, numbers and maps with string keys")
     }
 
-    /// Parses a line of a note; `None` if the line is not a record of version 1.
+    /// Parses a line of a note; `None` if the line is not a record of version 1, or names more trees than any of ours.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let record: Record = serde_json::from_slice(line).ok()?;
-        (record.shiftlog == 1 && !record.through.is_empty()).then_some(record)
+        let is_ours = record.joined_trees.len() <= joined::MAX_JOINED_TREES;
+        (record.shiftlog == 1 && is_ours && !record.through.is_empty()).then_some(record)
     }
 
     /// Returns the tokens of each model; empty if they are unknown.

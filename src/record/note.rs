@@ -2,6 +2,7 @@
 
 use bstr::{BString, ByteSlice as _};
 
+use super::joined::MAX_JOINED_TREES;
 use super::{Earlier, Newer, Record};
 use crate::transcript::SessionKey;
 
@@ -175,13 +176,16 @@ impl Note {
 
     fn add_tree(&mut self, record: &Record) {
         for tree in record.tree.iter().chain(&record.joined_trees) {
+            if self.trees.len() >= MAX_JOINED_TREES {
+                return;
+            }
             if !self.trees.contains(tree) {
                 self.trees.push(tree.clone());
             }
         }
     }
 
-    /// Returns the trees of the commits that its records were made for, in hex.
+    /// Returns the trees of the commits that its records were made for, in hex; at most [`MAX_JOINED_TREES`].
     pub fn trees(&self) -> &[String] {
         &self.trees
     }
