@@ -17,14 +17,12 @@ pub(crate) fn add_proven(repo: &Repository, note: &mut Note, record: Record) {
 
 /// Adds everything in `other` to a note. Two records are joined only if the archive proves that neither loses words.
 pub(crate) fn merge_proven(repo: &Repository, note: &mut Note, other: Note) {
-    for unit in other.into_units() {
-        match unit {
-            Unit::Record(record) => {
-                note.add_if(*record, |joined, part| joined.through == part.through || has_all_of(repo, joined, part))
-            }
-            unit => note.add_line(unit),
+    note.add_lacking(other.into_units(), |note, unit| match unit {
+        Unit::Record(record) => {
+            note.add_if(*record, |joined, part| joined.through == part.through || has_all_of(repo, joined, part))
         }
-    }
+        unit => note.add_line(unit),
+    });
 }
 
 /// Says whether `later` has all words of `record`, as the stored segments show; only then may it replace `record`.
