@@ -250,10 +250,21 @@ impl Note {
         other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
     }
 
-    /// Joins records that continue or extend each other, as [`Note::parse`] does.
-    pub(super) fn with_joined_records(self) -> Self {
+    /// Joins records that end at the same segment, and records with those before them that they continue. Of two that begin
+    /// at the same segment and end at different ones, both stay: anyone can write a longer record of someone else's session.
+    pub(super) fn with_continued_records(self) -> Self {
         let mut note = self.without_units();
-        self.units.into_iter().for_each(|unit| note.add_unit(unit));
+        for unit in self.units {
+            match unit {
+                Unit::Record(record) => {
+                    let since = record.since.clone();
+                    note.add_if(*record, |joined, part| {
+                        joined.through == part.through || since.as_ref() == Some(&part.through)
+                    });
+                }
+                unit => note.add_unit(unit),
+            }
+        }
         note
     }
 
@@ -418,6 +429,19 @@ pub(super) mod tests {
         assert_eq!(extended.records().map(|record| record.through.as_str()).collect::<Vec<_>>(), ["b"]);
         let apart = note(&[record("s", None, "a", 10), record("s", Some("b"), "c", 30), record("t", None, "a", 10)]);
         assert_eq!(apart.records().count(), 3);
+    }
+
+    #[test]
+    fn without_a_look_at_the_archive_only_records_that_continue_others_are_joined() {
+        let lines = [
+            record("s", None, "a", 10),
+            record("s", Some("a"), "b", 20),
+            Record { prompt: Some("forged".into()), ..record("s", None, "f", 99) },
+        ];
+        let text = lines.each_ref().map(|record| record.to_line()).join("\n");
+        let joined = Note::parse_lines(text.as_bytes()).with_continued_records();
+        let ends: Vec<_> = joined.records().map(|record| (record.since.clone(), record.through.as_str())).collect();
+        assert_eq!(ends, [(None, "b"), (None, "f")]);
     }
 
     proptest! {
