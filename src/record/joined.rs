@@ -80,6 +80,24 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_of_a_record_with_another_prompt_stays_beside_it() {
+        let honest = Record { prompt: Some("honest".into()), ..record("s", None, "a", 10) };
+        let summarised = Record { summary: Some("told".into()), prompt: None, ..honest.clone() };
+        assert_eq!(note(&[honest.clone(), summarised]).records().count(), 1, "a purge can remove a prompt");
+        let later = "2027-01-01T00:00:00Z".to_owned();
+        for forged in [
+            Record { prompt: Some("forged".into()), time: later.clone(), ..honest.clone() },
+            Record { bytes: 11, time: later.clone(), ..honest.clone() },
+            Record { sha256: "11".into(), time: later, ..honest.clone() },
+        ] {
+            for order in [[&honest, &forged], [&forged, &honest]] {
+                let both = note(&order.map(Clone::clone));
+                assert!(both.records().any(|record| *record == honest), "{forged:?}");
+            }
+        }
+    }
+
+    #[test]
     fn an_amended_commit_is_forgotten_and_the_others_stay() {
         let mut joined = note(&[
             Record { tree: Some("t1".into()), ..record("s", None, "a", 10) },

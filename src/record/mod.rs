@@ -232,6 +232,9 @@ impl Record {
             return None;
         }
         if self.since == other.since {
+            if self.through == other.through && !self.tells_the_same(other) {
+                return None;
+            }
             // The result must not depend on the order, or two clones that join the same notes would never agree. A
             // record without a tree cannot be verified; those made from an earlier tool's document have none.
             // A record that was counted again has more of the counts.
@@ -285,6 +288,13 @@ impl Record {
             rules: second.rules.clone().or_else(|| first.rules.clone()),
             ..second.clone()
         })
+    }
+
+    /// Says whether two records of the same increment have the same transcript and prompt; a purge can have removed one
+    /// prompt. Honest records do, and others stay apart: anyone can write another prompt into a copy of a record.
+    fn tells_the_same(&self, other: &Record) -> bool {
+        let is_same_prompt = self.prompt.is_none() || other.prompt.is_none() || self.prompt == other.prompt;
+        is_same_prompt && (self.bytes, &self.sha256) == (other.bytes, &other.sha256)
     }
 
     /// Says whether it tells how long cache writes were kept.
