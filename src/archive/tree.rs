@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use bstr::ByteSlice as _;
 use sha2::{Digest as _, Sha256};
 
-use super::{Archive, hex};
-use crate::error::{Error, Result};
+use super::{Archive, MAX_CHAIN, hex};
+use crate::error::{Error, Kind, Result};
 use crate::git::{EntryBudget, ObjectId, Tip};
 use crate::transcript::SessionKey;
 
@@ -43,6 +43,42 @@ impl Archive<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// Returns those of the [`added`](Archive::added) paths that no archive of ours would have: files that are no segments
+    /// of the session in whose directory they are, and files beyond [`MAX_CHAIN`] in one directory.
+    ///
+    /// Reads each segment. A segment of a newer version counts as one of the session; in a partial clone, where segments are
+    /// fetched when they are read, all do.
+    ///
+    /// # Errors
+    ///
+    /// If a tree cannot be read.
+    pub fn misplaced(&self, before: ObjectId, after: ObjectId) -> Result<Vec<String>> {
+        let is_partial = self.repo.is_partial();
+        let is_of_its_session = |path: &str, id: ObjectId| match self.header(id) {
+            _ if is_partial => true,
+            Ok(header) => is_path_of(path, &SessionKey::new(&header.agent, &header.session), id),
+            Err(error) => error.kind() != Kind::Corrupt,
+        };
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        let mut misplaced = Vec::new();
+        for (path, id) in self.added(before, after)? {
+            let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+            let count = match counts.get_mut(directory) {
+                Some(count) => count,
+                None => {
+                    let here = self.entries_in(before, directory)?.len();
+                    counts.entry(directory.to_owned()).or_insert(here)
+                }
+            };
+            if *count < MAX_CHAIN && is_of_its_session(&path, id) {
+                *count += 1;
+            } else {
+                misplaced.push(path);
+            }
+        }
+        Ok(misplaced)
     }
 
     /// Returns a tree with segments added at their paths and the paths `gone` removed. The segments may be objects that
@@ -125,7 +161,7 @@ impl Archive<'_> {
     ///
     /// # Errors
     ///
-    /// If a tree cannot be read. [`Kind::Corrupt`](crate::error::Kind::Corrupt) if there are more than
+    /// If a tree cannot be read. [`Kind::Corrupt`] if there are more than
     /// [`MAX_ENTRIES`](crate::git::MAX_ENTRIES) entries.
     pub fn each_path(&self, tree_id: ObjectId, mut visit: impl FnMut(&str, ObjectId)) -> Result<()> {
         self.walk(tree_id, &mut String::new(), 0, &mut EntryBudget::new(), &mut visit)
@@ -167,8 +203,12 @@ impl Archive<'_> {
 
     /// Returns the sequence numbers and ids of the segments in a session's directory, oldest first.
     pub(super) fn entries(&self, tip: Option<Tip>, directory: &str) -> Result<Vec<(u32, ObjectId)>> {
-        let Some(tip) = tip else { return Ok(Vec::new()) };
-        let root = self.repo.gix().find_tree(tip.tree_id).map_err(unreadable)?;
+        tip.map_or_else(|| Ok(Vec::new()), |tip| self.entries_in(tip.tree_id, directory))
+    }
+
+    /// Does the same for an archive tree.
+    fn entries_in(&self, tree_id: ObjectId, directory: &str) -> Result<Vec<(u32, ObjectId)>> {
+        let root = self.repo.gix().find_tree(tree_id).map_err(unreadable)?;
         let Some(entry) = root.lookup_entry_by_path(directory).map_err(unreadable)? else { return Ok(Vec::new()) };
         let object = entry.object().map_err(unreadable)?;
         let Ok(tree) = object.try_into_tree() else { return Ok(Vec::new()) };

@@ -15,7 +15,7 @@ use super::{State, pending};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Order, Range, Rebase, RebaseStep, Repository};
 use crate::notes;
-use crate::record::{Note, Reader, merge_proven};
+use crate::record::{Note, Reader, Unit, merge_proven};
 
 /// The beginning of the message of notes commits that Git makes for `notes.rewriteRef`.
 const COPIED_BY_GIT: &str = "Notes added by 'git ";
@@ -353,8 +353,12 @@ impl GitCopy {
             let added = self.added().into_iter().flat_map(|line| Note::parse_lines(line).into_units());
             let added: Vec<_> = added.collect();
             let mut since = Note::parse_lines(present);
-            since.retain(|unit| !added.contains(unit));
-            since.into_units().into_iter().for_each(|unit| note.add_line(unit));
+            let git_lines = self.added();
+            since.retain(|unit| match unit {
+                Unit::Foreign(remark) => !lines(remark).is_subset(&git_lines),
+                unit => !added.contains(unit),
+            });
+            note.merge_lines(&since);
         }
         note
     }

@@ -163,7 +163,7 @@ fn check_out(repo: &Repository, commit_id: ObjectId, is_forced: bool) -> Result<
     // Git still refuses where a change would be lost.
     git(["checkout", "--quiet", "--detach", &commit_id.to_string()]).repository(repo).capture()?;
     let back = match (before.branch, before.commit_id) {
-        (Some(branch), _) => outside::shell(branch.trim_start_matches("refs/heads/")),
+        (Some(branch), _) => outside::shell(branch.strip_prefix("refs/heads/").unwrap_or(&branch)),
         (None, Some(id)) => format!("--detach {}", repo.abbreviate(id)),
         (None, None) => return Ok(()),
     };

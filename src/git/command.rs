@@ -278,8 +278,8 @@ fn ended(name: &str, stderr: &[u8]) -> Error {
 fn reason(stderr: &[u8]) -> String {
     let text = stderr.to_str_lossy();
     let told = ["fatal: ", "error: ", " ! ", "remote: "].iter().find_map(|prefix| {
-        let line = text.lines().find(|line| line.starts_with(prefix) && line.len() > prefix.len())?;
-        Some(line.trim_start_matches(prefix).trim().to_owned())
+        let why = |line: &'_ str| line.strip_prefix(prefix).map(|why| why.trim().to_owned());
+        text.lines().filter_map(why).find(|why| !why.is_empty())
     });
     told.unwrap_or_else(|| text.lines().next().unwrap_or("no reason given").to_owned())
 }
@@ -323,5 +323,18 @@ mod tests {
         assert_eq!(failed.unwrap_err().to_string(), "'git shiftlog-test' failed: not today");
         let late = script("kill -STOP $$").until(Instant::now() + Duration::from_millis(50)).capture();
         assert_eq!(late.unwrap_err().to_string(), "'git shiftlog-test' failed: it took too long");
+    }
+
+    #[test]
+    fn the_reason_is_the_line_of_the_highest_rank_without_its_prefix() {
+        for (stderr, why) in [
+            ("warning: x\nerror: one\nfatal: two\n", "two"),
+            ("error: error: x\n", "error: x"),
+            ("fatal: \nfatal: told later\n", "told later"),
+            ("no prefix\n", "no prefix"),
+            ("", "no reason given"),
+        ] {
+            assert_eq!(reason(stderr.as_bytes()), why, "{stderr:?}");
+        }
     }
 }

@@ -124,7 +124,7 @@ impl Repository {
     /// Returns the error that HEAD names a branch without commits.
     pub fn no_commits(&self) -> Error {
         let branch = self.head().ok().and_then(|head| head.branch).unwrap_or_default();
-        let name = branch.trim_start_matches("refs/heads/");
+        let name = branch.strip_prefix("refs/heads/").unwrap_or(&branch);
         Error::other(format!("your current branch '{name}' does not have any commits yet"))
     }
 

@@ -4,7 +4,10 @@
 //! moves. They are stored uncompressed: trees and commits are mostly ids, which do not compress, and segments are
 //! compressed already. Setting up a deflater takes longer than writing the file.
 
+use std::fs::File;
 use std::io::Write as _;
+use std::path::Path;
+use std::time::SystemTime;
 
 use gix::objs::Kind as ObjectKind;
 
@@ -65,7 +68,7 @@ impl Repository {
         let (directory, path) = (objects.join(&hex[..2]), objects.join(&hex[..2]).join(&hex[2..]));
         // An object that is in a pack is written again, and 'git gc' removes it. To be sure that it is in no pack, gix
         // would look for new packs each time.
-        if path.exists() {
+        if is_freshened(&path) {
             return Ok(());
         }
         let fail = |error| Error::io("write", &path, error);
@@ -90,6 +93,12 @@ impl Repository {
             }
         }
     }
+}
+
+/// Sets the time of an object's file to now, as Git does: 'git gc' deletes old objects that no ref reaches yet. Returns
+/// whether the file exists and has the new time.
+fn is_freshened(path: &Path) -> bool {
+    File::open(path).and_then(|file| file.set_modified(SystemTime::now())).is_ok()
 }
 
 /// Returns the file of a loose object: a zlib stream (RFC 1950) of stored blocks.

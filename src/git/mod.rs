@@ -43,7 +43,7 @@ use gix::bstr::ByteSlice as _;
 pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines};
 pub use self::browse::browse;
 pub use self::change::PathChange;
-pub use self::check::{Allowed, EntryBudget, MAX_ENTRIES};
+pub use self::check::{Allowed, Checked, EntryBudget, MAX_ENTRIES};
 pub use self::command::{Output, git, version};
 pub use self::commit::{Commit, Person};
 pub use self::graph::{Drawing, Node};

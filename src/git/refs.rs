@@ -438,7 +438,7 @@ impl Repository {
                     continue;
                 }
                 let Ok(commit) = reference.peel_to_commit() else { continue };
-                let name = full_name.trim_start_matches(prefix).to_owned();
+                let name = full_name.strip_prefix(prefix).unwrap_or(&full_name).to_owned();
                 branches.push(Branch { name, commit_id: commit.id, full_name });
             }
         }

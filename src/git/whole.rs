@@ -1,6 +1,8 @@
 //! Checking that the commits and trees of a ref can be read, and resetting a damaged ref.
 
 use std::collections::HashSet;
+use std::io::Write as _;
+use std::path::Path;
 
 use bstr::ByteSlice as _;
 
@@ -44,23 +46,43 @@ impl Repository {
         Ok(())
     }
 
-    /// Returns the former commits of a ref, newest first, from its reflog and its history. Works for a damaged ref.
-    pub fn former_tips(&self, ref_name: &str) -> Vec<ObjectId> {
+    /// Returns the commit of a ref and its former ones, newest first, from its reflog and its history. Works for a damaged
+    /// ref.
+    pub fn present_and_former_tips(&self, ref_name: &str) -> Vec<ObjectId> {
         let log = std::fs::read(self.common_dir().join("logs").join(ref_name)).unwrap_or_default();
         let ids = |line: &[u8]| {
             let mut ids = line.fields().map(|field| self.parse_id(&field.to_str_lossy()));
             let (old, new) = (ids.next().flatten(), ids.next().flatten());
             [new, old].into_iter().flatten().filter(|id| !id.is_null()).collect::<Vec<ObjectId>>()
         };
-        let lines: Vec<&[u8]> = log.lines().collect();
-        let mut tips: Vec<ObjectId> = lines.into_iter().rev().flat_map(ids).collect();
-        // A commit whose tree is missing still names its parents.
         let mut next = self.ref_targets(ref_name).into_iter().find(|(name, _)| name == ref_name).map(|(_, id)| id);
+        let lines: Vec<&[u8]> = log.lines().collect();
+        let mut tips: Vec<ObjectId> = next.into_iter().chain(lines.into_iter().rev().flat_map(ids)).collect();
+        // A commit whose tree is missing still names its parents.
         while let Some(commit) = next.and_then(|id| self.commit(id).ok()) {
             next = commit.parent_ids.first().copied();
             tips.extend(&commit.parent_ids);
         }
+        let mut seen = HashSet::new();
+        tips.retain(|id| seen.insert(*id));
         tips
+    }
+
+    /// Adds the reflog of a ref to the end of a file, before the ref is deleted and the reflog with it. Returns whether
+    /// there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn save_reflog(&self, ref_name: &str, file: &Path) -> Result<bool> {
+        let log = std::fs::read(self.common_dir().join("logs").join(ref_name)).unwrap_or_default();
+        if log.is_empty() {
+            return Ok(false);
+        }
+        let directory = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let open = || std::fs::OpenOptions::new().create(true).append(true).open(file);
+        let saved = directory.and_then(|()| open()).and_then(|mut file| file.write_all(&log));
+        saved.map(|()| true).map_err(|error| Error::io("write", file, error))
     }
 
     /// Resets a damaged ref to a commit; deletes it for `None`.

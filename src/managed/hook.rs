@@ -135,7 +135,8 @@ mod tests {
         {
             for event in ["post-commit", "post-rewrite", "post-merge", "pre-push"] {
                 let with = add_block(Some(text.as_bytes()), event, &guard);
-                assert!(with.find(b"run git") < with.find(b"exit 0").or(Some(usize::MAX)), "{text:?}");
+                let ours = with.find(b"run git").unwrap_or_else(|| panic!("{text:?}: {:?}", with.as_bstr()));
+                assert!(with.find(b"exit 0").is_none_or(|end| ours < end), "{text:?}");
                 assert_eq!(remove_block(&with).as_bstr(), text.as_bytes().as_bstr());
                 assert_eq!(add_block(Some(&with), event, &guard), with, "twice is once");
             }

@@ -17,22 +17,22 @@ pub(crate) fn add_proven(repo: &Repository, note: &mut Note, record: Record) {
 
 /// Adds everything in `other` to a note. Two records are joined only if the archive proves that neither loses words.
 pub(crate) fn merge_proven(repo: &Repository, note: &mut Note, other: Note) {
-    for unit in other.into_units() {
-        match unit {
-            Unit::Record(record) => {
-                note.add_if(*record, |joined, part| joined.through == part.through || has_all_of(repo, joined, part))
-            }
-            unit => note.add_line(unit),
+    note.add_lacking(other.into_units(), |note, unit| match unit {
+        Unit::Record(record) => {
+            note.add_if(*record, |joined, part| joined.through == part.through || has_all_of(repo, joined, part))
         }
-    }
+        unit => note.add_line(unit),
+    });
 }
 
-/// Says whether `later` has all words of `record`, as the stored segments show; only then may it replace `record`. A
-/// record whose last segment is missing here has no words to lose.
+/// Says whether `later` has all words of `record`, as the stored segments show; only then may it replace `record`.
+///
+/// If the last segment of `record` is missing here, as in a clone that fetches only notes, nothing can be shown: anyone can
+/// write a longer record of the same session, so both stay.
 pub(crate) fn has_all_of(repo: &Repository, later: &Record, record: &Record) -> bool {
     let Some(through) = repo.parse_id(&record.through) else { return false };
     if !repo.has_object(through) {
-        return true;
+        return false;
     }
     let key = later.key();
     let Some(later) = repo.parse_id(&later.through) else { return false };

@@ -20,9 +20,11 @@ mod newer;
 mod note;
 mod overlap;
 mod overview;
+mod parse;
 mod read;
 mod recount;
 pub mod redaction;
+mod remark;
 mod summary;
 mod told;
 pub(crate) mod tombstone;
@@ -44,6 +46,7 @@ pub use self::note::{Hidden, Note, Unit};
 pub use self::overview::Summary;
 pub(crate) use self::read::EARLIER_REF;
 pub use self::read::Reader;
+pub use self::remark::Remark;
 pub use self::summary::{save_summary, saved_summary};
 pub use self::walk::{Listed, Query};
 use crate::git::Repository;
@@ -161,10 +164,11 @@ impl Record {
         serde_json::to_string(self).expect("a record has only strings, numbers and maps with string keys")
     }
 
-    /// Parses a line of a note; `None` if the line is not a record of version 1.
+    /// Parses a line of a note; `None` if the line is not a record of version 1, or names more trees than any of ours.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let record: Record = serde_json::from_slice(line).ok()?;
-        (record.shiftlog == 1 && !record.through.is_empty()).then_some(record)
+        let is_ours = record.joined_trees.len() <= joined::MAX_JOINED_TREES;
+        (record.shiftlog == 1 && is_ours && !record.through.is_empty()).then_some(record)
     }
 
     /// Returns the tokens of each model; empty if they are unknown.
@@ -230,6 +234,9 @@ impl Record {
             return None;
         }
         if self.since == other.since {
+            if self.through == other.through && !self.tells_the_same(other) {
+                return None;
+            }
             // The result must not depend on the order, or two clones that join the same notes would never agree. A
             // record without a tree cannot be verified; those made from an earlier tool's document have none.
             // A record that was counted again has more of the counts.
@@ -283,6 +290,13 @@ impl Record {
             rules: second.rules.clone().or_else(|| first.rules.clone()),
             ..second.clone()
         })
+    }
+
+    /// Says whether two records of the same increment have the same transcript and prompt; a purge can have removed one
+    /// prompt. Honest records do, and others stay apart: anyone can write another prompt into a copy of a record.
+    fn tells_the_same(&self, other: &Record) -> bool {
+        let is_same_prompt = self.prompt.is_none() || other.prompt.is_none() || self.prompt == other.prompt;
+        is_same_prompt && (self.bytes, &self.sha256) == (other.bytes, &other.sha256)
     }
 
     /// Says whether it tells how long cache writes were kept.

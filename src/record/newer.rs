@@ -96,7 +96,8 @@ impl Unit {
         match self {
             Unit::Record(record) => Cow::Owned(record.to_line().into_bytes()),
             Unit::Newer(newer) => Cow::Borrowed(&newer.text),
-            Unit::Earlier(_, text) | Unit::Foreign(text) => Cow::Borrowed(text),
+            Unit::Earlier(_, text) => Cow::Borrowed(text),
+            Unit::Foreign(remark) => Cow::Borrowed(remark.text()),
         }
     }
 }

@@ -1,35 +1,17 @@
-//! The note of one commit: records, one a line, and other lines, which are kept unchanged.
+//! The note of one commit: records, one a line, and other text, which is kept unchanged.
+
+use std::collections::HashMap;
 
 use bstr::{BString, ByteSlice as _};
 
+use super::joined::MAX_JOINED_TREES;
+use super::parse::Bounds;
+use super::remark::{self, Remark};
 use super::{Earlier, Newer, Record};
 use crate::transcript::SessionKey;
 
 /// A new unit is compared with this many units at most: a note by someone else can have a million.
 const MAX_COMPARED: usize = 1024;
-
-/// How many lines of one note are read for showing; a document of an earlier tool counts as one.
-const MAX_READ_LINES: usize = 4096;
-
-/// How many bytes of one note are read for showing, without transcripts of earlier tools.
-const MAX_READ_BYTES: usize = 2 << 20;
-
-/// The longest line that is parsed as a record for showing, in bytes. Our records have a few hundred.
-const MAX_READ_LINE_BYTES: usize = 64 << 10;
-
-/// How much of a note is parsed.
-struct Bounds {
-    lines: usize,
-    bytes: usize,
-    line_bytes: usize,
-}
-
-impl Bounds {
-    /// Everything, for code that writes the note again.
-    const NONE: Bounds = Bounds { lines: usize::MAX, bytes: usize::MAX, line_bytes: usize::MAX };
-    /// As much as is shown.
-    const READ: Bounds = Bounds { lines: MAX_READ_LINES, bytes: MAX_READ_BYTES, line_bytes: MAX_READ_LINE_BYTES };
-}
 
 /// One independent part of a note.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +22,8 @@ pub enum Unit {
     Newer(Box<Newer>),
     /// A document of an earlier tool, and its unchanged text.
     Earlier(Box<Earlier>, BString),
-    /// A line that is none of these, such as a remark by a person.
-    Foreign(BString),
+    /// A paragraph that is none of these, such as a remark by a person.
+    Foreign(Remark),
 }
 
 /// A record that is not shown, because a purge mark of others names its session or its segment.
@@ -67,9 +49,9 @@ pub struct Note {
 }
 
 impl Note {
-    /// Parses a whole note, to be written again. Never fails: lines that are not records are kept. Blank lines are
-    /// dropped, duplicates count once, and records of one session that continue each other are joined.
-    ///
+    /// Parses a whole note, to be written again. Never fails: paragraphs that are not records are kept byte for byte.
+    /// Blank lines before records are dropped, duplicate records count once, and records of one session that continue each
+    /// other are joined.
     pub fn parse(bytes: &[u8]) -> Self {
         Self::parse_within(bytes, Bounds::NONE, Note::add)
     }
@@ -95,57 +77,16 @@ impl Note {
         self.add_line(Unit::Record(Box::new(record)));
     }
 
-    fn parse_within(bytes: &[u8], mut bounds: Bounds, mut add: impl FnMut(&mut Self, Record)) -> Self {
-        let mut note = Note::default();
-        let mut left_out = 0;
-        let mut rest = bytes;
-        let mut seen = std::collections::HashSet::new();
-        while !rest.is_empty() {
-            let end = rest.find_byte(b'\n').map_or(rest.len(), |end| end + 1);
-            let line = rest[..end].trim();
-            if line.is_empty() {
-                rest = &rest[end..];
-                continue;
-            }
-            let is_fragment = is_fragment(line);
-            if bounds.lines == 0 || (bounds.bytes < line.len() && line.len() <= bounds.line_bytes && !is_fragment) {
-                left_out += rest.lines().filter(|line| !line.trim().is_empty()).count();
-                break;
-            }
-            bounds.lines -= 1;
-            if line.first() == Some(&b'{') {
-                let is_short = line.len() <= bounds.line_bytes;
-                if let Some(record) = is_short.then(|| Record::parse(line)).flatten() {
-                    add(&mut note, record);
-                } else if let Some(newer) = is_short.then(|| Newer::parse(line)).flatten() {
-                    note.add_line(Unit::Newer(Box::new(newer)));
-                } else if let Some((document, text)) = Earlier::parse_prefix(rest) {
-                    rest = &rest[text.len()..];
-                    if text.len() - document.packed_bytes() <= bounds.line_bytes {
-                        note.add_unit(Unit::Earlier(Box::new(document), text.trim().into()));
-                    } else {
-                        left_out += 1;
-                    }
-                    continue;
-                } else if is_short {
-                    note.add_unit(Unit::Foreign(line.into()));
-                } else {
-                    left_out += 1;
-                }
-            } else if line.len() > bounds.line_bytes && !is_fragment {
-                left_out += 1;
-            } else if seen.insert(line) {
-                note.units.push(Unit::Foreign(line.into()));
-            }
-            if line.len() <= bounds.line_bytes {
-                bounds.bytes = bounds.bytes.saturating_sub(line.len());
-            }
-            rest = &rest[end..];
-        }
+    /// Adds units at the end.
+    pub(super) fn extend(&mut self, units: impl IntoIterator<Item = Unit>) {
+        self.units.extend(units);
+    }
+
+    /// Remembers how many lines were left out of a note that is too large.
+    pub(super) fn take_problem(&mut self, left_out: usize) {
         if left_out > 0 {
-            note.problems.push(format!("the note is too large: lines left out: {left_out}"));
+            self.problems.push(format!("the note is too large: lines left out: {left_out}"));
         }
-        note
     }
 
     /// Returns an empty note whose problem is `why`, for a note that cannot be read.
@@ -161,9 +102,16 @@ impl Note {
     /// Returns the bytes of the note: the units in order, each with a line end.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
+        let mut before: Option<&Unit> = None;
         for unit in &self.units {
+            if let (Some(Unit::Foreign(before)), Unit::Foreign(remark)) = (before, unit)
+                && before.runs_into(remark)
+            {
+                bytes.push(b'\n');
+            }
             bytes.extend_from_slice(&unit.text());
             bytes.push(b'\n');
+            before = Some(unit);
         }
         bytes
     }
@@ -175,13 +123,16 @@ impl Note {
 
     fn add_tree(&mut self, record: &Record) {
         for tree in record.tree.iter().chain(&record.joined_trees) {
+            if self.trees.len() >= MAX_JOINED_TREES {
+                return;
+            }
             if !self.trees.contains(tree) {
                 self.trees.push(tree.clone());
             }
         }
     }
 
-    /// Returns the trees of the commits that its records were made for, in hex.
+    /// Returns the trees of the commits that its records were made for, in hex; at most [`MAX_JOINED_TREES`].
     pub fn trees(&self) -> &[String] {
         &self.trees
     }
@@ -237,15 +188,30 @@ impl Note {
         self.units.iter().enumerate().skip(self.units.len().saturating_sub(MAX_COMPARED))
     }
 
+    /// Adds the units of another note: with `add` those that are no remarks, and of remarks those that this note lacks. A
+    /// paragraph that the other note has twice is there twice afterwards.
+    pub(super) fn add_lacking(&mut self, units: impl IntoIterator<Item = Unit>, mut add: impl FnMut(&mut Self, Unit)) {
+        let mut here: HashMap<BString, usize> = HashMap::new();
+        for unit in &self.units {
+            if let Unit::Foreign(remark) = unit {
+                *here.entry(remark.content().into()).or_default() += 1;
+            }
+        }
+        for unit in units {
+            match &unit {
+                Unit::Foreign(remark) => match here.get_mut(remark.content().as_bstr()) {
+                    Some(count) if *count > 0 => *count -= 1,
+                    _ => self.units.push(unit),
+                },
+                _ => add(self, unit),
+            }
+        }
+    }
+
     /// Adds everything in `other` that this note lacks. Joins records.
     pub fn merge(&mut self, other: &Note) {
         self.problems.extend_from_slice(&other.problems);
-        for unit in &other.units {
-            match unit {
-                Unit::Record(record) => self.add(record.as_ref().clone()),
-                unit => self.add_unit(unit.clone()),
-            }
-        }
+        self.add_lacking(other.units.iter().cloned(), Note::add_unit);
         other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
     }
 
@@ -280,23 +246,41 @@ impl Note {
     /// Adds everything in `other` that this note lacks. Does not join records.
     pub(crate) fn merge_lines(&mut self, other: &Note) {
         self.problems.extend_from_slice(&other.problems);
-        other.units.iter().for_each(|unit| self.add_line(unit.clone()));
+        self.add_lacking(other.units.iter().cloned(), Note::add_line);
         other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
     }
 
-    /// Joins records that continue or extend each other, as [`Note::parse`] does.
-    pub(super) fn with_joined_records(self) -> Self {
+    /// Joins records that end at the same segment, and records with those before them that they continue. Of two that begin
+    /// at the same segment and end at different ones, both stay: anyone can write a longer record of someone else's session.
+    pub(super) fn with_continued_records(self) -> Self {
         let mut note = self.without_units();
-        self.units.into_iter().for_each(|unit| note.add_unit(unit));
+        for unit in self.units {
+            match unit {
+                Unit::Record(record) => {
+                    let since = record.since.clone();
+                    note.add_if(*record, |joined, part| {
+                        joined.through == part.through || since.as_ref() == Some(&part.through)
+                    });
+                }
+                unit => note.add_unit(unit),
+            }
+        }
         note
     }
 
-    /// Adds a unit unless the note has it. Joins records.
+    /// Adds a unit of the same note. Joins records and drops duplicates, but keeps each remark.
     pub(crate) fn add_unit(&mut self, unit: Unit) {
-        if let Unit::Record(record) = unit {
-            return self.add(*record);
+        match unit {
+            Unit::Record(record) => self.add(*record),
+            Unit::Foreign(_) => self.units.push(unit),
+            unit => self.add_line(unit),
         }
-        self.add_line(unit);
+    }
+
+    /// Says whether both notes have the same units, each as often, in any order.
+    pub(crate) fn has_same_units(&self, other: &Note) -> bool {
+        let count = |note: &Note, unit: &Unit| note.units.iter().filter(|known| *known == unit).count();
+        self.units.len() == other.units.len() && self.units.iter().all(|unit| count(self, unit) == count(other, unit))
     }
 
     /// Removes the units for which `is_kept` is false.
@@ -345,7 +329,7 @@ impl Note {
     /// Says whether the note has fragments of documents that an earlier tool merged line by line.
     pub fn is_damaged(&self) -> bool {
         self.units.iter().any(|unit| match unit {
-            Unit::Foreign(line) => is_fragment(line),
+            Unit::Foreign(line) => remark::is_fragment(line),
             _ => false,
         })
     }
@@ -354,11 +338,6 @@ impl Note {
     pub fn has_conversation(&self) -> bool {
         self.units.iter().any(|unit| !matches!(unit, Unit::Foreign(_)))
     }
-}
-
-/// Says whether a line is a fragment of a document that an earlier tool merged line by line.
-fn is_fragment(line: &[u8]) -> bool {
-    line.starts_with(b"\"checksum\"") || line.starts_with(b"\"transcript\"")
 }
 
 #[cfg(test)]
@@ -388,11 +367,12 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn foreign_lines_and_blank_lines_survive_or_vanish_as_promised() {
+    fn foreign_lines_survive_and_repeated_records_count_once() {
         let ours = record("s", None, "a", 10).to_line();
         let text = format!("a human's remark\n\n{ours}\n\n{ours}\na human's remark\n{{\"shiftlog\":2}}\n");
         let parsed = Note::parse(text.as_bytes());
-        assert_eq!(parsed.to_bytes().as_bstr(), format!("a human's remark\n{ours}\n{{\"shiftlog\":2}}\n"));
+        let after = format!("a human's remark\n{ours}\na human's remark\n{{\"shiftlog\":2}}\n");
+        assert_eq!(parsed.to_bytes().as_bstr(), after);
     }
 
     #[test]
@@ -449,6 +429,19 @@ pub(super) mod tests {
         assert_eq!(extended.records().map(|record| record.through.as_str()).collect::<Vec<_>>(), ["b"]);
         let apart = note(&[record("s", None, "a", 10), record("s", Some("b"), "c", 30), record("t", None, "a", 10)]);
         assert_eq!(apart.records().count(), 3);
+    }
+
+    #[test]
+    fn without_a_look_at_the_archive_only_records_that_continue_others_are_joined() {
+        let lines = [
+            record("s", None, "a", 10),
+            record("s", Some("a"), "b", 20),
+            Record { prompt: Some("forged".into()), ..record("s", None, "f", 99) },
+        ];
+        let text = lines.each_ref().map(|record| record.to_line()).join("\n");
+        let joined = Note::parse_lines(text.as_bytes()).with_continued_records();
+        let ends: Vec<_> = joined.records().map(|record| (record.since.clone(), record.through.as_str())).collect();
+        assert_eq!(ends, [(None, "b"), (None, "f")]);
     }
 
     proptest! {

@@ -6,7 +6,7 @@ use super::{Note, Reader, Record, Unit, bounds, has_all_of};
 use crate::archive::Archive;
 use crate::git::ObjectId;
 
-/// In a note with more records than this, records are not compared with each other.
+/// In a note with more records than this, records are not compared with each other in the archive.
 const MAX_COMPARED: usize = 64;
 
 impl Reader<'_> {
@@ -15,7 +15,7 @@ impl Reader<'_> {
     /// else's session.
     pub(super) fn with_proven_joins(&self, note: Note) -> Note {
         if note.records().count() > MAX_COMPARED {
-            return note.with_joined_records();
+            return note.with_continued_records();
         }
         let lines: Vec<Record> = note.records().cloned().collect();
         let stands_apart = |record: &Record| {

@@ -2,10 +2,14 @@
 
 use std::time::Instant;
 
+use crate::archive::Archive;
 use crate::error::Result;
-use crate::git::{Allowed, MAX_ENTRIES, ObjectId, Replaced, Repository};
+use crate::git::{Allowed, Checked, MAX_ENTRIES, ObjectId, Replaced, Repository};
 use crate::record::tombstone::{self, MAX_MARK_BYTES};
 use crate::{archive, notes};
+
+/// How many misplaced files are named.
+const MAX_NAMED: usize = 20;
 
 /// The content of a ref.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,12 +59,31 @@ pub fn fetched(repo: &Repository, holds: Holds, theirs: ObjectId, known: &[Objec
         }
     }
     let allowed = Allowed { max_bytes: holds.max_bytes(), max_paths: MAX_ENTRIES, missing: false };
-    let checked = repo.check_trees(theirs, known, allowed)?;
+    let mut checked = repo.check_trees(theirs, known, allowed)?;
+    if holds == Holds::Sessions {
+        leave_out_misplaced(repo, &mut checked, known)?;
+    }
     let clean = match checked.tree_id.filter(|_| !checked.misfits.is_empty()) {
         Some(tree_id) => Some(repo.stand_in(theirs, tree_id)?),
         None => None,
     };
     Ok(Fetched { bad: checked.misfits, clean })
+}
+
+/// Takes files out of a checked archive tree that are in the directory of a session and are no segments of it: each later
+/// commit of that session would write the directory again, with thousands of them.
+fn leave_out_misplaced(repo: &Repository, checked: &mut Checked, known: &[ObjectId]) -> Result<()> {
+    let Some(tree_id) = checked.tree_id else { return Ok(()) };
+    let before =
+        known.last().map_or(Ok(repo.empty_tree_id()), |known| repo.commit(*known).map(|known| known.tree_id))?;
+    let archive = Archive::new(repo);
+    let misplaced = archive.misplaced(before, tree_id)?;
+    if !misplaced.is_empty() {
+        let named = misplaced.iter().take(MAX_NAMED);
+        checked.misfits.extend(named.map(|path| format!("a file that is no segment of its session at '{path}'")));
+        checked.tree_id = Some(archive.edited(tree_id, Vec::new(), &misplaced)?);
+    }
+    Ok(())
 }
 
 /// Checks our own refs with all their history. Returns each misfit with the ref.

@@ -1,11 +1,11 @@
-//! Finding damaged refs of ours and resetting them to the last undamaged state.
+//! Finding damaged refs of ours and resetting them to the newest state that can be read.
 
 use std::time::Instant;
 
 use crate::archive::{self, Archive};
 use crate::capture::state::{LiveSession, Progress, State};
 use crate::error::Result;
-use crate::git::Repository;
+use crate::git::{ObjectId, REMOTES_PREFIX, Repository};
 use crate::record::{kept, tombstone};
 use crate::share::sync;
 
@@ -16,8 +16,19 @@ pub(super) fn find(repo: &Repository, notes_ref: &str) -> Vec<(String, String)> 
     names.filter_map(|name| Some((name.to_owned(), is_whole(name).err()?.to_string()))).collect()
 }
 
-/// Resets damaged refs to the last undamaged commit in their reflog or history, then merges what the kept tree of our last
-/// write and remotes have beyond that. Returns what was done, one line each.
+/// The best of what is left of a damaged ref.
+enum Left {
+    /// A commit that can be read with all its history.
+    Whole(ObjectId),
+    /// The tree of a commit, without all of its history, and the newest commit that can be read with all of its.
+    Tree { commit_id: ObjectId, tree_id: ObjectId, whole: Option<ObjectId> },
+    /// No tree of any commit that the ref names or has named.
+    Nothing,
+}
+
+/// Resets damaged refs to the newest commit in their reflog or history whose tree can be read, then merges what the kept tree
+/// of our last write and remotes have beyond that. If the history of that commit cannot be read, a new commit takes its tree.
+/// Returns what was done, one line each.
 ///
 /// # Errors
 ///
@@ -25,16 +36,36 @@ pub(super) fn find(repo: &Repository, notes_ref: &str) -> Vec<(String, String)> 
 pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadline: Instant) -> Result<Vec<String>> {
     let mut done = Vec::new();
     for name in ref_names {
-        let whole = last_whole(repo, name);
-        repo.reset_ref(name, whole)?;
+        done.push(match left_of(repo, name) {
+            Left::Whole(id) => {
+                repo.reset_ref(name, Some(id))?;
+                format!("let '{name}' go back to {id}")
+            }
+            Left::Tree { commit_id, tree_id, whole } => {
+                let message =
+                    format!("shiftlog: the tree of {}, whose history is damaged\n", commit_id.to_hex_with_len(12));
+                repo.reset_ref(name, Some(repo.carry(&message, tree_id, whole.as_slice())?))?;
+                format!("kept what '{name}' has at {commit_id}, without history that cannot be read")
+            }
+            Left::Nothing => {
+                let file = repo.common_dir().join("shiftlog").join(format!("reflog-of-{}", name.replace('/', "-")));
+                let has_log = repo.save_reflog(name, &file)?;
+                repo.reset_ref(name, None)?;
+                let log = if has_log { format!("; its reflog is in '{}'", file.display()) } else { String::new() };
+                format!("removed '{name}', of which nothing can be read{log}")
+            }
+        });
         // The reflog names missing commits, which 'git fsck' reports.
         let _ = repo.forget_reflog(name);
-        done.push(match whole {
-            Some(id) => format!("let '{name}' go back to {id}"),
-            None => format!("removed '{name}', of which nothing can be read"),
-        });
         if repo.lost_tree(name)?.is_some_and(|tree_id| repo.require_trees(tree_id).is_err()) {
             repo.forget_kept(name)?;
+        }
+    }
+    // A remote sends nothing again that a ref here reaches.
+    for name in repo.ref_names(REMOTES_PREFIX) {
+        if repo.tip(&name).and_then(|tip| tip.map_or(Ok(()), |tip| repo.check_whole(tip.commit_id))).is_err() {
+            repo.delete_ref(&name)?;
+            done.push(format!("removed '{name}', a damaged copy of what a remote has"));
         }
     }
     let joined = kept::rejoin(repo, notes_ref, deadline)?;
@@ -46,16 +77,32 @@ pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadl
 
 /// Returns what [`mend`] would do first, one line each. What remains to be repaired then shows only after that.
 pub(super) fn planned(repo: &Repository, ref_names: &[&str]) -> Vec<String> {
-    let line = |name: &&str| match last_whole(repo, name) {
-        Some(id) => format!("would let '{name}' go back to {id}"),
-        None => format!("would remove '{name}', of which nothing can be read"),
+    let line = |name: &&str| match left_of(repo, name) {
+        Left::Whole(id) => format!("would let '{name}' go back to {id}"),
+        Left::Tree { commit_id, .. } => {
+            format!("would keep what '{name}' has at {commit_id}, without history that cannot be read")
+        }
+        Left::Nothing => format!("would remove '{name}', of which nothing can be read"),
     };
     ref_names.iter().map(line).collect()
 }
 
-/// Returns the last undamaged commit in the reflog or the history of a ref.
-fn last_whole(repo: &Repository, name: &str) -> Option<crate::git::ObjectId> {
-    repo.former_tips(name).into_iter().find(|id| repo.check_whole(*id).is_ok())
+/// Returns what is left of a damaged ref: the newest state in its reflog or history whose tree can be read.
+fn left_of(repo: &Repository, name: &str) -> Left {
+    let tips = repo.present_and_former_tips(name);
+    let is_whole = |id: &ObjectId| repo.check_whole(*id).is_ok();
+    for (index, commit_id) in tips.iter().copied().enumerate() {
+        let Ok(commit) = repo.commit(commit_id) else { continue };
+        if repo.require_trees(commit.tree_id).is_err() {
+            continue;
+        }
+        if is_whole(&commit_id) {
+            return Left::Whole(commit_id);
+        }
+        let whole = tips[index + 1..].iter().copied().find(is_whole);
+        return Left::Tree { commit_id, tree_id: commit.tree_id, whole };
+    }
+    Left::Nothing
 }
 
 /// Resets the progress of sessions whose last segments are missing, so that the next capture stores them again.

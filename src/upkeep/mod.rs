@@ -3,6 +3,7 @@
 pub(crate) mod damage;
 pub mod fsck;
 mod lost;
+mod origin;
 mod recount;
 pub mod repair;
 pub mod verify;

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use bstr::{BStr, ByteSlice as _};
 
+use super::origin::{Brought, Line, Origin, Search};
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::git::sign::{Signature, State};
@@ -77,7 +78,8 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
             };
             let own = unit.text().to_str_lossy().into_owned();
             let parts = lines.iter().filter(|(_, line)| *line == own);
-            let origins = parts.map(|line| history.origin(line, &mut search)).collect::<Vec<_>>();
+            let origins =
+                parts.map(|line| search.origin(&history.brought, &history.signatures, line)).collect::<Vec<_>>();
             let origin = origins.into_iter().flatten().min_by_key(|origin| origin.signature.state);
             let carried_by = origin.as_ref().and_then(|origin| history.carrier(*commit_id, &record.key(), origin));
             verified.push(Verified {
@@ -127,27 +129,10 @@ fn problem(
     ((!is_it).then(|| "the record tells of another transcript than its segments hold".to_owned()), false)
 }
 
-/// A record as one line, with its session.
-type Line = (SessionKey, String);
-
 /// Returns the lines of the records of a note, within the limits of readers.
 fn lines(note: &[u8]) -> HashSet<Line> {
     let line = |unit: &Unit| Some((unit.record()?.key(), unit.text().to_str_lossy().into_owned()));
     Note::read_lines(note).units().iter().filter_map(line).collect()
-}
-
-/// The notes commit that wrote a line.
-#[derive(Clone)]
-struct Origin {
-    commit_id: ObjectId,
-    signature: Signature,
-}
-
-/// A notes commit that brought a line.
-struct Brought {
-    commit_id: ObjectId,
-    /// Lines of the same session that the commit removed: the new line was made from them.
-    instead_of: Rc<Vec<Line>>,
 }
 
 /// A commit of the notes ref.
@@ -288,51 +273,9 @@ impl<'r> History<'r> {
         Ok(())
     }
 
-    /// Returns the commit that wrote a line: of several, the one with the best signature. If the line was made from other
-    /// lines, their worst signature counts.
-    fn origin(&self, line: &Line, search: &mut Search) -> Option<Origin> {
-        if !search.lines.insert(line.clone()) {
-            return None;
-        }
-        let mut best: Option<Origin> = None;
-        for brought in self.brought.get(line).into_iter().flatten() {
-            search.steps += 1;
-            let signature = self.signatures.get(&brought.commit_id).cloned().unwrap_or_else(Signature::none);
-            let mut worst = Origin { commit_id: brought.commit_id, signature };
-            for part in brought.instead_of.iter() {
-                if search.steps > MAX_STEPS {
-                    worst.signature = Signature::none();
-                    break;
-                }
-                if let Some(origin) = self.origin(part, search)
-                    && origin.signature.state < worst.signature.state
-                {
-                    worst = origin;
-                }
-            }
-            // They are ordered newest first; of equal ones, the oldest is the writer.
-            if best.as_ref().is_none_or(|best| worst.signature.state >= best.signature.state) {
-                best = Some(worst);
-            }
-        }
-        search.lines.remove(line);
-        best
-    }
-
     /// Returns the commit that brought a session's lines to an object, if it is not the writer.
     fn carrier(&self, annotated_id: ObjectId, key: &SessionKey, origin: &Origin) -> Option<ObjectId> {
         let bringers = self.bringers.get(&(annotated_id, key.clone()))?;
         if bringers.contains(&origin.commit_id) { None } else { bringers.first().copied() }
     }
 }
-
-/// A search for the origins of a commit's lines.
-#[derive(Default)]
-struct Search {
-    /// The lines on the present path of the search.
-    lines: HashSet<Line>,
-    steps: usize,
-}
-
-/// How many steps a search may take. A line not settled by then counts as unsigned.
-const MAX_STEPS: usize = 100_000;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::Scratch;
 
@@ -37,6 +37,37 @@ fn an_amend_without_anything_new_keeps_the_record_even_under_overwrite() {
         let before = scratch.record("HEAD");
         scratch.git(["commit", "-q", "--amend", "-m", "reworded"]).ok();
         assert_eq!(scratch.record("HEAD"), before, "{mode}");
+    }
+}
+
+#[test]
+fn what_a_person_wrote_in_a_note_survives_an_amend_byte_for_byte() {
+    let remark = "Reviewed by hand:\n\n    if x:\n        a()\n    else:\n        a()\n\nDone.\n    a()\n";
+    for mode in ["", "concatenate", "overwrite", "ignore"] {
+        let scratch = Scratch::set_up();
+        if !mode.is_empty() {
+            scratch.git(["config", "notes.rewriteMode", mode]).ok();
+        }
+        let session = scratch.session("s1");
+        session.prompt("first");
+        session.edits("a.txt", "a\n");
+        session.commits("first");
+        scratch.run_with_input("git", ["notes", "--ref=shiftlog", "append", "-F", "-"], remark.as_bytes()).ok();
+        let note = || scratch.git(["notes", "--ref=shiftlog", "show"]).ok();
+        let assert_kept = |what: &str| {
+            let note = note();
+            let is_once = note.matches("Reviewed").count() == 1 && note.matches("Done").count() == 1;
+            assert!(is_once && note.contains(&format!("\n\n{remark}")), "{mode}: {what}: {note}");
+        };
+        assert_kept("as Git wrote it");
+        session.prompt("again, better");
+        session.edits("a.txt", "aa\n");
+        session.runs_commit(&["--amend", "-m", "better"]);
+        assert_kept("amended by the session");
+        let records = note().lines().filter(|line| line.starts_with('{')).collect::<Vec<_>>().join("\n");
+        assert_eq!(serde_json::from_str::<Value>(&records).unwrap()["turns"], 2, "{mode}: one record has both turns");
+        scratch.git(["commit", "-q", "--amend", "-m", "reworded"]).ok();
+        assert_kept("amended by hand");
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::sharing::{Team, line};
-use crate::support::Scratch;
+use crate::support::{Scratch, feed};
 
 /// Removes an object from a repository, as a damaged disk does.
 fn lose(team: &Team, clone: &Path, id: &str) {
@@ -243,4 +243,105 @@ fn a_parent_that_was_put_back_behind_its_child_is_found_there() {
     scratch.shiftlog("purge", ["--yes", "--match=first"]).ok();
     scratch.shiftlog("fsck", ["-q"]).ok();
     assert_eq!(scratch.raw("HEAD", &["--full"]), format!("{}{}", line("[REDACTED:purged]"), line("second")));
+}
+
+/// Makes a repository with four commits that have a conversation, and nothing of our refs in packs.
+fn four_commits() -> Scratch {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    for word in ["one", "two", "three", "four"] {
+        session.prompt(word);
+        session.edits(&format!("{word}.txt"), word);
+        session.commits(word);
+    }
+    scratch
+}
+
+fn remove_object(scratch: &Scratch, id: &str) {
+    fs::remove_file(scratch.top.join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
+}
+
+#[test]
+fn a_ref_whose_tip_can_be_read_keeps_all_it_has_when_an_old_commit_is_missing() {
+    for (ref_name, kept) in [
+        ("refs/notes/shiftlog", "refs/shiftlog/kept/notes/shiftlog"),
+        ("refs/shiftlog/sessions", "refs/shiftlog/kept/sessions"),
+    ] {
+        for has_reflog in [true, false] {
+            let case = format!("{ref_name}, reflog: {has_reflog}");
+            let scratch = four_commits();
+            // As in a clone that fetched the ref: nothing else names its tree.
+            scratch.git(["update-ref", "-d", kept]).ok();
+            if !has_reflog {
+                fs::remove_file(scratch.top.join(".git/logs").join(ref_name)).unwrap();
+            }
+            let (tip, tree) = (scratch.id(ref_name), scratch.id(&format!("{ref_name}^{{tree}}")));
+            remove_object(&scratch, &scratch.id(&format!("{ref_name}~2")));
+            let said = format!("what '{ref_name}' has at {tip}, without history that cannot be read\n");
+            let planned = scratch.shiftlog("fsck", ["--repair", "-n", "-q"]);
+            assert!(planned.stdout.contains(&format!("would keep {said}")), "{case}: {planned:?}");
+            assert_eq!(scratch.id(ref_name), tip, "{case}");
+            let repaired = scratch.shiftlog("fsck", ["--repair", "-q"]);
+            assert!(repaired.code == 0 && repaired.stdout.contains(&format!("kept {said}")), "{case}: {repaired:?}");
+            assert_eq!(scratch.id(&format!("{ref_name}^{{tree}}")), tree, "{case}: nothing is lost");
+            let count = scratch.git(["rev-list", "--count", ref_name]).ok();
+            assert_eq!(count.trim() == "1", !has_reflog, "{case}: what the reflog has of the history stays");
+            assert_eq!(scratch.shiftlog("fsck", ["-q"]).ok(), "", "{case}");
+            scratch.git(["gc", "-q"]).ok();
+            scratch.assert_sound();
+        }
+    }
+}
+
+#[test]
+fn a_clone_whose_copy_of_the_remote_is_damaged_too_gets_it_again() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    for (number, words) in ["one", "two", "three"].into_iter().enumerate() {
+        team.commit(&a, "x", &format!("{number}\n"), words);
+    }
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.git(&b, &["pull", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    let lost = team.id(&b, "refs/notes/shiftlog~2");
+    for pack in fs::read_dir(b.join(".git/objects/pack")).unwrap().flatten() {
+        let aside = b.join(".git").join(pack.file_name());
+        fs::rename(pack.path(), &aside).unwrap();
+        if aside.extension().is_some_and(|extension| extension == "pack") {
+            let bytes = fs::read(&aside).unwrap();
+            feed(team.scratch.command("git", &b).args(["unpack-objects", "-q"]), &bytes).ok();
+        }
+    }
+    fs::remove_file(b.join(".git/objects").join(&lost[..2]).join(&lost[2..])).unwrap();
+    let repaired = team.shiftlog(&b, "fsck", &["--repair", "-q"]);
+    assert_eq!(repaired.code, 0, "{repaired:?}");
+    let copy = "refs/shiftlog/remotes/origin/notes";
+    let removed = format!("removed '{copy}', a damaged copy of what a remote has\n");
+    assert!(repaired.stdout.contains(&removed), "{repaired:?}");
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.git(&b, &["cat-file", "-e", &lost]).ok();
+    for (revision, words) in [("HEAD", "three"), ("HEAD~", "two"), ("HEAD~2", "one")] {
+        team.assert_said(&b, revision, &[words]);
+    }
+    team.assert_sound(&b);
+}
+
+#[test]
+fn only_a_ref_of_which_nothing_can_be_read_is_removed_and_its_reflog_is_kept() {
+    let scratch = four_commits();
+    let name = "refs/notes/shiftlog";
+    scratch.git(["update-ref", "-d", "refs/shiftlog/kept/notes/shiftlog"]).ok();
+    let ids = scratch.git(["rev-list", name]).ok();
+    let trees: Vec<String> = ids.lines().map(|id| scratch.id(&format!("{id}^{{tree}}"))).collect();
+    for tree in &trees {
+        remove_object(&scratch, tree);
+    }
+    let repaired = scratch.shiftlog("fsck", ["--repair", "-q"]);
+    let file = scratch.state().join("reflog-of-refs-notes-shiftlog");
+    let said = format!("removed '{name}', of which nothing can be read; its reflog is in '{}'\n", file.display());
+    assert!(repaired.stdout.contains(&said), "{repaired:?}");
+    let log = fs::read_to_string(&file).unwrap();
+    assert!(ids.lines().all(|id| log.contains(id)), "{log}");
+    scratch.assert_sound();
 }

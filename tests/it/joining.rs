@@ -9,6 +9,7 @@ use std::process::Stdio;
 use serde_json::json;
 
 use crate::corpus;
+use crate::hostile;
 use crate::pushed::push_files;
 use crate::sharing::Team;
 
@@ -78,6 +79,47 @@ fn a_bad_entry_in_history_alone_does_not_come_along() {
     assert!(synced.stderr.contains("a link to another repository at 'link'"), "{synced:?}");
     team.assert_said(&a, "HEAD", &["of a colleague"]);
     assert!(!team.git(&a, &["log", "--all", "--format=%H"]).ok().contains(&bad));
+    assert_tidy(&team, &a);
+}
+
+#[test]
+fn a_file_that_is_no_segment_of_the_session_is_not_joined() {
+    let team = Team::new();
+    let (a, m) = (team.clone_of("a", &[]), team.clone_of("m", &[]));
+    team.says(&a, "HEAD", "of a");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let honest = team.git(&a, &["ls-tree", "-r", SESSIONS]).ok();
+    let directory = honest.split_once('\t').unwrap().1.rsplit_once('/').unwrap().0.to_owned();
+    let segment = |session: &str| hostile::encode(&hostile::header(session, None, 0, 2), b"x\n");
+    let newer = json!({ "shiftlog": 2, "agent": "claude", "session": "of-a" });
+    let files = [
+        ("no segment", b"no segment".to_vec(), false),
+        ("of another session", segment("of-b"), false),
+        ("of this session", segment("of-a"), true),
+        ("of a newer version", hostile::encode(&newer, b"x\n"), true),
+    ];
+    let mut entries = Vec::new();
+    for (number, (_, bytes, _)) in files.iter().enumerate() {
+        let file = m.join(".git/forged");
+        fs::write(&file, bytes).unwrap();
+        let id = team.git(&m, &["hash-object", "-w", file.to_str().unwrap()]).ok().trim().to_owned();
+        entries.push((format!("{directory}/{:06}-{}.zst", number + 10, &id[..12]), format!("100644 {id}")));
+    }
+    let entries: Vec<(&str, &str)> = entries.iter().map(|(path, entry)| (path.as_str(), entry.as_str())).collect();
+    let bad = push_files(&team, &m, "Mallory", SESSIONS, &entries);
+    let synced = team.shiftlog(&a, "sync", &["pull"]);
+    let listed = team.git(&a, &["ls-tree", "-r", SESSIONS]).ok();
+    for ((what, _, is_joined), (path, _)) in files.iter().zip(&entries) {
+        assert_eq!(listed.contains(path), *is_joined, "{what}: {listed}");
+        let warning =
+            format!("left out of '{SESSIONS}' of origin: a file that is no segment of its session at '{path}'\n");
+        assert_eq!(synced.stderr.contains(&warning), !is_joined, "{what}: {synced:?}");
+    }
+    assert!(honest.lines().all(|line| listed.contains(line)), "{listed}");
+    assert!(!team.git(&a, &["log", "--all", "--format=%H"]).ok().contains(&bad), "nothing reaches it");
+    team.assert_said(&a, "HEAD", &["of a"]);
+    let again = team.shiftlog(&a, "sync", &[]);
+    assert_eq!((again.code, again.stderr.as_str()), (0, ""), "once is enough");
     assert_tidy(&team, &a);
 }
 

@@ -102,6 +102,21 @@ fn branches_have_a_header_on_a_terminal_and_columns_whatever_their_names() {
 }
 
 #[test]
+fn a_branch_whose_name_begins_like_a_ref_keeps_its_whole_name() {
+    let scratch = Scratch::new();
+    let mut talk = Talk::new();
+    talk.prompt("Go on.");
+    talk.add(&scratch, &[]);
+    scratch.git(["update-ref", "refs/heads/refs/heads/x", "HEAD"]).ok();
+    let listed = scratch.shiftlog("branches", [""; 0]).ok();
+    let names: Vec<&str> = listed.lines().filter_map(|line| line[2..].split_whitespace().next()).collect();
+    assert_eq!(names, ["main", "refs/heads/x"], "{listed}");
+    scratch.git(["symbolic-ref", "HEAD", "refs/heads/refs/heads/y"]).ok();
+    let ran = scratch.shiftlog("show", [""; 0]);
+    assert_eq!(ran.stderr, "fatal: your current branch 'refs/heads/y' does not have any commits yet\n");
+}
+
+#[test]
 fn a_list_asks_the_terminal_for_its_width() {
     let mut scratch = Scratch::new();
     if scratch.run_in(&scratch.top, "sh", ["-c", "command -v script && command -v stty"]).code != 0 {

@@ -358,6 +358,39 @@ fn a_longer_record_of_somebody_else_does_not_take_the_place_of_ours() {
 }
 
 #[test]
+fn a_forged_record_does_not_take_the_place_of_the_true_one_where_the_words_are_not() {
+    let team = Team::new();
+    let (a, m, b) = (team.clone_of("a", &[]), team.clone_of("m", &[]), team.bare_clone("b", &[]));
+    team.shiftlog(&b, "init", &["--agent=claude", "--share=notes", "-q"]).ok();
+    team.says(&a, "HEAD", WORDS);
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    for clone in [&b, &m] {
+        team.shiftlog(clone, "sync", &["-q"]).ok();
+    }
+    let note = || team.git(&b, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
+    let pushed = |record: &Value| {
+        team.git(&m, &["notes", "--ref=shiftlog", "add", "-f", "-m", &record.to_string(), "HEAD"]).ok();
+        team.git(&m, &["push", "-q", "--no-verify", "origin", "refs/notes/shiftlog"]).ok();
+        team.shiftlog(&b, "sync", &["-q"]).ok();
+    };
+    assert_eq!(team.raw(&b, "HEAD").code, 1, "b has no words");
+    let mut record: Value = serde_json::from_str(note().trim()).unwrap();
+    record["summary"] = json!("a summary by a colleague");
+    record["summaryTime"] = json!("2026-11-21T09:00:00Z");
+    pushed(&record);
+    let honest = record.clone();
+    let records = || note().lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
+    assert_eq!(records(), [honest.clone()], "the same words, summarised");
+    record["prompt"] = json!("FORGED");
+    record["through"] = json!("1".repeat(40));
+    record["bytes"] = json!(1_000_000);
+    pushed(&record);
+    assert_eq!(records(), [honest, record], "both stay");
+    let listed = team.shiftlog(&b, "log", &["--json"]).ok();
+    assert!(listed.contains(WORDS) && listed.contains("FORGED"), "the reader shows them apart: {listed}");
+}
+
+#[test]
 fn what_is_joined_again_or_migrated_is_not_signed() {
     let team = Team::new();
     let (a, m) = (team.clone_of("a", &[]), team.clone_of("m", &[]));

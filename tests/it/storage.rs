@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
+use shiftlog::git::Repository;
 
 use crate::repositories::works;
 use crate::sharing::line;
@@ -213,6 +215,25 @@ fn a_hook_with_nothing_to_do_does_nothing() {
     let ran = scratch.run_in(&scratch.top, "sh", [".git/hooks/post-commit"]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
     assert_eq!(scratch.state_files(), before, "it has not even taken its lock");
+}
+
+#[test]
+fn an_object_that_is_written_again_is_as_new_as_one_that_git_writes_again() {
+    // 'git gc' deletes unreachable objects that are old, also while a commit that names one is being made.
+    let scratch = Scratch::new();
+    let repo = Repository::open(&scratch.top).unwrap();
+    let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    for is_open in [true, false] {
+        let id = repo.write_blob(b"the same words").unwrap().to_string();
+        let file = scratch.top.join(".git/objects").join(&id[..2]).join(&id[2..]);
+        fs::File::open(&file).unwrap().set_modified(old).unwrap();
+        // A file that cannot be opened is written anew.
+        fs::set_permissions(&file, fs::Permissions::from_mode(if is_open { 0o444 } else { 0o000 })).unwrap();
+        repo.write_blob(b"the same words").unwrap();
+        assert!(fs::metadata(&file).unwrap().modified().unwrap() > old + Duration::from_secs(1_000_000), "{is_open}");
+        scratch.git(["prune", "--expire=1.day.ago"]).ok();
+        assert_eq!(scratch.git(["cat-file", "blob", &id]).ok(), "the same words");
+    }
 }
 
 #[test]

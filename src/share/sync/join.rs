@@ -17,8 +17,8 @@ use crate::record::{Note, Record, Unit, has_all_of};
 /// How many comparisons with the archive one note may cost: each can read a long chain.
 const MAX_PROVED: u32 = 32;
 
-/// Merges two versions of a note. Records of both sides are kept as their writers wrote them; another line is dropped if one
-/// side has removed it since the merge base. Purged words are removed from theirs.
+/// Merges two versions of a note. Records of both sides are kept as their writers wrote them; another paragraph is dropped if
+/// one side has removed it since the merge base. Purged words are removed from theirs.
 ///
 /// If one side has everything, its bytes are kept unchanged, so that clones that merge in turn reach the same note.
 pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Versions) -> Resolved {
@@ -37,7 +37,7 @@ pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Vers
         versions.theirs = Some(theirs.to_bytes());
     }
     let mut union = ours.clone();
-    theirs.units().iter().for_each(|unit| union.add_line(unit.clone()));
+    union.merge_lines(&theirs);
     let is_removed = |unit: &Unit| {
         let (in_ours, in_theirs) = (ours.units().contains(unit), theirs.units().contains(unit));
         if in_ours && in_theirs || !base.units().contains(unit) {
@@ -48,18 +48,16 @@ pub(super) fn resolve(repo: &Repository, purged: &Tombstones, mut versions: Vers
             // Our side has extended this record.
             Unit::Record(record) if in_theirs => ours.records().any(|later| later.goes_on_with(record)),
             Unit::Record(record) => {
-                theirs.records().any(|later| later.goes_on_with(record) && has_all_of(later, record))
+                let replaces = |later: &Record| later.through == record.through || has_all_of(later, record);
+                theirs.records().any(|later| later.goes_on_with(record) && replaces(later))
             }
             Unit::Earlier(..) | Unit::Newer(_) => false,
         }
     };
     union.retain(|unit| !is_removed(unit));
-    let has_all = |side: &Note| {
-        union.units().len() == side.units().len() && union.units().iter().all(|unit| side.units().contains(unit))
-    };
-    let note = if has_all(&theirs) {
+    let note = if union.has_same_units(&theirs) {
         versions.theirs
-    } else if has_all(&ours) {
+    } else if union.has_same_units(&ours) {
         versions.ours
     } else {
         Some(union.to_bytes())
@@ -92,13 +90,13 @@ fn resolve_large(purged: &Tombstones, read: [Note; 2], versions: Versions) -> Re
 /// Returns a note with the units appended that it lacks; `None` if it gets too large to be read.
 fn with_units(mut note: Vec<u8>, units: &[Unit]) -> Option<Vec<u8>> {
     let texts: Vec<Cow<'_, [u8]>> = units.iter().map(Unit::text).collect();
-    let mut missing: HashSet<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
-    // A document of an earlier tool can have several lines.
+    let mut missing: HashSet<&[u8]> = texts.iter().map(|text| text.trim()).collect();
+    // A document of an earlier tool, and a remark, can have several lines.
     missing.retain(|text| !text.contains(&b'\n') || note.find(text).is_none());
     for line in note.lines() {
         missing.remove(line.trim());
     }
-    let missing: Vec<&Cow<'_, [u8]>> = texts.iter().filter(|text| missing.contains(&text[..])).collect();
+    let missing: Vec<&Cow<'_, [u8]>> = texts.iter().filter(|text| missing.contains(text.trim())).collect();
     if !missing.is_empty() && !note.ends_with(b"\n") {
         note.push(b'\n');
     }

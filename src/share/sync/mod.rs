@@ -381,7 +381,7 @@ impl<'r> Syncer<'r> {
             });
             is_hit |= ours.units().len() != count;
             let mut union = theirs.clone();
-            ours.units().iter().for_each(|unit| union.add_line(unit.clone()));
+            union.merge_lines(&ours);
             if union != theirs {
                 outgoing.push((annotated_id, union.to_bytes()));
             }

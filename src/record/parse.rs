@@ -1,0 +1,119 @@
+//! Parsing a note: records, documents of earlier tools, and what people wrote.
+
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+
+use super::remark::{self, Remark};
+use super::{Earlier, Newer, Note, Record, Unit};
+
+/// How many lines of one note are read for showing; a document of an earlier tool counts as one.
+const MAX_READ_LINES: usize = 4096;
+
+/// How many bytes of one note are read for showing, without transcripts of earlier tools.
+const MAX_READ_BYTES: usize = 2 << 20;
+
+/// The longest line that is parsed as a record for showing, in bytes. Our records have a few hundred.
+const MAX_READ_LINE_BYTES: usize = 64 << 10;
+
+/// How much of a note is parsed.
+pub(super) struct Bounds {
+    lines: usize,
+    bytes: usize,
+    line_bytes: usize,
+}
+
+impl Bounds {
+    /// Everything, for code that writes the note again.
+    pub(super) const NONE: Bounds = Bounds { lines: usize::MAX, bytes: usize::MAX, line_bytes: usize::MAX };
+    /// As much as is shown.
+    pub(super) const READ: Bounds =
+        Bounds { lines: MAX_READ_LINES, bytes: MAX_READ_BYTES, line_bytes: MAX_READ_LINE_BYTES };
+}
+
+/// The paragraph at the present place in a note: empty, or its lines with the blank lines before them.
+struct Paragraph<'n> {
+    note: &'n [u8],
+    lines: Range<usize>,
+}
+
+impl Paragraph<'_> {
+    /// Ends the paragraph and returns it, unless it is empty.
+    fn take(&mut self) -> Option<Unit> {
+        let text = &self.note[self.lines.clone()];
+        self.lines.start = self.lines.end;
+        (!text.is_empty()).then(|| Unit::Foreign(Remark::new(text)))
+    }
+
+    /// Begins an empty paragraph at a place.
+    fn begin_at(&mut self, at: usize) {
+        self.lines = at..at;
+    }
+}
+
+impl Note {
+    /// Parses a note within `bounds`; `add` adds a record.
+    pub(super) fn parse_within(bytes: &[u8], mut bounds: Bounds, mut add: impl FnMut(&mut Self, Record)) -> Self {
+        let mut note = Note::default();
+        let mut left_out = 0;
+        let mut at = 0;
+        let mut paragraph = Paragraph { note: bytes, lines: 0..0 };
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            let end = at + rest.find_byte(b'\n').map_or(rest.len(), |end| end + 1);
+            let line = bytes[at..end].trim();
+            if line.is_empty() {
+                note.extend(paragraph.take());
+                at = end;
+                continue;
+            }
+            let is_fragment = remark::is_fragment(line);
+            if bounds.lines == 0 || (bounds.bytes < line.len() && line.len() <= bounds.line_bytes && !is_fragment) {
+                left_out += rest.lines().filter(|line| !line.trim().is_empty()).count();
+                break;
+            }
+            bounds.lines -= 1;
+            let is_short = line.len() <= bounds.line_bytes;
+            if remark::stands_alone(line) {
+                note.extend(paragraph.take());
+            }
+            let is_object = line.first() == Some(&b'{');
+            if let Some(record) = (is_object && is_short).then(|| Record::parse(line)).flatten() {
+                add(&mut note, record);
+                paragraph.begin_at(end);
+            } else if let Some(newer) = (is_object && is_short).then(|| Newer::parse(line)).flatten() {
+                note.add_line(Unit::Newer(Box::new(newer)));
+                paragraph.begin_at(end);
+            } else if let Some((document, text)) = is_object.then(|| Earlier::parse_prefix(rest)).flatten() {
+                at += text.len();
+                // The line end behind the document is no blank line.
+                let behind = &bytes[at..];
+                let is_blank = |end: &usize| behind[..*end].trim().is_empty();
+                at += behind.find_byte(b'\n').filter(is_blank).map_or(0, |end| end + 1);
+                paragraph.begin_at(at);
+                if text.len() - document.packed_bytes() <= bounds.line_bytes {
+                    note.add_line(Unit::Earlier(Box::new(document), text.trim().into()));
+                } else {
+                    left_out += 1;
+                }
+                continue;
+            } else if is_short || is_fragment {
+                paragraph.lines.end = end;
+                if remark::stands_alone(line) {
+                    note.extend(paragraph.take());
+                }
+            } else {
+                left_out += 1;
+                note.extend(paragraph.take());
+                paragraph.begin_at(end);
+            }
+            if is_short {
+                bounds.bytes = bounds.bytes.saturating_sub(line.len());
+            }
+            at = end;
+        }
+        note.extend(paragraph.take());
+        note.take_problem(left_out);
+        note
+    }
+}
