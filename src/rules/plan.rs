@@ -5,7 +5,8 @@
 mod skills;
 mod take_back;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
@@ -49,7 +50,7 @@ pub struct Planner<'o> {
     pub refused: Vec<String>,
     pub warnings: Vec<String>,
     /// Paths that stay as they are.
-    wanted: HashSet<PathBuf>,
+    wanted: BTreeSet<PathBuf>,
     made: HashSet<PathBuf>,
     /// Names in the archive that this plan gives away.
     archived: HashSet<PathBuf>,
@@ -68,7 +69,7 @@ impl<'o> Planner<'o> {
             drift: Vec::new(),
             refused: Vec::new(),
             warnings: Vec::new(),
-            wanted: HashSet::new(),
+            wanted: BTreeSet::new(),
             made: HashSet::new(),
             archived: HashSet::new(),
         }
@@ -89,9 +90,14 @@ impl<'o> Planner<'o> {
                     .push(format!("    Warning: '{one}' leads to '{other}', which has the text of another file"));
                 continue;
             }
-            if let Some(above) = self.managed_above(&path) {
-                let (path, above) = (self.store.place.shown(&path), self.store.place.shown(&above));
-                self.refuse(format!("cannot write '{path}': it is in '{above}', which is written as a whole"));
+            if let Some(other) = self.managed_above(&path).or_else(|| self.managed_below(&path)) {
+                let (shown, place) = (self.store.place.shown(&path), &self.store.place);
+                // What is not wanted any more goes first; the next sync finds the place free.
+                match self.wanted.contains(&other) || other == place.store() {
+                    true => self
+                        .refuse(format!("cannot write '{shown}' and '{}': one is in the other", place.shown(&other))),
+                    false => self.warnings.push(format!("    Warning: '{shown}' is written by the next sync")),
+                }
                 continue;
             }
             match &wanted.what {
@@ -123,6 +129,15 @@ impl<'o> Planner<'o> {
                 || **above == self.store.place.store()
         };
         path.ancestors().skip(1).find(is_managed).map(Path::to_owned)
+    }
+
+    /// Returns a path of ours below another.
+    fn managed_below(&self, path: &Path) -> Option<PathBuf> {
+        // What is below a path comes directly behind it.
+        let behind = (Bound::Excluded(path), Bound::Unbounded);
+        let wanted = self.wanted.range::<Path, _>(behind).next();
+        let known = self.registry.entries.range::<Path, _>(behind).next().map(|(known, _)| known);
+        [wanted, known].into_iter().flatten().find(|below| below.starts_with(path)).cloned()
     }
 
     fn refuse(&mut self, why: String) {
@@ -201,11 +216,10 @@ impl<'o> Planner<'o> {
         let is_generated = generate::is_generated(current, has_front);
         let has_block = block::split(current).is_some();
         // What we have written and what the earlier tool has written is replaced; anything else is somebody's edit.
-        let there = match block::split(current) {
-            Some(split) => stable_digest(split.block),
-            None => stable_digest(current),
-        };
+        let generated = block::split(current).map_or(current, |split| split.block);
         let new = stable_digest(text.as_bytes());
+        let is_equal = generate::stable(generated) == generate::stable(text.as_bytes());
+        let there = if is_equal { new.clone() } else { stable_digest(generated) };
         let is_disturbed = match &owned {
             Some(entry) if entry.owned == Owned::Block && !has_block => {
                 !is_generated && !users.trim().is_empty() && !wants_block
