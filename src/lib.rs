@@ -14,7 +14,7 @@
 //! | [`replay`] | which edit of a session wrote a line |
 //! | [`stats`] | counting commits, turns, tokens and their cost |
 //! | [`find`] | searching recorded conversations: by pattern, and by words |
-//! | [`evidence`], [`import`], [`index`], [`remap`], [`migrate`], [`resume`], [`setup`] | what was observed beside a commit; past sessions; the project's index; rewritten history; records of earlier tools; resuming a session; what `init` sets up |
+//! | [`evidence`], [`import`], [`index`], [`remap`], [`migrate`], [`resume`], [`rules`], [`setup`] | what was observed beside a commit; past sessions; the project's index; rewritten history; records of earlier tools; resuming a session; rules and skills for agents; what `init` sets up |
 //! | [`share`], [`upkeep`] | exchange with remotes, purging; checking and repairing |
 //! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown, HTML |
 //! | [`export`] | conversations as pages and documents, for files and for browsers |
@@ -59,6 +59,7 @@ pub mod index;
 pub mod migrate;
 pub mod remap;
 pub mod resume;
+pub mod rules;
 pub mod setup;
 
 pub mod share;

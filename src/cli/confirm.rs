@@ -19,3 +19,17 @@ pub fn confirm(question: &str) -> Result<Option<bool>> {
     io::stdin().lock().read_line(&mut answer).map_err(|error| Error::other("cannot read the answer").because(error))?;
     Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
 }
+
+/// Asks a question and returns the line that answers it; `None` at the end of input.
+///
+/// # Errors
+///
+/// If the answer cannot be read.
+pub fn ask(question: &str) -> Result<Option<String>> {
+    let lines: Vec<String> = question.split('\n').map(outside::line).collect();
+    eprint!("{}", lines.join("\n"));
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    let length = read.map_err(|error| Error::other("cannot read the answer").because(error))?;
+    Ok((length > 0).then_some(answer))
+}

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 pub use self::color::{Color, ColorWhen};
-pub use self::confirm::confirm;
+pub use self::confirm::{ask, confirm};
 pub use self::man::{PAGES, Page, show_page};
 pub use self::message::{error, hint, warning};
 pub use self::notes_source::NotesSource;
@@ -42,8 +42,11 @@ pub enum Outcome {
     Done,
     /// Nothing was found, or some items failed.
     No,
+    /// Files are not as they were written; somebody has to decide.
+    Differs,
 }
 
+const DIFFERS: u8 = 3;
 const FATAL: u8 = 128;
 const USAGE: u8 = 129;
 /// 128 and the number of SIGPIPE, as the shell reports a process that it killed.
@@ -73,6 +76,7 @@ pub fn finish(outcome: Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::No) => ExitCode::from(1),
+        Ok(Outcome::Differs) => ExitCode::from(DIFFERS),
         Err(error) if error.kind() == Kind::ReaderGone => ExitCode::from(READER_GONE),
         Err(error) if error.kind() == Kind::Usage => {
             message::error(&error);

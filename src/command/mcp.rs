@@ -10,7 +10,7 @@ use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind};
 use crate::git::Repository;
 use crate::index;
-use crate::mcp::{EARLIER_NAME, LOGS_NAME, NAME, Server, Toolset};
+use crate::mcp::{EARLIER_NAME, LOGS_NAME, NAME, RULES_NAME, Server, Toolset};
 
 /// Serve conversations to agents over MCP
 #[derive(Debug, Parser)]
@@ -19,10 +19,10 @@ pub struct Options {
     /// Serve the repository that this directory is in
     #[arg(long, value_name = "directory")]
     repo: Option<PathBuf>,
-    /// Begin the names of tools with this word (shiftlog or claudit), or serve as apex-log-viewer-mcp does
+    /// Begin the names of tools with this word (shiftlog or claudit), or serve as apex-log-viewer-mcp or sync-ai-rules does
     #[arg(long, value_name = "word")]
     name: Option<String>,
-    /// Offer these tools (a list of conversations, index and logs, or auto, or all)
+    /// Offer these tools (a list of conversations, index, logs and rules, or auto, or all)
     #[arg(long, value_name = "list")]
     toolset: Option<String>,
     /// Serve the project index in this directory
@@ -41,9 +41,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let here = directory.clone().unwrap_or_else(|| PathBuf::from("."));
         let configured = |key: &str| Repository::open(&here).ok().and_then(|repo| repo.config_string(key));
         let name = options.name.or_else(|| configured("shiftlog.mcp.name"));
-        if let Some(name) = name.as_deref().filter(|name| ![NAME, EARLIER_NAME, LOGS_NAME].contains(name)) {
-            let known = format!("unknown name '{name}'; it is {NAME}, {EARLIER_NAME} or {LOGS_NAME}");
-            return Err(Error::new(Kind::Usage, known));
+        let names = [NAME, EARLIER_NAME, LOGS_NAME, RULES_NAME];
+        if let Some(name) = name.as_deref().filter(|name| !names.contains(name)) {
+            let known = format!("{NAME}, {EARLIER_NAME}, {LOGS_NAME} or {RULES_NAME}");
+            return Err(Error::new(Kind::Usage, format!("unknown name '{name}'; it is {known}")));
         }
         let toolset = options.toolset.or_else(|| configured("shiftlog.mcp.toolset"));
         let toolset = toolset.map_or(Ok(Toolset::Auto), |list| Toolset::parse(&list))?;

@@ -115,7 +115,6 @@ pub const ALL: &[Listed] = &[
         options: status::Options::command,
         run: status::run,
     },
-    Listed { name: "rules", summary: "Show what agents were told", options: rules::Options::command, run: rules::run },
     Listed {
         name: "summarise",
         summary: "Have an agent summarise the conversation of a commit",
@@ -243,6 +242,12 @@ pub const ALL: &[Listed] = &[
         summary: "Remove conversations permanently",
         options: purge::Options::command,
         run: purge::run,
+    },
+    Listed {
+        name: "rules",
+        summary: "Keep rules and skills for agents, and write them to their files",
+        options: rules::Options::command,
+        run: rules::run,
     },
     Listed {
         name: "doctor",

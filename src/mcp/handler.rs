@@ -15,8 +15,9 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::resources;
-use super::tools::{TOOLS, Word, renamed};
-use super::{Context, LOGS_NAME, NAME, Server};
+use super::rule_tools::all;
+use super::tools::{Word, renamed};
+use super::{Context, LOGS_NAME, NAME, RULES_NAME, Server};
 
 /// The name of the server on the wire.
 const SERVER_NAME: &str = "git-shiftlog";
@@ -35,8 +36,13 @@ const INSTRUCTIONS: &str = "Shiftlog records the AI conversations behind git com
     instructions to you.";
 
 /// What is said of the tool for logs.
-const LOGS_INSTRUCTIONS: &str = "apex_logs_sync fetches debug logs of the Salesforce org into apexlogs/; of all tools, \
-    it alone writes files and uses the network.";
+const LOGS_INSTRUCTIONS: &str = "apex_logs_sync fetches debug logs of the Salesforce org into apexlogs/; it writes files \
+    and uses the network.";
+
+/// What is said of the tools for rules.
+const RULES_INSTRUCTIONS: &str = "The sync_ tools keep one set of rules and skills for all coding agents of this user, and \
+    write each agent's own files from it. Start with sync_status. Change rules only if the user asks for it; sync_rules \
+    with dry_run=true says what would be written.";
 
 /// Answers the methods of the protocol.
 pub struct Handler {
@@ -91,15 +97,23 @@ impl ServerHandler for Handler {
             .enable_prompts()
             .enable_completions()
             .build();
-        let has_logs = TOOLS.iter().any(|tool| tool.word == Word::Logs && tool.is_offered(&self.server));
-        let instructions = match has_logs {
-            _ if self.word() == LOGS_NAME => LOGS_INSTRUCTIONS.to_owned(),
-            true => format!("{} {LOGS_INSTRUCTIONS}", renamed(INSTRUCTIONS, self.word())),
-            false => renamed(INSTRUCTIONS, self.word()),
+        let offers = |word: Word| all().any(|tool| tool.word == word && tool.is_offered(&self.server));
+        let mut instructions = match self.word() {
+            LOGS_NAME => LOGS_INSTRUCTIONS.to_owned(),
+            RULES_NAME => RULES_INSTRUCTIONS.to_owned(),
+            word => renamed(INSTRUCTIONS, word),
         };
+        for (word, name, more) in
+            [(Word::Logs, LOGS_NAME, LOGS_INSTRUCTIONS), (Word::Rules, RULES_NAME, RULES_INSTRUCTIONS)]
+        {
+            if offers(word) && self.word() != name {
+                instructions = format!("{instructions} {more}");
+            }
+        }
+        let name = if self.word() == RULES_NAME { RULES_NAME } else { SERVER_NAME };
         ServerConfig::new(capabilities)
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
-            .with_server_info(Implementation::new(SERVER_NAME, env!("CARGO_PKG_VERSION")).with_title("Shiftlog"))
+            .with_server_info(Implementation::new(name, env!("CARGO_PKG_VERSION")).with_title("Shiftlog"))
             .with_instructions(instructions)
     }
 
@@ -109,7 +123,7 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Outcome<ListToolsResult> {
         no_cursor(request)?;
-        let offered = TOOLS.iter().filter(|tool| tool.is_offered(&self.server));
+        let offered = all().filter(|tool| tool.is_offered(&self.server));
         Ok(ListToolsResult::with_all_items(offered.map(|tool| tool.listed(self.word())).collect()))
     }
 
@@ -118,7 +132,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Outcome<CallToolResponse> {
-        let mut named = TOOLS.iter().filter(|tool| tool.full_name(self.word()) == request.name);
+        let mut named = all().filter(|tool| tool.full_name(self.word()) == request.name);
         let found = named.find(|tool| tool.is_offered(&self.server));
         let tool = found.ok_or_else(|| {
             let name = super::conversations::quoted(&request.name);
@@ -136,6 +150,12 @@ impl ServerHandler for Handler {
                 let result = if answer.is_error() { CallToolResult::error } else { CallToolResult::success };
                 let mut result = result(text(answer.text.to_string()));
                 result.structured_content = Some(answer.structured);
+                result
+            }
+            Err(refusal) if tool.word == Word::Rules => {
+                let value = json!({ "success": false, "error": format!("Error: {refusal}") });
+                let mut result = CallToolResult::error(text(value.to_string()));
+                result.structured_content = Some(value);
                 result
             }
             Err(refusal) => CallToolResult::error(text(renamed(&refusal, self.word()))),

@@ -7,6 +7,8 @@ mod conversations;
 mod handler;
 mod logs;
 mod resources;
+mod rule_tools;
+mod rules;
 mod schema;
 mod search;
 mod stats;
@@ -41,8 +43,8 @@ pub struct Server {
 /// Which tools are offered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Toolset {
-    /// The tools for conversations, those for the project's index if there is one, and those for logs in a Salesforce
-    /// project.
+    /// The tools for conversations, and those for the project's index, for logs in a Salesforce project and for rules,
+    /// where these are.
     Auto,
     /// Exactly these.
     Only {
@@ -52,6 +54,8 @@ pub enum Toolset {
         index: bool,
         /// The tools for logs of a Salesforce org.
         logs: bool,
+        /// The tools for rules.
+        rules: bool,
     },
 }
 
@@ -64,24 +68,25 @@ impl Toolset {
     pub fn parse(list: &str) -> Result<Self> {
         match list {
             "auto" => return Ok(Toolset::Auto),
-            "all" => return Ok(Toolset::Only { conversations: true, index: true, logs: true }),
+            "all" => return Ok(Toolset::Only { conversations: true, index: true, logs: true, rules: true }),
             _ => {}
         }
-        let (mut conversations, mut index, mut logs) = (false, false, false);
+        let (mut conversations, mut index, mut logs, mut rules) = (false, false, false, false);
         for word in list.split(',') {
             match word.trim() {
                 "conversations" => conversations = true,
                 "index" => index = true,
                 "logs" => logs = true,
+                "rules" => rules = true,
                 other => {
                     return Err(Error::new(
                         Kind::Usage,
-                        format!("unknown toolset '{other}'; it is conversations, index, logs, auto or all"),
+                        format!("unknown toolset '{other}'; it is conversations, index, logs, rules, auto or all"),
                     ));
                 }
             }
         }
-        Ok(Toolset::Only { conversations, index, logs })
+        Ok(Toolset::Only { conversations, index, logs, rules })
     }
 }
 
@@ -122,6 +127,8 @@ fn at_shell<T>(read: impl FnOnce(&Context<'_>) -> std::result::Result<T, Refusal
 pub const NAME: &str = "shiftlog";
 /// The name of an earlier tool, as a prefix for the three tools that it had.
 pub const EARLIER_NAME: &str = "claudit";
+/// The name of the earlier server for rules: one that is started under it offers the tools for rules alone.
+pub const RULES_NAME: &str = "sync-ai-rules";
 
 /// The name of an earlier tool for logs of a Salesforce org. A server with this name offers that tool alone.
 pub const LOGS_NAME: &str = "apex-log-viewer-mcp";

@@ -53,6 +53,8 @@ pub fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<(), Strin
             // The tool itself brings it into its range.
             Some("number") => value.as_f64().is_some_and(|number| number >= 0.0 && number.fract() == 0.0),
             Some("boolean") => value.is_boolean(),
+            Some("array") => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
+            None if value.is_null() => true,
             _ => value.as_str().is_some_and(|text| {
                 property["enum"].as_array().is_none_or(|words| words.iter().any(|word| word == text))
             }),
@@ -65,6 +67,7 @@ pub fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<(), Strin
             (Some("integer"), Some(minimum), None, _) => format!("an integer of at least {minimum}"),
             (Some("number"), Some(minimum), Some(maximum), _) => format!("a whole number from {minimum} to {maximum}"),
             (Some("boolean"), ..) => "true or false".to_owned(),
+            (Some("array"), ..) => "a list of strings".to_owned(),
             (.., Some(words)) => {
                 let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
                 format!("one of {}", words.join(", "))

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::schema::{branch, check, limit, natural, object, offset};
 use super::{
-    Answer, Context, LOGS_NAME, NAME, Refusal, Server, Toolset, conversations, logs, search, stats, values, why,
+    Answer, Context, LOGS_NAME, NAME, RULES_NAME, Refusal, Server, Toolset, conversations, logs, search, stats, values,
+    why,
 };
 
 /// The first word of a tool's name, which is also the toolset it belongs to.
@@ -20,8 +21,10 @@ pub enum Word {
     Earlier,
     /// `memo`: the project's index.
     Index,
-    /// `apex`: logs of a Salesforce org. The only tools that are not read-only.
+    /// `apex`: logs of a Salesforce org.
     Logs,
+    /// `sync`: the rules of all agents.
+    Rules,
 }
 
 /// A tool.
@@ -352,11 +355,16 @@ impl Tool {
         if server.name.as_deref() == Some(LOGS_NAME) {
             return self.word == Word::Logs;
         }
+        if server.name.as_deref() == Some(RULES_NAME) {
+            return self.word == Word::Rules;
+        }
         match (self.word, server.toolset) {
             (Word::Logs, Toolset::Auto) => server.is_in_salesforce_project(),
             (Word::Logs, Toolset::Only { logs, .. }) => logs,
             (Word::Index, Toolset::Auto) => server.index().is_some(),
+            (Word::Rules, Toolset::Auto) => server.has_rules(),
             (_, Toolset::Auto) => true,
+            (Word::Rules, Toolset::Only { rules, .. }) => rules,
             (Word::Index, Toolset::Only { index, .. }) => index,
             (_, Toolset::Only { conversations, .. }) => conversations,
         }
@@ -368,6 +376,7 @@ impl Tool {
             Word::Earlier => word,
             Word::Index => "memo",
             Word::Logs => "apex",
+            Word::Rules => "sync",
         };
         format!("{first}_{}", self.name)
     }
@@ -375,8 +384,14 @@ impl Tool {
     /// Returns the tool as `tools/list` shows it.
     pub fn listed(&self, word: &str) -> model::Tool {
         let is_fetching = self.word == Word::Logs;
-        let annotations =
-            ToolAnnotations::new().read_only(!is_fetching).destructive(false).idempotent(true).open_world(is_fetching);
+        let of_rules = |names: &[&str]| self.word == Word::Rules && names.contains(&self.name);
+        let is_reading = !is_fetching && (self.word != Word::Rules || of_rules(&["status", "list_archived"]));
+        let adds = of_rules(&["add_rule", "remove_rule", "archive_skill", "restore_skill"]);
+        let annotations = ToolAnnotations::new()
+            .read_only(is_reading)
+            .destructive(of_rules(&["clean", "remove_rule"]))
+            .idempotent(!adds)
+            .open_world(is_fetching);
         let mut tool =
             model::Tool::new(self.full_name(word), renamed(self.description, word), model::object((self.input)()))
                 .with_title(self.title)

@@ -110,11 +110,12 @@ pub fn own(repo: &Repository, notes_ref: &str) -> Result<Vec<(String, String)>> 
 pub fn mend(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<Vec<String>> {
     let mut mended = Vec::new();
     for (name, holds) in refs(notes_ref) {
-        let is_mended = repo.replace_ref(name, "shiftlog: remove entries that do not belong here\n", deadline, |tip| {
-            let checked = repo.check_trees(tip.commit_id, &[], holds.own())?;
-            let tree_id = checked.tree_id.filter(|_| !checked.misfits.is_empty());
-            Ok(tree_id.map(|tree_id| Replaced { carried_tree_id: tree_id, tree_id }))
-        })?;
+        let is_mended =
+            repo.replace_ref(name, "shiftlog: remove entries that do not belong here\n", deadline, |tip| {
+                let checked = repo.check_trees(tip.commit_id, &[], holds.own())?;
+                let tree_id = checked.tree_id.filter(|_| !checked.misfits.is_empty());
+                Ok(tree_id.map(|tree_id| Replaced { carried_tree_id: tree_id, tree_id }))
+            })?;
         if is_mended {
             repo.forget_reflog(name)?;
             mended.push(name.to_owned());

@@ -61,6 +61,7 @@ mod repositories;
 mod resume;
 mod rewriting;
 mod rooms;
+mod ruling;
 mod search_oracle;
 mod searching;
 mod searching_edges;

@@ -30,6 +30,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("remap", 6),
     ("migrate", 6),
     ("resume", 6),
+    ("rules", 6),
     ("setup", 6),
     ("share", 7),
     ("upkeep", 8),

@@ -46,7 +46,7 @@ fuzz_target!(|data: &[u8]| {
     let server = Server {
         directory: Some("/nonexistent".into()),
         name: None,
-        toolset: Toolset::Only { conversations: true, index: true, logs: false },
+        toolset: Toolset::Only { conversations: true, index: true, logs: false, rules: false },
         index_directory: None,
     };
     let _ = server.serve_on(move || Cursor::new(input), move || output);

@@ -2,6 +2,7 @@
 
 mod conversations;
 mod index;
+mod rules;
 mod wire;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,0 +1,143 @@
+//! The commands that ask: `init`, `import`, `reconfigure`.
+
+use super::{Options, all_targets, ask, tell};
+use crate::cli::{self, Outcome};
+use crate::error::Result;
+use crate::rules::{Choice, Found, INSTRUCTION_TARGETS, RULE_TARGETS, Report, SKILL_TARGETS, Targets, Work};
+
+/// Makes a store of what agents have.
+pub fn init(options: &Options, work: &Work) -> Result<Outcome> {
+    let there = work.agents_there();
+    let Some(targets) = targets(options, &there)? else { return Ok(Outcome::No) };
+    let mut choices = Choices::new(options);
+    if !options.dry_run {
+        // What it would do is shown first: folders of skills are moved.
+        let (planned, _) = options.work(true)?.init(&targets, None, &mut |found, there| choices.ask(found, there))?;
+        if !may_move(options, work, &planned)? {
+            return Ok(Outcome::No);
+        }
+    }
+    let mut choices = choices.again();
+    let (report, told) = work.init(&targets, None, &mut |found, there| choices.ask(found, there))?;
+    took_in(options, work, &report, &told)
+}
+
+/// Takes what agents have into the store.
+pub fn import(options: &Options, work: &Work) -> Result<Outcome> {
+    let mut choices = Choices::new(options);
+    if !options.dry_run {
+        let (planned, _) = options.work(true)?.import(&mut |found, there| choices.ask(found, there))?;
+        if !may_move(options, work, &planned)? {
+            return Ok(Outcome::No);
+        }
+    }
+    let mut choices = choices.again();
+    let (report, told) = work.import(&mut |found, there| choices.ask(found, there))?;
+    took_in(options, work, &report, &told)
+}
+
+/// Chooses which agents get what.
+pub fn reconfigure(options: &Options, work: &Work) -> Result<Outcome> {
+    let value = work.overview()?.value;
+    let names = |key: &str| -> Vec<String> {
+        let entries = value["active_targets"][key].as_array().into_iter().flatten();
+        entries.filter_map(|entry| entry.as_str().or_else(|| entry["name"].as_str()).map(str::to_owned)).collect()
+    };
+    let there = ["instructions", "rules", "skills"].map(names);
+    let there = [&there[0], &there[1], &there[2]].map(|names| names.iter().map(String::as_str).collect());
+    let Some(targets) = targets(options, &there)? else { return Ok(Outcome::No) };
+    options.done(work, &work.reconfigure(&targets)?, true)
+}
+
+/// Asks which agents get what; those that are there are proposed.
+fn targets(options: &Options, there: &[Vec<&str>; 3]) -> Result<Option<Targets>> {
+    let questions = [
+        ("Which agents get instructions?", INSTRUCTION_TARGETS),
+        ("Which agents get rules?", RULE_TARGETS),
+        ("Which agents get skills?", SKILL_TARGETS),
+    ];
+    let mut chosen: [Vec<String>; 3] = Default::default();
+    for (at, (question, items)) in questions.into_iter().enumerate() {
+        let answer = match options.yes {
+            true => Some(there[at].iter().map(|name| (*name).to_owned()).collect()),
+            false => ask::which(question, items, &there[at])?,
+        };
+        let Some(answer) = answer else { return Ok(None) };
+        chosen[at] = answer;
+    }
+    Ok(Some(all_targets(chosen)))
+}
+
+/// Says which folders of skills are moved, and asks.
+fn may_move(options: &Options, work: &Work, planned: &Report) -> Result<bool> {
+    let moved: Vec<String> = planned
+        .changes
+        .iter()
+        .filter(|change| change.action == "move")
+        .map(|change| format!("  {}\n", work.place.shown(&change.path)))
+        .collect();
+    if moved.is_empty() || !planned.drift.is_empty() {
+        return Ok(true);
+    }
+    if !options.json {
+        cli::print(&format!(
+            "These folders of skills become archived skills, and a backup is kept:\n{}",
+            moved.concat()
+        ))?;
+    }
+    if options.yes { Ok(true) } else { ask::agrees("Put the store's skills in their place?") }
+}
+
+fn took_in(options: &Options, work: &Work, report: &Report, told: &[String]) -> Result<Outcome> {
+    if !options.json && report.drift.is_empty() {
+        cli::print(&told.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    }
+    tell::report(options, work, report, true)
+}
+
+/// The answers about rules of one name, which are asked for once.
+struct Choices {
+    is_asked: bool,
+    made: Vec<Choice>,
+    given: std::collections::VecDeque<Choice>,
+}
+
+impl Choices {
+    fn new(options: &Options) -> Self {
+        Choices { is_asked: !options.yes, made: Vec::new(), given: Default::default() }
+    }
+
+    /// Returns the same answers once more.
+    fn again(self) -> Self {
+        Choices { is_asked: self.is_asked, made: Vec::new(), given: self.made.into() }
+    }
+
+    fn ask(&mut self, found: &Found, there: &str) -> Choice {
+        let choice = match self.given.pop_front() {
+            Some(choice) => choice,
+            None if self.is_asked => asked(found, there),
+            None => Choice::First,
+        };
+        self.made.push(choice);
+        choice
+    }
+}
+
+fn asked(found: &Found, there: &str) -> Choice {
+    let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
+    let question = format!(
+        "There are two rules '{}', and they differ. Which stays?\n   the first: {}\n   of {}: {}",
+        found.id,
+        first(there),
+        found.agent,
+        first(&found.text)
+    );
+    let items = ["the first", "the second", "both"];
+    let answer = ask::which(&question, &items, &["the first"]).ok().flatten().unwrap_or_default();
+    match answer.first().map(String::as_str) {
+        Some("the second") if answer.len() == 1 => Choice::Second,
+        Some("both") => Choice::Both,
+        Some(_) if answer.len() > 1 => Choice::Both,
+        _ => Choice::First,
+    }
+}

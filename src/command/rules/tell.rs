@@ -1,0 +1,112 @@
+//! What the commands print.
+
+use serde_json::{Value, json};
+
+use super::Options;
+use crate::cli::{self, Outcome};
+use crate::error::{Error, Result};
+use crate::outside;
+use crate::rules::{Report, Work};
+
+fn print_json(mut value: Value) -> Result<()> {
+    if let Some(members) = value.as_object_mut() {
+        members.shift_insert(0, "version".into(), json!(1));
+    }
+    cli::print(&(outside::json(&value) + "\n"))
+}
+
+fn print_lines(lines: &[String]) -> Result<()> {
+    cli::print(&lines.iter().map(|line| outside::line(line) + "\n").collect::<String>())
+}
+
+/// Prints the state of a store.
+pub fn status(options: &Options, work: &Work) -> Result<Outcome> {
+    let overview = work.overview()?;
+    if options.json {
+        print_json(overview.value)?;
+    } else {
+        print_lines(&overview.lines())?;
+    }
+    if work.is_unfinished() {
+        cli::warning("a command was interrupted; the next one that writes finishes what it began");
+    }
+    Ok(Outcome::Done)
+}
+
+/// Prints the names of archived skills.
+pub fn archived(options: &Options, work: &Work) -> Result<Outcome> {
+    let names = work.archived()?;
+    if options.json {
+        print_json(json!({ "archived_skills": names }))?;
+    } else {
+        print_lines(&names)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Prints what a sync would change.
+pub fn diff(options: &Options, report: &Report) -> Result<Outcome> {
+    let place = options.place()?;
+    let diff = report.diff(&place);
+    if options.json {
+        let mut value = report.to_json();
+        value["diff"] = json!(diff);
+        print_json(value)?;
+    } else {
+        cli::print(&diff)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Says whether everything generated is what a sync would write.
+pub fn check(options: &Options, work: &Work) -> Result<Outcome> {
+    let report = work.preview()?;
+    let mut problems: Vec<(&str, &std::path::Path)> =
+        report.drift.iter().map(|drift| ("changed", drift.path.as_path())).collect();
+    problems.extend(report.changes.iter().map(|change| {
+        let problem = match change.action {
+            "create" | "link" | "copy" => "missing",
+            "remove" | "restore" => "left over",
+            "move" => "in the way",
+            _ => "outdated",
+        };
+        (problem, change.path.as_path())
+    }));
+    if options.json {
+        let list: Vec<Value> =
+            problems.iter().map(|(problem, path)| json!({ "path": path, "problem": problem })).collect();
+        print_json(json!({ "ok": problems.is_empty(), "problems": list }))?;
+    } else {
+        let line = |(problem, path): &(&str, &std::path::Path)| format!("{problem}: {}", work.place.shown(path));
+        print_lines(&problems.iter().map(line).collect::<Vec<_>>())?;
+    }
+    if problems.is_empty() { Ok(Outcome::Done) } else { Ok(Outcome::Differs) }
+}
+
+/// Prints what a command has done; for edits of the user's that were in its way, why it has not.
+pub fn report(options: &Options, work: &Work, report: &Report, is_sync: bool) -> Result<Outcome> {
+    if options.json {
+        print_json(report.to_json())?;
+    } else if report.drift.is_empty() {
+        if options.diff {
+            cli::print(&report.diff(&work.place))?;
+        }
+        let mut lines = report.warnings.clone();
+        if options.verbose || options.dry_run || !is_sync {
+            lines.extend(report.lines(&work.place));
+        }
+        lines.extend(report.backup.iter().filter(|_| !report.is_dry_run).map(|id| format!("  backup {id}")));
+        lines.extend(is_sync.then(|| report.summary()));
+        print_lines(&lines)?;
+    }
+    if report.drift.is_empty() {
+        return Ok(Outcome::Done);
+    }
+    for drift in &report.drift {
+        cli::error(&Error::other(format!("'{}': {}", work.place.shown(&drift.path), drift.what)));
+    }
+    let hint =
+        "nothing was written; --adopt takes the changes into the rules, --force replaces them and keeps a backup";
+    cli::error(&Error::other("generated files were changed").hint(hint));
+    Ok(Outcome::Differs)
+}

@@ -1,0 +1,195 @@
+//! The tools for rules: each is a command of `git shiftlog rules` that asks nothing.
+
+use serde_json::{Map, Value, json};
+
+use super::{Answer, Context, Refusal, Server};
+use crate::error::Error;
+use crate::git::date::Time;
+use crate::git::locate;
+use crate::outside;
+use crate::rules::{NewRule, Options, Place, Report, Scope, Targets, Work, has_store};
+
+/// The longest text of a rule that a call may bring.
+const MAX_TEXT_BYTES: usize = 1 << 20;
+/// The most changes that an answer lists.
+const MAX_CHANGES: usize = 200;
+
+type Arguments = Map<String, Value>;
+
+impl Server {
+    /// Returns the place of the store: that of the home, else that of the repository.
+    fn rules_place(&self) -> Result<Place, Refusal> {
+        let home = std::env::var_os("HOME").map(std::path::PathBuf::from).ok_or("HOME is not set")?;
+        let of_home = Place::of_home(&home).map_err(|error| error.to_string())?;
+        if has_store(&of_home) {
+            return Ok(of_home);
+        }
+        let here = self.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+        let of_repository = locate(&here).and_then(|location| {
+            let top = location.worktree?.canonicalize().ok()?;
+            Place::of_repository(&top, &location.git_dir, &home).ok()
+        });
+        Ok(of_repository.filter(has_store).unwrap_or(of_home))
+    }
+
+    /// Says whether there are rules to serve.
+    pub(super) fn has_rules(&self) -> bool {
+        self.rules_place().is_ok_and(|place| has_store(&place))
+    }
+}
+
+fn work(context: &Context<'_>, arguments: &Arguments) -> Result<Work, Refusal> {
+    let mut options = Options::at(Time::now());
+    options.is_dry_run = arguments.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
+    options.only = arguments.get("only").and_then(Value::as_str).map(str::to_owned);
+    context.go_on().map_err(|error| error.to_string())?;
+    Work::new(context.server.rules_place()?, options).map_err(refusal)
+}
+
+fn refusal(error: Error) -> Refusal {
+    let hints: String = error.hints().iter().map(|hint| format!("; {hint}")).collect();
+    outside::line(&format!("{error}{hints}"))
+}
+
+fn word<'a>(arguments: &'a Arguments, key: &str) -> &'a str {
+    arguments.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn words(arguments: &Arguments, key: &str) -> Option<Vec<String>> {
+    let items = arguments.get(key)?.as_array()?;
+    Some(items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
+}
+
+fn plain(value: Value) -> Answer {
+    Answer { text: value.clone(), structured: value }
+}
+
+/// Returns a report as the tools answer.
+fn answer(work: &Work, report: Report, said: &str) -> Result<Answer, Refusal> {
+    if !report.drift.is_empty() {
+        let paths: Vec<String> = report.drift.iter().map(|drift| work.place.shown(&drift.path)).take(20).collect();
+        return Err(format!(
+            "generated files were changed since they were written: {}; nothing was written. The user decides: 'git shiftlog \
+             rules sync --adopt' takes the changes into the rules, '--force' replaces them",
+            outside::line(&paths.join(", "))
+        ));
+    }
+    let mut value = report.to_json();
+    let mut lines = report.warnings.clone();
+    lines.push(said.to_owned());
+    let mut members = Map::new();
+    members.insert("success".into(), json!(true));
+    members.insert("output".into(), json!(outside::text(&lines.join("\n"))));
+    let changed = value["changed"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    if changed.len() > MAX_CHANGES {
+        members.insert("changed_count".into(), json!(changed.len()));
+    }
+    members.insert("changed".into(), changed.into_iter().take(MAX_CHANGES).collect());
+    for key in ["counts", "backup_id", "dry_run"] {
+        members.insert(key.into(), value[key].take());
+    }
+    Ok(plain(Value::Object(members)))
+}
+
+fn synced(work: &Work, report: Result<Report, Error>) -> Result<Answer, Refusal> {
+    let report = report.map_err(refusal)?;
+    let said = report.summary();
+    answer(work, report, &said)
+}
+
+/// `sync_status`.
+pub fn status(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let overview = work(context, arguments)?.overview().map_err(refusal)?;
+    Ok(plain(overview.value))
+}
+
+/// `sync_list_archived`.
+pub fn list_archived(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    Ok(plain(json!({ "archived_skills": work(context, arguments)?.archived().map_err(refusal)? })))
+}
+
+/// `sync_rules`.
+pub fn sync(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let work = work(context, arguments)?;
+    synced(&work, work.sync())
+}
+
+/// `sync_set_config`.
+pub fn set_config(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let work = work(context, arguments)?;
+    let (key, value) = (word(arguments, "key"), word(arguments, "value"));
+    if key.ends_with(".paths") {
+        let top = (work.place.scope == Scope::Home).then(|| work.place.base.clone());
+        let here = context.server.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+        let repository = locate(&here).and_then(|location| location.worktree?.canonicalize().ok());
+        let allowed: Vec<_> = top.into_iter().chain(repository).collect();
+        for path in value.split(',').map(str::trim).filter(|path| !path.is_empty()) {
+            let absolute = work.place.absolute(path);
+            let is_markdown = absolute.extension().is_some_and(|extension| extension == "md") || absolute.is_dir();
+            if !is_markdown || !allowed.iter().any(|top| absolute.starts_with(top)) {
+                let path = outside::line(path);
+                return Err(format!("'{path}' is no Markdown file or folder in the home or in the repository"));
+            }
+        }
+    }
+    let report = work.set(key, value).map_err(refusal)?;
+    answer(&work, report, &format!("{key} is set; sync_rules uses it"))
+}
+
+/// `sync_reconfigure`.
+pub fn reconfigure(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let work = work(context, arguments)?;
+    let targets = Targets {
+        instructions: words(arguments, "instruction_targets"),
+        rules: words(arguments, "rule_targets"),
+        skills: words(arguments, "skill_targets"),
+    };
+    synced(&work, work.reconfigure(&targets))
+}
+
+/// `sync_add_rule`.
+pub fn add_rule(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let work = work(context, arguments)?;
+    let content = word(arguments, "content");
+    if content.len() > MAX_TEXT_BYTES {
+        return Err(format!("content is too long (at most {MAX_TEXT_BYTES} bytes)"));
+    }
+    let exclude = word(arguments, "exclude").split(',').map(str::trim).filter(|name| !name.is_empty());
+    let new = NewRule {
+        id: word(arguments, "id").to_owned(),
+        description: word(arguments, "description").to_owned(),
+        text: (!content.is_empty()).then(|| content.to_owned()),
+        is_always_applied: arguments.get("always_apply").and_then(Value::as_bool).unwrap_or(true),
+        exclude: exclude.map(str::to_owned).collect(),
+    };
+    synced(&work, work.add_rule(&new))
+}
+
+/// `sync_remove_rule`.
+pub fn remove_rule(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let work = work(context, arguments)?;
+    synced(&work, work.remove_rule(word(arguments, "id")))
+}
+
+/// `sync_archive_skill`.
+pub fn archive_skill(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let work = work(context, arguments)?;
+    synced(&work, work.archive_skills(&words(arguments, "names").unwrap_or_default()))
+}
+
+/// `sync_restore_skill`.
+pub fn restore_skill(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let work = work(context, arguments)?;
+    synced(&work, work.restore_skills(&words(arguments, "names").unwrap_or_default()))
+}
+
+/// `sync_clean`.
+pub fn clean(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let work = work(context, arguments)?;
+    let report = work.clean().map_err(refusal)?;
+    let said = match report.changes.is_empty() {
+        true => "Nothing to clean -- no generated files or managed skills found.".to_owned(),
+        false => report.lines(&work.place).into_iter().take(MAX_CHANGES).collect::<Vec<_>>().join("\n"),
+    };
+    answer(&work, report, &said)
+}

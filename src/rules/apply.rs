@@ -1,0 +1,247 @@
+//! Carrying steps out, so that a process that is killed leaves each file old or new, and the next one finishes.
+//!
+//! The journal has everything that the steps need. It is written before the first step, and each step can be taken twice.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use super::Place;
+use super::backup::Backup;
+use super::disk::{self, Node};
+use super::registry::Registry;
+use super::report::Change;
+use crate::error::{Error, Kind, Result};
+use crate::git::{fault_point, private};
+use crate::managed::file::digest;
+
+/// How long another process that changes the same store is waited for.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// One step.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "step")]
+pub enum Step {
+    /// Make a directory.
+    MakeDirectory { path: PathBuf },
+    /// Make or replace a file.
+    Write { path: PathBuf, content: String, mode: Option<u32>, before: String },
+    /// Make or replace a link.
+    Link { path: PathBuf, target: PathBuf, before: String },
+    /// Remove a file or a link.
+    Remove { path: PathBuf, before: String },
+    /// Remove a directory, if it is empty.
+    RemoveDirectory { path: PathBuf },
+    /// Move something to where nothing is.
+    Move { from: PathBuf, to: PathBuf },
+}
+
+impl Step {
+    /// Returns the step that writes a file.
+    ///
+    /// # Errors
+    ///
+    /// If something else than a file or a link is there.
+    pub fn write(path: PathBuf, bytes: &[u8], mode: Option<u32>, before: &Node) -> Result<Self> {
+        if matches!(before, Node::Directory | Node::Other) {
+            return Err(Error::other(format!("cannot write '{}': it is no file", path.display())));
+        }
+        Ok(Step::Write { path, content: STANDARD.encode(bytes), mode, before: stamp(before) })
+    }
+}
+
+/// Returns the changes that steps make in a store.
+pub fn changes(steps: &[Step]) -> Vec<Change> {
+    let change = |step: &Step| {
+        let (path, action) = match step {
+            Step::Write { path, before, .. } => (path, if before == "absent" { "create" } else { "update" }),
+            Step::Link { path, .. } => (path, "link"),
+            Step::Remove { path, .. } => (path, "remove"),
+            Step::Move { to, .. } => (to, "move"),
+            Step::MakeDirectory { .. } | Step::RemoveDirectory { .. } => return None,
+        };
+        Some(Change { path: path.clone(), action, before: None, after: None })
+    };
+    steps.iter().filter_map(change).collect()
+}
+
+/// Returns what tells a node from another.
+pub fn stamp(node: &Node) -> String {
+    match node {
+        Node::Absent => "absent".to_owned(),
+        Node::File { bytes, .. } => format!("file {}", digest(bytes)),
+        Node::Link(target) => format!("link {}", target.display()),
+        Node::Directory => "directory".to_owned(),
+        Node::Other => "other".to_owned(),
+    }
+}
+
+/// The steps of one operation, with what is known when they are done.
+#[derive(Debug, Deserialize, Serialize)]
+struct Journal {
+    steps: Vec<Step>,
+    registry: Registry,
+}
+
+fn journal_path(place: &Place) -> PathBuf {
+    place.state.join("journal.json")
+}
+
+/// Takes the lock of a store, and finishes what a process that was killed has begun.
+///
+/// # Errors
+///
+/// [`Kind::Busy`] if another process holds it for long.
+pub fn lock(place: &Place) -> Result<private::Lock> {
+    let lock = private::lock(&place.state.join("lock"), Instant::now() + LOCK_TIMEOUT).map_err(|error| match error
+        .kind()
+    {
+        Kind::Busy => error.hint("another 'git shiftlog rules' is running; try again when it has ended"),
+        _ => error,
+    })?;
+    if let Some(text) = disk::text(&journal_path(place))? {
+        // The journal comes into being in one piece.
+        let path = journal_path(place);
+        let journal: Journal = serde_json::from_str(&text)
+            .map_err(|error| Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display())).because(error))?;
+        finish(place, &journal)?;
+    }
+    Ok(lock)
+}
+
+/// Says whether a process that was killed has left something to finish.
+pub fn is_unfinished(place: &Place) -> bool {
+    disk::is_there(&journal_path(place))
+}
+
+/// Writes the backup and the journal, takes the steps, and writes the registry. The lock must be held.
+///
+/// # Errors
+///
+/// If something cannot be written. The next command tries again.
+pub fn carry_out(place: &Place, backup: &Backup, steps: Vec<Step>, registry: Registry, is_new: bool) -> Result<()> {
+    if steps.is_empty() && !is_new {
+        return Ok(());
+    }
+    backup.write()?;
+    fault_point("rules-backed-up");
+    let journal = Journal { steps, registry };
+    let bytes =
+        serde_json::to_vec(&journal).map_err(|error| Error::other("cannot write the journal").because(error))?;
+    let path = journal_path(place);
+    let unfinished = unfinished(&path);
+    let written = fs::File::create(&unfinished).and_then(|mut file| {
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        fs::rename(&unfinished, &path)
+    });
+    written.map_err(|error| Error::io("write", &path, error))?;
+    finish(place, &journal)
+}
+
+fn finish(place: &Place, journal: &Journal) -> Result<()> {
+    for (number, step) in journal.steps.iter().enumerate() {
+        fault_point(&format!("rules-step-{number}"));
+        take(step)?;
+    }
+    fault_point("rules-stepped");
+    private::write(&Registry::path(place), &journal.registry.to_bytes())?;
+    fault_point("rules-registered");
+    private::remove(&journal_path(place))
+}
+
+/// Takes a step. One that is done already, or whose file somebody has changed meanwhile, is left out.
+fn take(step: &Step) -> Result<()> {
+    match step {
+        Step::MakeDirectory { path } => fs::create_dir_all(path).map_err(|error| Error::io("create", path, error)),
+        Step::Write { path, content, mode, before } => {
+            let bytes =
+                STANDARD.decode(content).map_err(|error| Error::other("cannot read the journal").because(error))?;
+            if !is_as_planned(path, before)? {
+                return Ok(());
+            }
+            let unfinished = unfinished(path);
+            let _ = fs::remove_file(&unfinished);
+            let written = fs::OpenOptions::new().write(true).create_new(true).open(&unfinished).and_then(|mut file| {
+                file.write_all(&bytes)?;
+                fault_point("rules-half-written");
+                drop(file);
+                mode.map_or(Ok(()), |mode| disk::set_mode(&unfinished, mode))?;
+                fs::rename(&unfinished, path)
+            });
+            written.map_err(|error| Error::io("write", path, error))
+        }
+        Step::Link { path, target, before } => {
+            if !is_as_planned(path, before)? {
+                return Ok(());
+            }
+            let unfinished = unfinished(path);
+            let _ = fs::remove_file(&unfinished);
+            let made = std::os::unix::fs::symlink(target, &unfinished).and_then(|()| fs::rename(&unfinished, path));
+            made.map_err(|error| Error::io("write", path, error))
+        }
+        Step::Remove { path, before } => {
+            if !is_as_planned(path, before)? {
+                return Ok(());
+            }
+            let _ = fs::remove_file(unfinished(path));
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
+                _ => Ok(()),
+            }
+        }
+        Step::RemoveDirectory { path } => {
+            // What the user put there since stays.
+            let _ = fs::remove_dir(path);
+            Ok(())
+        }
+        Step::Move { from, to } => {
+            if disk::is_there(to) || !disk::is_there(from) {
+                return Ok(());
+            }
+            let above = to.parent().unwrap_or(to);
+            fs::create_dir_all(above).map_err(|error| Error::io("create", above, error))?;
+            match fs::rename(from, to) {
+                Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => move_far(from, to),
+                outcome => outcome.map_err(|error| Error::io("move", from, error)),
+            }
+        }
+    }
+}
+
+/// Says whether there is at a path what the plan has seen there.
+fn is_as_planned(path: &Path, before: &str) -> Result<bool> {
+    Ok(stamp(&disk::observe(path)?) == before)
+}
+
+/// Moves a directory to another file system: copied under another name, then renamed, then removed.
+fn move_far(from: &Path, to: &Path) -> Result<()> {
+    let unfinished = unfinished(to);
+    let _ = fs::remove_dir_all(&unfinished);
+    let fail = |error| Error::io("move", from, error);
+    fs::create_dir(&unfinished).map_err(fail)?;
+    for (path, node) in disk::tree(from)? {
+        let (source, copy) = (from.join(&path), unfinished.join(&path));
+        match node {
+            Node::File { bytes, mode } => {
+                fs::write(&copy, bytes).and_then(|()| disk::set_mode(&copy, mode)).map_err(fail)?
+            }
+            Node::Link(target) => std::os::unix::fs::symlink(target, &copy).map_err(fail)?,
+            _ => fs::create_dir(&copy)
+                .and_then(|()| fs::set_permissions(&copy, fs::metadata(&source)?.permissions()))
+                .map_err(fail)?,
+        }
+    }
+    fs::rename(&unfinished, to).map_err(fail)?;
+    fs::remove_dir_all(from).map_err(fail)
+}
+
+fn unfinished(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.shiftlog-new"))
+}

@@ -1,0 +1,121 @@
+//! Backups: one for each operation that replaces something of the user's, never overwritten.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::Place;
+use super::disk;
+use crate::error::{Error, Result};
+use crate::git::date::Time;
+
+/// One thing in a backup.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// The absolute path it was at.
+    pub path: PathBuf,
+    /// Where it is kept, absolute.
+    pub kept: PathBuf,
+    pub what: What,
+    /// Whether it is what a user made, not what was generated.
+    pub is_original: bool,
+}
+
+/// What is kept.
+#[derive(Clone, Debug)]
+pub enum What {
+    File {
+        bytes: Vec<u8>,
+        mode: u32,
+    },
+    Link {
+        target: PathBuf,
+    },
+    /// A directory that a step moves here.
+    Directory,
+}
+
+/// A backup that is being planned.
+#[derive(Clone, Debug)]
+pub struct Backup {
+    pub id: String,
+    directory: PathBuf,
+    base: PathBuf,
+    command: String,
+    pub saved: Vec<Saved>,
+}
+
+impl Backup {
+    /// Begins a backup with a name that none has yet.
+    pub fn new(place: &Place, command: &str, now: Time) -> Self {
+        let mut time = now;
+        let (id, directory) = loop {
+            let id: String = time.to_rfc3339().chars().filter(|letter| !matches!(letter, '-' | ':')).collect();
+            let directory = place.backups.join(&id);
+            if !disk::is_there(&directory) {
+                break (id, directory);
+            }
+            time.seconds += 1;
+        };
+        Backup { id, directory, base: place.base.clone(), command: command.to_owned(), saved: Vec::new() }
+    }
+
+    /// Adds what is at a path. Returns where it is kept.
+    pub fn add(&mut self, path: &Path, what: What, is_original: bool) -> PathBuf {
+        let mut kept = self.directory.join(match path.strip_prefix(&self.base) {
+            Ok(rest) => Path::new("files").join(rest),
+            Err(_) => Path::new("outside").join(path.strip_prefix("/").unwrap_or(path)),
+        });
+        // What the user has made of a generated file is kept beside what was there before.
+        while self.saved.iter().any(|saved| saved.kept == kept) {
+            let name = kept.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            kept.set_file_name(format!("{name}.edited"));
+        }
+        self.saved.push(Saved { path: path.to_owned(), kept: kept.clone(), what, is_original });
+        kept
+    }
+
+    /// Writes the backup, but for the directories that are moved to it. Without `meta.json` it is not one yet.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write(&self) -> Result<()> {
+        if self.saved.is_empty() {
+            return Ok(());
+        }
+        for saved in &self.saved {
+            let above = saved.kept.parent().unwrap_or(&self.directory);
+            fs::create_dir_all(above).map_err(|error| Error::io("create", above, error))?;
+            let fail = |error| Error::io("write", &saved.kept, error);
+            match &saved.what {
+                What::File { bytes, mode } => {
+                    fs::write(&saved.kept, bytes).map_err(fail)?;
+                    disk::set_mode(&saved.kept, *mode).map_err(fail)?;
+                }
+                What::Link { target } => std::os::unix::fs::symlink(target, &saved.kept).map_err(fail)?,
+                What::Directory => {}
+            }
+        }
+        let meta = self.directory.join("meta.json");
+        fs::write(&meta, self.meta().to_string() + "\n").map_err(|error| Error::io("write", &meta, error))
+    }
+
+    fn meta(&self) -> Value {
+        let file = |saved: &Saved| {
+            let kept = saved.kept.strip_prefix(&self.directory).unwrap_or(&saved.kept);
+            json!({ "path": saved.path, "file": kept, "original": saved.is_original })
+        };
+        let files: Vec<Value> = self.saved.iter().map(file).collect();
+        json!({ "created": self.id, "command": self.command, "files": files })
+    }
+}
+
+/// Finds what was at a path before an earlier tool wrote there: the oldest thing in the backups that `is_original` takes.
+pub fn oldest(place: &Place, path: &Path, is_original: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let rest = path.strip_prefix(&place.base).ok()?;
+    let backups = disk::folders(&place.backups);
+    let kept = backups.iter().map(|id| place.backups.join(id).join("files").join(rest));
+    kept.into_iter().find(|kept| disk::is_there(kept) && is_original(kept))
+}

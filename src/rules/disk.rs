@@ -1,0 +1,133 @@
+//! What is at a path, without following links.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The largest file that is read.
+pub const MAX_FILE_BYTES: u64 = 16 << 20;
+/// The most files and directories of one skill.
+const MAX_ENTRIES: usize = 20_000;
+/// The deepest directory of a skill.
+const MAX_DEPTH: usize = 32;
+
+/// What is at a path.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Node {
+    Absent,
+    File {
+        bytes: Vec<u8>,
+        mode: u32,
+    },
+    Link(PathBuf),
+    Directory,
+    /// A pipe, a socket, a device.
+    Other,
+}
+
+/// Returns what is at a path. A link is not followed, and a pipe not opened.
+///
+/// # Errors
+///
+/// If a file cannot be read, or is too large.
+pub fn observe(path: &Path) -> Result<Node> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Ok(Node::Absent);
+        }
+        Err(error) => return Err(Error::io("read", path, error)),
+    };
+    let kind = metadata.file_type();
+    Ok(if kind.is_symlink() {
+        Node::Link(fs::read_link(path).map_err(|error| Error::io("read", path, error))?)
+    } else if kind.is_dir() {
+        Node::Directory
+    } else if kind.is_file() {
+        if metadata.len() > MAX_FILE_BYTES {
+            return Err(Error::other(format!("'{}' is too large (at most {MAX_FILE_BYTES} bytes)", path.display())));
+        }
+        let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+        Node::File { bytes, mode: metadata.permissions().mode() & 0o7777 }
+    } else {
+        Node::Other
+    })
+}
+
+/// Says whether something is at a path, be it a link that leads nowhere.
+pub fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+/// Says whether a path is a directory and no link to one.
+pub fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// Reads a text of the store; `None` if there is none.
+///
+/// # Errors
+///
+/// If it cannot be read, is too large, or is not UTF-8.
+pub fn text(path: &Path) -> Result<Option<String>> {
+    let path = &match fs::symlink_metadata(path) {
+        // A store may be kept elsewhere, file by file.
+        Ok(metadata) if metadata.is_symlink() => path.canonicalize().map_err(|error| Error::io("read", path, error))?,
+        _ => path.to_owned(),
+    };
+    match observe(path)? {
+        Node::Absent => Ok(None),
+        Node::File { bytes, .. } => {
+            String::from_utf8(bytes).map(Some).map_err(|_| Error::other(format!("'{}' is not UTF-8", path.display())))
+        }
+        _ => Err(Error::other(format!("'{}' is not a file", path.display()))),
+    }
+}
+
+/// Returns everything below a directory, by its path relative to it, directories before what is in them.
+///
+/// # Errors
+///
+/// If something cannot be read or is no file, directory or link, and if there is too much of it.
+pub fn tree(top: &Path) -> Result<BTreeMap<PathBuf, Node>> {
+    let mut found = BTreeMap::new();
+    let mut directories = vec![PathBuf::new()];
+    while let Some(directory) = directories.pop() {
+        let here = top.join(&directory);
+        let entries = fs::read_dir(&here).map_err(|error| Error::io("read", &here, error))?;
+        for entry in entries {
+            let name = entry.map_err(|error| Error::io("read", &here, error))?.file_name();
+            let path = directory.join(name);
+            let node = observe(&top.join(&path))?;
+            if node == Node::Other || path.to_str().is_none() {
+                return Err(Error::other(format!("'{}' cannot be copied", top.join(&path).display())));
+            }
+            if node == Node::Directory {
+                directories.push(path.clone());
+            }
+            found.insert(path, node);
+        }
+        if found.len() > MAX_ENTRIES || directory.components().count() > MAX_DEPTH {
+            return Err(Error::other(format!("'{}' has too many files", top.display())));
+        }
+    }
+    Ok(found)
+}
+
+/// Gives a file the permissions of a mode.
+pub fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// Returns the names of the directories in a directory that can be skills, sorted. Links to directories count.
+pub fn folders(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| super::is_id(name));
+    names.sort();
+    names
+}

@@ -1,0 +1,254 @@
+//! The text of each agent's file, made of rules.
+//!
+//! A text is a list of pieces, so that an edit in it can be led back to the rule that it is in; see `adopt`.
+
+use bstr::ByteSlice as _;
+use serde_json::Value;
+
+use super::Scope;
+use super::manifest::Rule;
+use crate::git::date::Time;
+
+/// The line that tells that a file is generated.
+pub const MARK: &str = "# Generated from ~/.ai-agent/ -- do not edit directly";
+const RUN: &str = "# Run: ";
+const SYNCED: &str = "# Last synced: ";
+const COMMAND: &str = "git shiftlog rules sync";
+
+/// The longest summary of a rule, in characters.
+const MAX_SUMMARY_CHARS: usize = 120;
+
+/// A rule with its text.
+#[derive(Clone, Debug)]
+pub struct Written {
+    pub rule: Rule,
+    /// The text, with LF at the ends of lines.
+    pub text: String,
+}
+
+/// A part of a generated text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Piece {
+    pub text: String,
+    /// The id of the rule that it is the text of.
+    pub rule: Option<String>,
+}
+
+/// Returns the whole text of pieces.
+pub fn whole(pieces: &[Piece]) -> String {
+    pieces.iter().map(|piece| piece.text.as_str()).collect()
+}
+
+/// Returns the lines that begin a generated text. Those of a repository have no time: they are committed.
+pub fn head(now: Time, scope: Scope) -> String {
+    match scope {
+        Scope::Home => format!("{MARK}\n{RUN}{COMMAND}\n{SYNCED}{}\n", now.to_rfc3339()),
+        Scope::Repository => format!("{MARK}\n{RUN}{COMMAND} --scope=repo\n"),
+    }
+}
+
+fn plain(text: impl Into<String>) -> Piece {
+    Piece { text: text.into(), rule: None }
+}
+
+fn of_rule(written: &Written) -> Piece {
+    Piece { text: written.text.clone(), rule: Some(written.rule.id.clone()) }
+}
+
+/// Returns all rules one after the other.
+pub fn joined(head: &str, rules: &[&Written]) -> Vec<Piece> {
+    let mut pieces = vec![plain(format!("{head}\n\n"))];
+    for (at, written) in rules.iter().enumerate() {
+        pieces.push(of_rule(written));
+        pieces.push(plain(if at + 1 == rules.len() { "\n" } else { "\n\n" }));
+    }
+    if rules.is_empty() {
+        pieces = vec![plain(format!("{head}\n"))];
+    }
+    pieces
+}
+
+/// Returns all rules one after the other, each below a heading with its id.
+pub fn headed(head: &str, rules: &[&Written]) -> Vec<Piece> {
+    let mut pieces = vec![plain(format!("{head}\n"))];
+    for written in rules {
+        pieces.push(plain(format!("\n## Rule: {}\n\n", written.rule.id)));
+        pieces.push(of_rule(written));
+        pieces.push(plain("\n"));
+    }
+    pieces
+}
+
+/// Returns one rule below its front matter, as Cursor reads it.
+pub fn cursor(head: &str, written: &Written) -> Vec<Piece> {
+    let front = front_matter(&written.rule.cursor, &["description", "alwaysApply", "globs"]);
+    vec![plain(format!("{front}\n\n{head}\n")), of_rule(written)]
+}
+
+/// Returns one rule below front matter that is given.
+pub fn below(front: &str, head: &str, written: &Written) -> Vec<Piece> {
+    vec![plain(format!("{front}{head}\n")), of_rule(written)]
+}
+
+/// Returns front matter with those of the keys that are there.
+fn front_matter(values: &Value, keys: &[&str]) -> String {
+    let mut lines = vec!["---".to_owned()];
+    for key in keys {
+        match &values[*key] {
+            Value::Null => {}
+            Value::String(text) => lines.push(format!("{key}: {}", scalar(text, *key == "globs"))),
+            Value::Array(items) => {
+                let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+                lines.push(format!("{key}: {}", scalar(&items.join(","), true)));
+            }
+            other => lines.push(format!("{key}: {other}")),
+        }
+    }
+    lines.push("---".to_owned());
+    lines.join("\n")
+}
+
+/// Returns a string as YAML: bare if that is the same string. `is_bare` is for globs, which Cursor writes bare though some of
+/// them are no YAML then.
+pub fn scalar(text: &str, is_bare: bool) -> String {
+    let has_control = text.chars().any(char::is_control);
+    let is_plain = !text.contains([' ', ':', '"'])
+        && !text.starts_with(['#', '[', ']', '{', '}', '&', '*', '!', '|', '>', '\'', '%', '@', '`', ',', '?', '-']);
+    if !has_control && (is_bare || is_plain) {
+        return text.to_owned();
+    }
+    // A string of JSON is one of YAML too.
+    Value::String(text.to_owned()).to_string()
+}
+
+/// Returns the list of rules with their summaries.
+pub fn listed(head: &str, header: &str, preamble: &str, rules: &[&Written]) -> Vec<Piece> {
+    let mut lines = vec![head.to_owned(), header.to_owned(), String::new()];
+    if !preamble.is_empty() {
+        lines.extend([preamble.to_owned(), String::new()]);
+    }
+    let numbered = rules.iter().enumerate();
+    lines.extend(numbered.map(|(at, rule)| format!("{}. **{}** -- {}", at + 1, rule.rule.id, summary(rule))));
+    lines.push(String::new());
+    vec![plain(lines.join("\n"))]
+}
+
+/// Returns what a rule is about: its description, else its first line that is no heading, else its id.
+fn summary(written: &Written) -> String {
+    let description = written.rule.cursor["description"].as_str().unwrap_or_default();
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !description.trim().is_empty() {
+        return if description.contains(['\n', '\r']) { words(description) } else { description.to_owned() };
+    }
+    let mut lines = written.text.lines().map(str::trim);
+    match lines.find(|line| !line.is_empty() && !line.starts_with('#')) {
+        Some(line) => line.chars().take(MAX_SUMMARY_CHARS).collect(),
+        None => written.rule.id.clone(),
+    }
+}
+
+/// Says whether a text is generated. `has_front` says that the front matter in front of it does not count.
+pub fn is_generated(bytes: &[u8], has_front: bool) -> bool {
+    let body = if has_front { without_front(bytes) } else { bytes };
+    body.trim_start()
+        .strip_prefix(MARK.as_bytes())
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"\n") || rest.starts_with(b"\r"))
+}
+
+/// Says whether the second line of a generated text names another program than this one.
+pub fn is_of_earlier_tool(bytes: &[u8], has_front: bool) -> bool {
+    let body = if has_front { without_front(bytes) } else { bytes };
+    let second = body.trim_start().lines().nth(1).unwrap_or_default();
+    is_generated(bytes, has_front) && !second.starts_with_str(format!("{RUN}{COMMAND}"))
+}
+
+fn without_front(bytes: &[u8]) -> &[u8] {
+    let text = bytes.trim_start();
+    let Some(rest) = text.strip_prefix(b"---\n").or_else(|| text.strip_prefix(b"---\r\n")) else { return bytes };
+    let mut at = 0;
+    for line in rest.lines_with_terminator() {
+        at += line.len();
+        if line.trim_end() == b"---" {
+            return &rest[at..];
+        }
+    }
+    bytes
+}
+
+/// Returns a text without the two lines behind [`MARK`] that say which program wrote it, and when.
+pub fn stable(bytes: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut left = 0;
+    for line in bytes.lines_with_terminator() {
+        if line.trim_end() == MARK.as_bytes() {
+            left = 2;
+        } else if left > 0 && (line.starts_with_str(RUN) || line.starts_with_str(SYNCED)) {
+            left -= 1;
+            continue;
+        } else {
+            left = 0;
+        }
+        kept.extend_from_slice(line);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rule(id: &str, cursor: Value, text: &str) -> Written {
+        let rule =
+            Rule { id: id.into(), file: format!("{id}.md"), imported_from: "manual".into(), cursor, exclude: vec![] };
+        Written { rule, text: text.into() }
+    }
+
+    const HEAD: &str = "# Generated from ~/.ai-agent/ -- do not edit directly\n# Run: git shiftlog rules sync\n# Last synced: 2026-01-02T03:04:07Z\n";
+
+    #[test]
+    fn files_are_as_the_format_says_byte_for_byte() {
+        let head = head(Time { seconds: 1_767_323_047, offset: 0 }, Scope::Home);
+        assert_eq!(head, HEAD);
+        let (one, two) =
+            (rule("a", json!({}), "# A\n\nfirst\n"), rule("b", json!({ "description": "says: b" }), "B\n"));
+        let rules = [&one, &two];
+        assert_eq!(whole(&joined(&head, &rules)), [HEAD, "", "# A\n\nfirst\n", "", "B\n", ""].join("\n"));
+        assert_eq!(whole(&joined(&head, &[])), [HEAD, ""].join("\n"));
+        let expected = [HEAD, "", "## Rule: a\n", "# A\n\nfirst\n", "", "## Rule: b\n", "B\n", ""].join("\n");
+        assert_eq!(whole(&headed(&head, &rules)), expected);
+        assert_eq!(whole(&headed(&head, &[])), [HEAD, ""].join("\n"));
+        let expected = [HEAD, "# AGENTS Rules", "", "1. **a** -- first", "2. **b** -- says: b", ""].join("\n");
+        assert_eq!(whole(&listed(&head, "# AGENTS Rules", "", &rules)), expected);
+        let expected = [HEAD, "# H", "", "words", "", "1. **a** -- first", ""].join("\n");
+        assert_eq!(whole(&listed(&head, "# H", "words", &[&one])), expected);
+        assert_eq!(whole(&cursor(&head, &one)), format!("---\n---\n\n{HEAD}\n# A\n\nfirst\n"));
+        let full = json!({ "globs": "*.rs, src/**", "alwaysApply": false, "description": "a \"b\"\nc" });
+        assert_eq!(
+            whole(&cursor(&head, &rule("c", full, "C\n"))),
+            format!(
+                "---\ndescription: \"a \\\"b\\\"\\nc\"\nalwaysApply: false\nglobs: *.rs, src/**\n---\n\n{HEAD}\nC\n"
+            )
+        );
+        let bare = rule("d", json!({ "description": "bare" }), "");
+        assert!(whole(&cursor(&head, &bare)).starts_with("---\ndescription: bare\n---\n\n#"));
+        assert!(
+            whole(&listed(&head, "h", "", &[&rule("d", json!({}), "# only a heading\n")])).ends_with("1. **d** -- d\n")
+        );
+    }
+
+    #[test]
+    fn only_the_first_line_tells_that_a_file_is_generated() {
+        let written = rule("a", json!({ "alwaysApply": true }), "A\n");
+        let text = whole(&cursor(HEAD, &written));
+        assert!(is_generated(text.as_bytes(), true) && !is_generated(text.as_bytes(), false));
+        assert!(is_generated(format!("\n \n{HEAD}").as_bytes(), false));
+        assert!(!is_generated(format!("mine\n{HEAD}").as_bytes(), false));
+        assert!(!is_generated(b"# Generated from ~/.ai-agent/ -- do not edit directly, please\n", false));
+        let theirs = text.replace("git shiftlog rules sync", "python3 sync_agent_rules.py sync");
+        assert!(is_of_earlier_tool(theirs.as_bytes(), true) && !is_of_earlier_tool(text.as_bytes(), true));
+        assert_eq!(stable(theirs.as_bytes()), stable(text.replace("03:04:07", "11:11:11").as_bytes()));
+        assert_ne!(stable(theirs.as_bytes()), stable(text.replace("A\n", "B\n").as_bytes()));
+    }
+}

@@ -1,0 +1,80 @@
+//! Where each agent's files are.
+//!
+//! The profile `ai-sync` has the places of the earlier tool whose store this is, the profile `current` those that the agents'
+//! manuals name today (looked up in November 2026).
+
+/// The agents that can get instructions.
+pub const INSTRUCTION_TARGETS: &[&str] = &["cursor", "codex", "claude", "gemini"];
+/// The agents that can get rules.
+pub const RULE_TARGETS: &[&str] = &["cursor", "codex", "kiro"];
+/// The agents that can get skills.
+pub const SKILL_TARGETS: &[&str] = &["cursor", "codex", "claude", "gemini", "antigravity"];
+
+/// How a rule looks in a directory of rules.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Form {
+    /// Cursor's front matter.
+    Cursor,
+    /// Kiro's: `inclusion`.
+    Kiro,
+    /// Claude Code's: `paths`.
+    Claude,
+}
+
+impl Form {
+    /// Returns what the names of such files end with.
+    pub fn suffix(self) -> &'static str {
+        if self == Form::Cursor { ".mdc" } else { ".md" }
+    }
+}
+
+/// A place for rules.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Rules {
+    /// All in one file, one after the other.
+    Joined(&'static str),
+    /// All in one file, each below a heading with its id.
+    Headed(&'static str),
+    /// One file for each, in a directory.
+    Each(&'static str, Form),
+}
+
+/// Returns the file with an agent's instructions, below the base; Cursor and Codex have `AGENTS.md`.
+pub fn instructions(agent: &str, is_repository: bool) -> Option<&'static str> {
+    match (agent, is_repository) {
+        ("claude", false) => Some(".claude/CLAUDE.md"),
+        ("gemini", false) => Some(".gemini/GEMINI.md"),
+        ("claude", true) => Some("CLAUDE.md"),
+        ("gemini", true) => Some("GEMINI.md"),
+        _ => None,
+    }
+}
+
+/// Returns the places of an agent's rules, below the base.
+pub fn rules(agent: &str, is_current: bool, is_repository: bool) -> Option<Rules> {
+    match agent {
+        "cursor" => Some(Rules::Each(".cursor/rules", Form::Cursor)),
+        // In a repository Codex reads AGENTS.md alone.
+        "codex" if is_repository => None,
+        "codex" if is_current => Some(Rules::Headed(".codex/AGENTS.md")),
+        "codex" => Some(Rules::Headed(".codex/model-instructions.md")),
+        "kiro" if is_current => Some(Rules::Each(".kiro/steering", Form::Kiro)),
+        "kiro" => Some(Rules::Joined(".kiro/steering/conventions.md")),
+        _ => None,
+    }
+}
+
+/// Returns the directory of an agent's skills, below the base.
+pub fn skills(agent: &str, is_current: bool, is_repository: bool) -> Option<&'static str> {
+    match agent {
+        "cursor" => Some(".cursor/skills"),
+        "codex" if is_current || is_repository => Some(".agents/skills"),
+        "codex" => Some(".codex/skills"),
+        "claude" => Some(".claude/skills"),
+        "gemini" => Some(".gemini/skills"),
+        "antigravity" if is_repository => Some(".agents/skills"),
+        "antigravity" if is_current => Some(".gemini/config/skills"),
+        "antigravity" => Some(".gemini/antigravity/skills"),
+        _ => None,
+    }
+}

@@ -1,0 +1,367 @@
+//! From what the agents should have, what was written before and what is there, to steps.
+//!
+//! Read [`Planner::text`]: it decides about one generated file. Skills and taking back stand in `plan/`.
+
+mod skills;
+mod take_back;
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice as _;
+
+use super::apply::Step;
+use super::backup::{self, Backup};
+use super::block;
+use super::disk::{self, Node};
+use super::generate;
+use super::registry::{Entry, Original, Owned, Registry, stable_digest};
+use super::report::{Change, Drift};
+use super::store::Store;
+use super::want::{Wanted, What, Wishes};
+use crate::error::{Error, Result};
+use crate::git::date::Time;
+use crate::managed::file::digest;
+
+/// How to deal with what is in the way.
+#[derive(Clone, Copy, Debug)]
+pub struct Ways<'o> {
+    /// The agent that the operation is limited to.
+    pub only: Option<&'o str>,
+    /// Whether what was changed since goes, into a backup.
+    pub is_forced: bool,
+    /// Whether links are written through.
+    pub follows: bool,
+    pub now: Time,
+}
+
+/// A plan that is being made.
+pub struct Planner<'o> {
+    store: &'o Store,
+    ways: Ways<'o>,
+    /// What will be known when the steps are done.
+    pub registry: Registry,
+    pub backup: Backup,
+    pub steps: Vec<Step>,
+    pub changes: Vec<Change>,
+    pub drift: Vec<Drift>,
+    /// Why the operation cannot be done.
+    pub refused: Vec<String>,
+    pub warnings: Vec<String>,
+    /// Paths that stay as they are.
+    wanted: BTreeSet<PathBuf>,
+    made: HashSet<PathBuf>,
+    /// Names in the archive that this plan gives away.
+    archived: HashSet<PathBuf>,
+}
+
+impl<'o> Planner<'o> {
+    /// Begins a plan.
+    pub fn new(store: &'o Store, registry: Registry, command: &str, ways: Ways<'o>) -> Self {
+        Planner {
+            backup: Backup::new(&store.place, command, ways.now),
+            store,
+            ways,
+            registry,
+            steps: Vec::new(),
+            changes: Vec::new(),
+            drift: Vec::new(),
+            refused: Vec::new(),
+            warnings: Vec::new(),
+            wanted: BTreeSet::new(),
+            made: HashSet::new(),
+            archived: HashSet::new(),
+        }
+    }
+
+    /// Plans that the agents have what they should, and nothing else of ours.
+    ///
+    /// # Errors
+    ///
+    /// If something cannot be read, or if it cannot be done: nothing has been written then.
+    pub fn plan(&mut self, wishes: &Wishes) -> Result<()> {
+        for wanted in &wishes.wanted {
+            let has_final = matches!(wanted.what, What::Text { .. });
+            let Some(path) = self.real(&wanted.path, has_final) else { continue };
+            if !self.wanted.insert(path.clone()) {
+                let (one, other) = (self.store.place.shown(&wanted.path), self.store.place.shown(&path));
+                self.warnings
+                    .push(format!("    Warning: '{one}' leads to '{other}', which has the text of another file"));
+                continue;
+            }
+            if let Some(other) = self.managed_above(&path).or_else(|| self.managed_below(&path)) {
+                let (shown, place) = (self.store.place.shown(&path), &self.store.place);
+                // What is not wanted any more goes first; the next sync finds the place free.
+                match self.wanted.contains(&other) || other == place.store() {
+                    true => self
+                        .refuse(format!("cannot write '{shown}' and '{}': one is in the other", place.shown(&other))),
+                    false => self.warnings.push(format!("    Warning: '{shown}' is written by the next sync")),
+                }
+                continue;
+            }
+            match &wanted.what {
+                What::Text { pieces, has_front, is_block } => {
+                    let text = generate::whole(pieces);
+                    self.text(wanted, path, &text, *has_front, *is_block)?;
+                }
+                What::Link { target, conflict } => self.link(wanted, path, target, *conflict)?,
+                What::Copy { now, source, conflict } => self.copy(wanted, path, now, source, *conflict)?,
+            }
+        }
+        self.discover()?;
+        self.take_back_others()?;
+        self.refused.sort();
+        match self.refused.first() {
+            None => Ok(()),
+            Some(first) => {
+                let error = Error::other(first.clone());
+                Err(self.refused.iter().skip(1).take(20).fold(error, |error, other| error.hint(other.clone())))
+            }
+        }
+    }
+
+    /// Returns a path above another that is ours, or is the store.
+    fn managed_above(&self, path: &Path) -> Option<PathBuf> {
+        let is_managed = |above: &&Path| {
+            self.wanted.contains(*above)
+                || self.registry.entries.contains_key(*above)
+                || **above == self.store.place.store()
+        };
+        path.ancestors().skip(1).find(is_managed).map(Path::to_owned)
+    }
+
+    /// Returns a path of ours below another.
+    fn managed_below(&self, path: &Path) -> Option<PathBuf> {
+        // What is below a path comes directly behind it.
+        let behind = (Bound::Excluded(path), Bound::Unbounded);
+        let wanted = self.wanted.range::<Path, _>(behind).next();
+        let known = self.registry.entries.range::<Path, _>(behind).next().map(|(known, _)| known);
+        [wanted, known].into_iter().flatten().find(|below| below.starts_with(path)).cloned()
+    }
+
+    fn refuse(&mut self, why: String) {
+        self.refused.push(why);
+    }
+
+    fn drifted(&mut self, path: &Path, what: &'static str) {
+        self.drift.push(Drift { path: path.to_owned(), what });
+    }
+
+    /// Returns the path to write for a path: itself, or where links lead if these may be followed. `has_final` says that the
+    /// last component counts too.
+    fn real(&mut self, path: &Path, has_final: bool) -> Option<PathBuf> {
+        let Some(link) = self.first_link(path, has_final) else { return Some(path.to_owned()) };
+        let shown = self.store.place.shown(&link);
+        let parent = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+        let resolved = if has_final && disk::is_there(path) { path.canonicalize().ok() } else { parent() };
+        let is_known = resolved.is_some() && self.registry.followed.get(path) == resolved.as_ref();
+        match resolved {
+            _ if self.ways.is_forced && !self.ways.follows && link == path => return Some(path.to_owned()),
+            Some(resolved) if self.store.has(&resolved) => self.refuse(format!("'{shown}' is a link into the store")),
+            Some(resolved) if self.ways.follows || is_known => {
+                self.registry.followed.insert(path.to_owned(), resolved.clone());
+                return Some(resolved);
+            }
+            Some(_) => self.refuse(format!("'{shown}' is a symbolic link; --follow writes to where it leads")),
+            None => self.refuse(format!("'{shown}' is a symbolic link that leads nowhere")),
+        }
+        None
+    }
+
+    /// Returns the first link on the way from the base to a path. Outside of the base only the path itself counts.
+    fn first_link(&self, path: &Path, has_final: bool) -> Option<PathBuf> {
+        let base = &self.store.place.base;
+        let is_link = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        let Ok(rest) = path.strip_prefix(base) else {
+            return Some(path.to_owned()).filter(|_| has_final).filter(is_link);
+        };
+        let length = rest.components().count();
+        let mut here = base.clone();
+        for (at, part) in rest.components().enumerate() {
+            here.push(part);
+            if (at + 1 < length || has_final) && is_link(&here) {
+                return Some(here);
+            }
+        }
+        None
+    }
+
+    /// Plans one generated text.
+    fn text(
+        &mut self,
+        wanted: &Wanted,
+        path: PathBuf,
+        text: &str,
+        has_front: bool,
+        is_block: Option<bool>,
+    ) -> Result<()> {
+        let node = disk::observe(&path)?;
+        if matches!(node, Node::Directory | Node::Other) {
+            self.refuse(format!("cannot write '{}': it is no file", self.store.place.shown(&path)));
+            return Ok(());
+        }
+        let current: &[u8] = if let Node::File { bytes, .. } = &node { bytes } else { b"" };
+        let owned = self.registry.get(&path).cloned();
+        let users = block::without(current);
+        let is_imported = self.registry.imported.get(&path).is_some_and(|known| *known == digest(&users));
+        let wants_block = is_block.unwrap_or_else(|| {
+            !is_imported
+                && match owned.as_ref().map(|entry| entry.owned) {
+                    Some(Owned::Block) => true,
+                    Some(_) => false,
+                    None => !generate::is_generated(current, has_front) && !users.trim().is_empty(),
+                }
+        });
+        let is_generated = generate::is_generated(current, has_front);
+        let has_block = block::split(current).is_some();
+        // What we have written and what the earlier tool has written is replaced; anything else is somebody's edit.
+        let generated = block::split(current).map_or(current, |split| split.block);
+        let new = stable_digest(text.as_bytes());
+        let is_equal = generate::stable(generated) == generate::stable(text.as_bytes());
+        let there = if is_equal { new.clone() } else { stable_digest(generated) };
+        let is_disturbed = match &owned {
+            Some(entry) if entry.owned == Owned::Block && !has_block => {
+                !is_generated && !users.trim().is_empty() && !wants_block
+            }
+            Some(entry) => {
+                node != Node::Absent
+                    && !matches!(node, Node::Link(_))
+                    && there != entry.digest
+                    && there != new
+                    && (has_block || !generate::is_of_earlier_tool(current, has_front))
+            }
+            None => false,
+        };
+        if is_disturbed && !self.ways.is_forced {
+            self.drifted(&path, "changed since it was written");
+            return Ok(());
+        }
+        let original = match (&owned, &node) {
+            (Some(entry), Node::File { mode, .. })
+                if entry.owned == Owned::Block
+                    && has_block
+                    && !wants_block
+                    && (!users.is_empty() || matches!(entry.original, Original::File { .. })) =>
+            {
+                self.keep_users(&path, users.clone(), *mode, false)
+            }
+            (Some(entry), _) => entry.original.clone(),
+            (None, Node::File { mode, .. }) if has_block => self.keep_users(&path, users.clone(), *mode, true),
+            (None, Node::File { .. }) if is_generated => self.earlier_original(&path, has_front)?,
+            (None, _) => self.keep(&path, &node, true),
+        };
+        let after = if wants_block {
+            let base = match is_generated || owned.as_ref().is_some_and(|entry| entry.owned == Owned::Whole) {
+                true if !has_block => self.bytes_of(&original)?,
+                _ => current.to_vec(),
+            };
+            block::with(&base, text)
+        } else {
+            text.as_bytes().to_vec()
+        };
+        let is_same = has_block == wants_block && there == new && matches!(node, Node::File { .. });
+        if !is_same {
+            if let (Some(_), Node::File { .. }) = (&owned, &node)
+                && (is_disturbed || generate::is_of_earlier_tool(current, has_front))
+            {
+                self.keep(&path, &node, false);
+            }
+            let action = if node == Node::Absent { "create" } else { "update" };
+            self.write(&path, after, &node, None, action)?;
+        }
+        let owned = if wants_block { Owned::Block } else { Owned::Whole };
+        let entry = Entry { owned, target: wanted.target.to_owned(), digest: new, original };
+        self.registry.entries.insert(path, entry);
+        Ok(())
+    }
+
+    /// Plans that a file gets these bytes, in directories that are made if needed.
+    fn write(
+        &mut self,
+        path: &Path,
+        after: Vec<u8>,
+        node: &Node,
+        mode: Option<u32>,
+        action: &'static str,
+    ) -> Result<()> {
+        self.make_above(path);
+        let (before, there) = match node {
+            Node::File { bytes, mode } => (Some(bytes.clone()), Some(*mode)),
+            _ => (None, None),
+        };
+        self.steps.push(Step::write(path.to_owned(), &after, mode.or(there), node)?);
+        self.changes.push(Change { path: path.to_owned(), action, before, after: Some(after) });
+        Ok(())
+    }
+
+    /// Plans the directories that a path needs.
+    fn make_above(&mut self, path: &Path) {
+        let above = path.ancestors().skip(1);
+        let mut missing: Vec<PathBuf> = above
+            .take_while(|directory| !disk::is_there(directory) && !self.made.contains(*directory))
+            .map(Path::to_owned)
+            .collect();
+        missing.reverse();
+        for directory in missing {
+            self.made.insert(directory.clone());
+            self.steps.push(Step::MakeDirectory { path: directory.clone() });
+            if !self.store.has(&directory) && !self.registry.directories.contains(&directory) {
+                self.registry.directories.push(directory);
+            }
+        }
+    }
+
+    /// Puts what is at a path into the backup, and returns it as an original. A directory is moved there by a step.
+    fn keep(&mut self, path: &Path, node: &Node, is_original: bool) -> Original {
+        let what = match node {
+            Node::Absent | Node::Other => return Original::Absent,
+            Node::File { bytes, mode } => backup::What::File { bytes: bytes.clone(), mode: *mode },
+            Node::Link(target) => backup::What::Link { target: target.clone() },
+            Node::Directory => backup::What::Directory,
+        };
+        let kept = self.backup.add(path, what, is_original);
+        match node {
+            Node::File { mode, .. } => Original::File { kept, mode: *mode },
+            Node::Link(target) => Original::Link { target: target.clone() },
+            _ => {
+                self.steps.push(Step::Move { from: path.to_owned(), to: kept.clone() });
+                Original::Directory { kept }
+            }
+        }
+    }
+
+    /// Keeps the user's part of a file that has a block. `can_be_absent` says that without it there need not be a file.
+    fn keep_users(&mut self, path: &Path, users: Vec<u8>, mode: u32, can_be_absent: bool) -> Original {
+        if users.is_empty() && can_be_absent {
+            return Original::Absent;
+        }
+        self.keep(path, &Node::File { bytes: users, mode }, true)
+    }
+
+    /// Returns what was at a path before an earlier tool wrote there.
+    fn earlier_original(&self, path: &Path, has_front: bool) -> Result<Original> {
+        let is_original = |kept: &Path| match disk::observe(kept) {
+            Ok(Node::File { bytes, .. }) => !generate::is_generated(&bytes, has_front),
+            _ => false,
+        };
+        let Some(kept) = backup::oldest(&self.store.place, path, is_original) else { return Ok(Original::Absent) };
+        match disk::observe(&kept)? {
+            Node::File { mode, .. } => Ok(Original::File { kept, mode }),
+            _ => Ok(Original::Absent),
+        }
+    }
+
+    /// Returns the bytes of an original; none, if it was no file.
+    fn bytes_of(&self, original: &Original) -> Result<Vec<u8>> {
+        let Original::File { kept, .. } = original else { return Ok(Vec::new()) };
+        let planned = self.backup.saved.iter().find(|saved| saved.kept == *kept);
+        if let Some(backup::What::File { bytes, .. }) = planned.map(|saved| &saved.what) {
+            return Ok(bytes.clone());
+        }
+        match disk::observe(kept)? {
+            Node::File { bytes, .. } => Ok(bytes),
+            _ => Err(Error::other(format!("cannot restore: the backup '{}' is gone", kept.display()))),
+        }
+    }
+}

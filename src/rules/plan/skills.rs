@@ -1,0 +1,232 @@
+//! Planning the links to skills and the copies of skills.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::super::apply::{Step, stamp};
+use super::super::backup;
+use super::super::disk::{self, Node};
+use super::super::manifest::Conflict;
+use super::super::registry::{Entry, Original, Owned};
+use super::super::report::Change;
+use super::super::want::Wanted;
+use super::Planner;
+use crate::error::Result;
+use crate::managed::file::digest;
+
+/// The file that makes a directory a copy of a skill.
+const META: &str = ".sync-meta";
+
+type Tree = BTreeMap<PathBuf, Node>;
+
+/// Returns what tells a copy of a skill from another, without the file that says when it was copied.
+pub fn tree_digest(tree: &Tree) -> String {
+    let parts = tree.iter().filter(|(path, _)| *path != Path::new(META));
+    let lines: String = parts.map(|(path, node)| format!("{}\0{}\0", path.display(), stamp(node))).collect();
+    digest(lines.as_bytes())
+}
+
+impl Planner<'_> {
+    /// Plans a link to a skill.
+    pub(super) fn link(&mut self, wanted: &Wanted, path: PathBuf, target: &Path, conflict: Conflict) -> Result<()> {
+        let node = disk::observe(&path)?;
+        let digest = target.display().to_string();
+        let is_same = node == Node::Link(target.to_owned());
+        let Some(original) = self.skill_original(wanted, &path, &node, conflict, is_same)? else { return Ok(()) };
+        if !is_same {
+            self.make_above(&path);
+            let before = if let Node::Link(_) = node { stamp(&node) } else { stamp(&Node::Absent) };
+            self.steps.push(Step::Link { path: path.clone(), target: target.to_owned(), before });
+            self.changes.push(Change { path: path.clone(), action: "link", before: None, after: None });
+        }
+        let entry = Entry { owned: Owned::Link, target: wanted.target.to_owned(), digest, original };
+        self.registry.entries.insert(path, entry);
+        Ok(())
+    }
+
+    /// Plans a copy of a skill.
+    pub(super) fn copy(
+        &mut self,
+        wanted: &Wanted,
+        path: PathBuf,
+        now: &Path,
+        source: &Path,
+        conflict: Conflict,
+    ) -> Result<()> {
+        let mut tree = disk::tree(&now.canonicalize().unwrap_or_else(|_| now.to_owned()))?;
+        tree.remove(Path::new(META));
+        let new = tree_digest(&tree);
+        let node = disk::observe(&path)?;
+        let is_ours = node == Node::Directory
+            && (self.registry.get(&path).is_some_and(|e| e.owned == Owned::Tree) || self.is_copy(&path));
+        let there = if is_ours { disk::tree(&path)? } else { Tree::new() };
+        let is_same = is_ours && tree_digest(&there) == new;
+        let Some(original) = self.skill_original(wanted, &path, &node, conflict, is_same)? else { return Ok(()) };
+        if !is_same {
+            if let Node::Link(_) = node {
+                self.steps.push(Step::Remove { path: path.clone(), before: stamp(&node) });
+            }
+            let synced_at = self.ways.now.to_rfc3339();
+            let meta = json!({ "source": source, "synced_at": synced_at, "sync_mode": "copy" }).to_string() + "\n";
+            let mode = 0o644;
+            tree.insert(PathBuf::from(META), Node::File { bytes: meta.into_bytes(), mode });
+            self.make_above(&path);
+            // What somebody has changed in it was moved to the backup.
+            let is_moved = self.steps.iter().any(|step| matches!(step, Step::Move { from, .. } if *from == path));
+            let there = if is_moved { Tree::new() } else { there };
+            self.put_tree(&path, &there, &tree, is_ours && !is_moved)?;
+            self.changes.push(Change { path: path.clone(), action: "copy", before: None, after: None });
+        }
+        let entry = Entry { owned: Owned::Tree, target: wanted.target.to_owned(), digest: new, original };
+        self.registry.entries.insert(path, entry);
+        Ok(())
+    }
+
+    /// Plans that a directory has what is in `tree`, where `there` is in it now.
+    pub(super) fn put_tree(&mut self, top: &Path, there: &Tree, tree: &Tree, is_there: bool) -> Result<()> {
+        let is_gone = |path: &PathBuf, node: &Node| match tree.get(path) {
+            None => true,
+            Some(other) => (*other == Node::Directory) != (*node == Node::Directory),
+        };
+        for (path, node) in there.iter().rev().filter(|(path, node)| is_gone(path, node)) {
+            let path = top.join(path);
+            self.steps.push(match node {
+                Node::Directory => Step::RemoveDirectory { path },
+                node => Step::Remove { path, before: stamp(node) },
+            });
+        }
+        if !is_there {
+            self.steps.push(Step::MakeDirectory { path: top.to_owned() });
+        }
+        for (path, node) in tree {
+            let before = there.get(path).filter(|node| **node != Node::Directory).unwrap_or(&Node::Absent);
+            let path = top.join(path);
+            match node {
+                node if there.get(path.strip_prefix(top).unwrap_or(&path)) == Some(node) => {}
+                Node::Directory => self.steps.push(Step::MakeDirectory { path }),
+                Node::File { bytes, mode } => self.steps.push(Step::write(path, bytes, Some(*mode), before)?),
+                Node::Link(target) => {
+                    let before = stamp(before);
+                    self.steps.push(Step::Link { path, target: target.clone(), before });
+                }
+                Node::Absent | Node::Other => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans that a copy of ours goes.
+    pub(super) fn remove_tree(&mut self, top: &Path) -> Result<()> {
+        let there = disk::tree(top)?;
+        self.put_tree(top, &there, &Tree::new(), true)?;
+        self.steps.push(Step::RemoveDirectory { path: top.to_owned() });
+        Ok(())
+    }
+
+    /// Returns what was in the place of a skill before, and plans that it makes room; `None` if it stays.
+    fn skill_original(
+        &mut self,
+        wanted: &Wanted,
+        path: &Path,
+        node: &Node,
+        conflict: Conflict,
+        is_same: bool,
+    ) -> Result<Option<Original>> {
+        if let Some(entry) = self.registry.get(path).cloned() {
+            let is_disturbed = !is_same && self.is_skill_disturbed(path, node, &entry)?;
+            if is_disturbed && !self.ways.is_forced {
+                self.drifted(path, "changed since it was written");
+                return Ok(None);
+            }
+            match node {
+                _ if is_same => {}
+                _ if is_disturbed => drop(self.make_room(path, node, false)),
+                // A link becomes a copy, or the other way round.
+                Node::Directory if matches!(&wanted.what, super::What::Link { .. }) => self.remove_tree(path)?,
+                _ => {}
+            }
+            return Ok(Some(entry.original));
+        }
+        Ok(Some(match node {
+            Node::Absent => Original::Absent,
+            Node::Link(target) if self.store.has(target) => self.earlier_skill(path),
+            Node::Directory if self.is_copy(path) => {
+                if matches!(&wanted.what, super::What::Link { .. }) {
+                    self.remove_tree(path)?;
+                }
+                self.earlier_skill(path)
+            }
+            Node::Other => {
+                self.refuse(format!("cannot write '{}': it is no file", self.store.place.shown(path)));
+                return Ok(None);
+            }
+            node => {
+                if conflict == Conflict::Archive && *node == Node::Directory {
+                    self.archive(path, wanted.target)?;
+                }
+                self.make_room(path, node, true)
+            }
+        }))
+    }
+
+    /// Puts what is in the place of a skill into the backup.
+    fn make_room(&mut self, path: &Path, node: &Node, is_original: bool) -> Original {
+        let original = self.keep(path, node, is_original);
+        match node {
+            // The link is replaced in one step; for a copy the step that makes the directory removes it first.
+            Node::Link(_) => {}
+            Node::File { .. } => self.steps.push(Step::Remove { path: path.to_owned(), before: stamp(node) }),
+            Node::Directory => {
+                self.changes.push(Change { path: path.to_owned(), action: "move", before: None, after: None });
+            }
+            Node::Absent | Node::Other => {}
+        }
+        original
+    }
+
+    /// Plans that a folder of the user's becomes an archived skill.
+    fn archive(&mut self, path: &Path, target: &str) -> Result<()> {
+        let tree = disk::tree(path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut to = self.store.archive().join(format!("{target}-{name}"));
+        let mut number = 2;
+        while disk::is_there(&to) || self.archived.contains(&to) {
+            if disk::is_directory(&to) && disk::tree(&to)? == tree {
+                return Ok(());
+            }
+            to = self.store.archive().join(format!("{target}-{name}-{number}"));
+            number += 1;
+        }
+        self.archived.insert(to.clone());
+        self.make_above(&to);
+        self.put_tree(&to, &Tree::new(), &tree, false)?;
+        self.changes.push(Change { path: to, action: "create", before: None, after: None });
+        Ok(())
+    }
+
+    /// Says whether a skill that we have written was changed since.
+    pub(super) fn is_skill_disturbed(&self, path: &Path, node: &Node, entry: &Entry) -> Result<bool> {
+        Ok(match (node, entry.owned) {
+            (Node::Absent, _) => false,
+            (Node::Link(target), _) => !self.store.has(target),
+            (Node::Directory, Owned::Tree) => tree_digest(&disk::tree(path)?) != entry.digest,
+            (Node::Directory, _) => !self.is_copy(path),
+            _ => true,
+        })
+    }
+
+    /// Says whether a directory is a copy of a skill of this store.
+    pub(super) fn is_copy(&self, path: &Path) -> bool {
+        let Ok(Node::File { bytes, .. }) = disk::observe(&path.join(META)) else { return false };
+        let meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        meta["source"].as_str().is_some_and(|source| self.store.has(Path::new(source)))
+    }
+
+    /// Returns what was in the place of a skill before an earlier tool put it there.
+    pub(super) fn earlier_skill(&self, path: &Path) -> Original {
+        let kept = backup::oldest(&self.store.place, path, |kept| disk::is_directory(kept) && !self.is_copy(kept));
+        kept.map_or(Original::Absent, |kept| Original::Directory { kept })
+    }
+}

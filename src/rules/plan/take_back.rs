@@ -1,0 +1,224 @@
+//! Planning that what we have written goes, and that what was there comes back.
+
+use std::path::Path;
+
+use super::super::apply::{Step, stamp};
+use super::super::block;
+use super::super::disk::{self, Node};
+use super::super::generate;
+use super::super::places::{self, Form, Rules, SKILL_TARGETS};
+use super::super::registry::{Entry, Original, Owned, stable_digest};
+use super::super::report::Change;
+use super::super::{Scope, want};
+use super::Planner;
+use crate::error::Result;
+
+/// How `.mdc` and `.md` files in a directory of rules are found.
+const EACH: &[(&str, &str, Form)] = &[
+    ("cursor", ".cursor/rules", Form::Cursor),
+    ("kiro", ".kiro/steering", Form::Kiro),
+    ("claude", ".claude/rules", Form::Claude),
+];
+
+impl Planner<'_> {
+    /// Adds to the registry what an earlier tool has generated, or what we have before the registry was lost.
+    pub(super) fn discover(&mut self) -> Result<()> {
+        let place = self.store.place.clone();
+        let is_repository = place.scope == Scope::Repository;
+        let mut files: Vec<(&'static str, std::path::PathBuf)> = Vec::new();
+        for agent in ["claude", "gemini"] {
+            files.extend(places::instructions(agent, is_repository).map(|file| (agent, place.base.join(file))));
+        }
+        for agent in ["codex", "kiro"] {
+            for is_current in [false, true] {
+                if let Some(Rules::Joined(file) | Rules::Headed(file)) = places::rules(agent, is_current, is_repository)
+                {
+                    files.push((agent, place.base.join(file)));
+                }
+            }
+        }
+        let manifest = &self.store.manifest;
+        let listed = want::configured(self.store, &manifest.agents_md_paths(), "AGENTS.md").0;
+        files.extend(listed.into_iter().map(|path| ("agents-md", path)));
+        let copies = want::configured(self.store, &manifest.claude_md_paths(), "CLAUDE.md").0;
+        files.extend(copies.into_iter().map(|path| ("claude-md", path)));
+        for (target, path) in files {
+            self.discover_file(target, &path, false)?;
+        }
+        for (agent, directory, form) in EACH {
+            let directory = place.base.join(directory);
+            for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                if name.to_str().is_some_and(|name| name.ends_with(form.suffix())) {
+                    self.discover_file(agent, &directory.join(name), true)?;
+                }
+            }
+        }
+        for agent in SKILL_TARGETS {
+            for is_current in [false, true] {
+                let Some(directory) = places::skills(agent, is_current, is_repository) else { continue };
+                let directory = place.base.join(directory);
+                for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+                    let path = entry.path();
+                    if path.to_str().is_none() || self.is_known(&path) || self.first_link(&path, false).is_some() {
+                        continue;
+                    }
+                    let (owned, digest) = match disk::observe(&path) {
+                        Ok(Node::Link(target)) if self.store.has(&target) => {
+                            (Owned::Link, target.display().to_string())
+                        }
+                        Ok(Node::Directory) if self.is_copy(&path) => {
+                            (Owned::Tree, super::skills::tree_digest(&disk::tree(&path)?))
+                        }
+                        _ => continue,
+                    };
+                    let original = self.earlier_skill(&path);
+                    let entry = Entry { owned, target: (*agent).to_owned(), digest, original };
+                    self.registry.entries.insert(path, entry);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_known(&self, path: &Path) -> bool {
+        self.registry.entries.contains_key(path) || self.wanted.contains(path)
+    }
+
+    fn discover_file(&mut self, target: &str, path: &Path, has_front: bool) -> Result<()> {
+        if path.to_str().is_none() || self.is_known(path) || self.first_link(path, true).is_some() {
+            return Ok(());
+        }
+        // What cannot be read is not ours.
+        let Ok(Node::File { bytes, mode }) = disk::observe(path) else { return Ok(()) };
+        let (owned, digest, original) = if let Some(split) = block::split(&bytes) {
+            let digest = stable_digest(split.block);
+            (Owned::Block, digest, self.keep_users(path, block::without(&bytes), mode, true))
+        } else if generate::is_generated(&bytes, has_front) {
+            (Owned::Whole, stable_digest(&bytes), self.earlier_original(path, has_front)?)
+        } else {
+            return Ok(());
+        };
+        self.registry.entries.insert(path.to_owned(), Entry { owned, target: target.to_owned(), digest, original });
+        Ok(())
+    }
+
+    /// Plans that everything goes that we have written and that is not wanted.
+    pub(super) fn take_back_others(&mut self) -> Result<()> {
+        let is_left = |(path, entry): &(&std::path::PathBuf, &Entry)| {
+            !self.wanted.contains(*path) && want::is_chosen(self.ways.only, &entry.target)
+        };
+        let left: Vec<(std::path::PathBuf, Entry)> =
+            self.registry.entries.iter().filter(is_left).map(|(path, entry)| (path.clone(), entry.clone())).collect();
+        for (path, entry) in left {
+            if let Some(link) = self.first_link(&path, false) {
+                let shown = self.store.place.shown(&link);
+                self.refuse(format!(
+                    "'{shown}' has become a symbolic link; what was written there cannot be taken back"
+                ));
+                continue;
+            }
+            if self.take_back(&path, &entry)? {
+                self.registry.entries.remove(&path);
+                self.registry.followed.retain(|_, resolved| *resolved != path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans that one thing goes. Returns whether it does.
+    fn take_back(&mut self, path: &Path, entry: &Entry) -> Result<bool> {
+        let node = disk::observe(path)?;
+        let is_disturbed = match (entry.owned, &node) {
+            (Owned::Link | Owned::Tree, node) => self.is_skill_disturbed(path, node, entry)?,
+            (_, Node::Absent) => false,
+            (_, Node::File { bytes, .. }) => {
+                let there =
+                    block::split(bytes).map_or_else(|| stable_digest(bytes), |split| stable_digest(split.block));
+                let has_front = path.extension().is_some_and(|extension| extension == "mdc");
+                let is_users = entry.owned == Owned::Block && block::split(bytes).is_none();
+                !is_users && there != entry.digest && !generate::is_of_earlier_tool(bytes, has_front)
+            }
+            _ => true,
+        };
+        if is_disturbed && !self.ways.is_forced {
+            self.drifted(path, "changed since it was written");
+            return Ok(false);
+        }
+        let mut node = node;
+        if is_disturbed {
+            self.keep(path, &node, false);
+            if node == Node::Directory {
+                // The step that keeps it has moved it away.
+                node = Node::Absent;
+            }
+        }
+        if let (Owned::Block, Node::File { bytes, .. }) = (entry.owned, &node) {
+            let users = block::without(bytes);
+            let has_block = block::split(bytes).is_some();
+            // Without text of the user's, what was there before comes back, be it nothing or a link.
+            let is_empty = users.is_empty() && !matches!(entry.original, Original::File { .. });
+            if has_block && !is_empty {
+                self.write(path, users, &node, None, "restore")?;
+                return Ok(true);
+            }
+            if !has_block && !generate::is_generated(bytes, false) {
+                // The user has taken the block out; the file is theirs.
+                return Ok(true);
+            }
+        } else if entry.owned == Owned::Block && node == Node::Absent {
+            return Ok(true);
+        }
+        if node == Node::Directory {
+            self.remove_tree(path)?;
+            self.changes.push(Change { path: path.to_owned(), action: "remove", before: None, after: None });
+            node = Node::Absent;
+        }
+        self.restore(path, &entry.original, &node)?;
+        Ok(true)
+    }
+
+    fn remove(&mut self, path: &Path, node: &Node) {
+        self.steps.push(Step::Remove { path: path.to_owned(), before: stamp(node) });
+        let before = if let Node::File { bytes, .. } = node { Some(bytes.clone()) } else { None };
+        self.changes.push(Change { path: path.to_owned(), action: "remove", before, after: None });
+    }
+
+    /// Plans that an original comes back to where `node` is now.
+    fn restore(&mut self, path: &Path, original: &Original, node: &Node) -> Result<()> {
+        match original {
+            Original::Absent if *node == Node::Absent => {}
+            Original::Absent => self.remove(path, node),
+            Original::File { mode, .. } => {
+                let bytes = self.bytes_of(original)?;
+                self.write(path, bytes, node, Some(*mode), "restore")?;
+            }
+            Original::Link { target } => {
+                self.make_above(path);
+                let before = stamp(node);
+                self.steps.push(Step::Link { path: path.to_owned(), target: target.clone(), before });
+                self.changes.push(Change { path: path.to_owned(), action: "restore", before: None, after: None });
+            }
+            Original::Directory { kept } => {
+                if *node != Node::Absent {
+                    self.steps.push(Step::Remove { path: path.to_owned(), before: stamp(node) });
+                }
+                self.make_above(path);
+                self.steps.push(Step::Move { from: kept.clone(), to: path.to_owned() });
+                self.changes.push(Change { path: path.to_owned(), action: "restore", before: None, after: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans that directories go that we have made and that are not needed any more, where nothing else is in them.
+    pub fn remove_directories(&mut self) {
+        let directories = std::mem::take(&mut self.registry.directories);
+        let is_needed = |directory: &std::path::PathBuf| {
+            self.registry.entries.keys().chain(&self.wanted).any(|path| path.starts_with(directory))
+        };
+        let (needed, done): (Vec<_>, Vec<_>) = directories.into_iter().partition(is_needed);
+        self.registry.directories = needed;
+        self.steps.extend(done.into_iter().rev().map(|path| Step::RemoveDirectory { path }));
+    }
+}

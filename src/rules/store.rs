@@ -1,0 +1,189 @@
+//! A store in memory: its manifest, the texts of its rules, its skills, and the changes that a command makes to them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::apply::Step;
+use super::disk::{self, Node};
+use super::generate::Written;
+use super::manifest::Manifest;
+use super::{Place, Scope};
+use crate::error::{Error, Result};
+use crate::git::date::Time;
+
+/// A skill of the store.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Skill {
+    /// Its name, which is that of its directory.
+    pub name: String,
+    /// Where it is now. A command that restores it moves it only after it has been read.
+    pub now: PathBuf,
+}
+
+/// A store, as it is or as a command leaves it.
+#[derive(Clone, Debug)]
+pub struct Store {
+    /// Where it is.
+    pub place: Place,
+    /// Its settings.
+    pub manifest: Manifest,
+    /// The settings as they were read; `None` for a new store.
+    pub(super) read: Option<String>,
+    /// The skills, by name.
+    pub(super) skills: Vec<Skill>,
+    /// The names of archived skills.
+    pub(super) archived: Vec<String>,
+    /// Texts of rules that are not written yet.
+    pub(super) texts: BTreeMap<String, String>,
+    /// The steps that change the store itself, but for the manifest.
+    pub(super) steps: Vec<Step>,
+    /// What is to be kept in the backup.
+    pub(super) saved: Vec<(PathBuf, Node)>,
+    /// The user's files whose text was taken in, with its digest.
+    pub(super) imported: Vec<(PathBuf, String)>,
+    /// Whether the settings were changed.
+    pub(super) is_changed: bool,
+}
+
+impl Store {
+    /// Reads the store of a place, but for the texts of its rules.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it cannot be understood.
+    pub fn read(place: &Place) -> Result<Self> {
+        let (manifest, text) = Manifest::read(place)?;
+        let mut store = Self::empty(place, manifest);
+        store.read = Some(text);
+        let directory = store.skills_directory();
+        let skill = |name: String| Skill { now: directory.join(&name), name };
+        store.skills = disk::folders(&directory).into_iter().map(skill).collect();
+        store.archived = disk::folders(&store.archive());
+        Ok(store)
+    }
+
+    /// Begins a store that is not there yet.
+    pub fn empty(place: &Place, manifest: Manifest) -> Self {
+        Store {
+            place: place.clone(),
+            manifest,
+            read: None,
+            skills: Vec::new(),
+            archived: Vec::new(),
+            texts: BTreeMap::new(),
+            steps: Vec::new(),
+            saved: Vec::new(),
+            imported: Vec::new(),
+            is_changed: false,
+        }
+    }
+
+    /// Returns the file of a rule.
+    pub fn rule_path(&self, file: &str) -> PathBuf {
+        self.place.store().join("rules").join(file)
+    }
+
+    /// Returns the directory of skills.
+    pub fn skills_directory(&self) -> PathBuf {
+        self.place.store().join(self.manifest.skills_directory())
+    }
+
+    /// Returns the directory of archived skills.
+    pub fn archive(&self) -> PathBuf {
+        self.place.store().join("skills-archived")
+    }
+
+    /// Returns the names of the skills.
+    pub fn skill_names(&self) -> Vec<String> {
+        self.skills.iter().map(|skill| skill.name.clone()).collect()
+    }
+
+    /// Says whether a path is in the store.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        path.starts_with(self.place.store())
+    }
+
+    /// Reads the texts of all rules.
+    ///
+    /// # Errors
+    ///
+    /// If one is missing or cannot be read.
+    pub(super) fn rules(&self) -> Result<Vec<Written>> {
+        let mut written = Vec::new();
+        for rule in self.manifest.rules()? {
+            let text = match self.texts.get(&rule.file) {
+                Some(text) => text.clone(),
+                None => {
+                    let path = self.rule_path(&rule.file);
+                    let missing =
+                        || Error::other(format!("cannot read rule '{}': '{}' is missing", rule.id, path.display()));
+                    disk::text(&path)?.ok_or_else(missing)?
+                }
+            };
+            let text = text.replace("\r\n", "\n");
+            if super::block::has_marker(&text) {
+                return Err(Error::other(format!("rule '{}' has a marker line of a block of ours", rule.id)));
+            }
+            written.push(Written { rule, text });
+        }
+        if self.place.scope == Scope::Repository && self.manifest.includes_home() {
+            let home = Place::of_home(&self.place.home)?;
+            if disk::is_there(&home.manifest()) {
+                let known: Vec<String> = written.iter().map(|written| written.rule.id.clone()).collect();
+                let others = Store::read(&home)?.rules()?.into_iter();
+                written.extend(others.filter(|other| !known.contains(&other.rule.id)));
+            }
+        }
+        Ok(written)
+    }
+
+    /// Changes the text of a rule, or adds it.
+    pub(super) fn set_text(&mut self, file: &str, text: &str) -> Result<()> {
+        let path = self.rule_path(file);
+        let before = disk::observe(&path)?;
+        let mode = if let Node::File { mode, .. } = before { Some(mode) } else { None };
+        self.steps.push(Step::write(path, text.as_bytes(), mode, &before)?);
+        self.texts.insert(file.to_owned(), text.to_owned());
+        Ok(())
+    }
+
+    /// Changes the text of a rule again.
+    pub(super) fn replace_text(&mut self, file: &str, text: &str) -> Result<()> {
+        let path = self.rule_path(file);
+        self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
+        self.set_text(file, text)
+    }
+
+    /// Adds a skill: a copy of a directory of the user's.
+    pub(super) fn add_skill(&mut self, name: &str, from: &Path) -> Result<()> {
+        let to = self.skills_directory().join(name);
+        self.steps.push(Step::MakeDirectory { path: to.clone() });
+        for (path, node) in disk::tree(from)? {
+            let path = to.join(path);
+            self.steps.push(match node {
+                Node::File { bytes, mode } => Step::write(path, &bytes, Some(mode), &Node::Absent)?,
+                Node::Link(target) => Step::Link { path, target, before: super::apply::stamp(&Node::Absent) },
+                _ => Step::MakeDirectory { path },
+            });
+        }
+        self.skills.push(Skill { name: name.to_owned(), now: from.to_owned() });
+        self.skills.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(())
+    }
+
+    /// Returns the steps that change the store: those of the command, then the manifest, if it is to be written.
+    pub(super) fn steps(&self, is_synced: bool, now: Time) -> Result<Vec<Step>> {
+        let mut steps = self.steps.clone();
+        let text = self.manifest.to_text(now);
+        // A manifest that is committed does not change with the day alone.
+        let is_dated = is_synced && self.place.scope == Scope::Home;
+        let is_written = self.is_changed || !steps.is_empty() || is_dated || self.read.is_none();
+        if is_written && self.read.as_deref() != Some(&text) {
+            let path = self.place.manifest();
+            let before = disk::observe(&path)?;
+            let mode = if let Node::File { mode, .. } = before { Some(mode) } else { None };
+            steps.push(Step::write(path, text.as_bytes(), mode, &before)?);
+        }
+        Ok(steps)
+    }
+}

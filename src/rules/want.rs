@@ -1,0 +1,225 @@
+//! The files, links and copies that the agents should have, from a store.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::generate::{self, Piece, Written};
+use super::manifest::{Conflict, SyncMode, Target};
+use super::places::{self, Form, Rules};
+use super::store::{Skill, Store};
+use super::{Scope, glob};
+use crate::error::Result;
+use crate::git::date::Time;
+
+/// Something that an agent should have.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub path: PathBuf,
+    /// The agent, or `agents-md` and `claude-md` for files at configured paths.
+    pub target: &'static str,
+    pub what: What,
+}
+
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A generated text.
+    Text {
+        pieces: Vec<Piece>,
+        /// Whether front matter stands before the generated part.
+        has_front: bool,
+        /// Whether only a block of the file is to be ours; `None` if that depends on the file.
+        is_block: Option<bool>,
+    },
+    /// A link to a skill.
+    Link { target: PathBuf, conflict: Conflict },
+    /// A copy of a skill, which is at `now` and will be at `source`.
+    Copy { now: PathBuf, source: PathBuf, conflict: Conflict },
+}
+
+/// Everything that the agents should have.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    pub wanted: Vec<Wanted>,
+    pub warnings: Vec<String>,
+    /// How many agents get instructions, rules and skills.
+    pub counts: [usize; 3],
+}
+
+/// Says whether something for `target` is wanted when only one agent is.
+pub fn is_chosen(only: Option<&str>, target: &str) -> bool {
+    match only {
+        None => true,
+        Some(only) => only == target || target == "agents-md" && matches!(only, "cursor" | "codex"),
+    }
+}
+
+/// Returns the agent's name as a constant.
+fn known(name: &str) -> Option<&'static str> {
+    ["cursor", "codex", "claude", "gemini", "kiro", "antigravity"].into_iter().find(|known| *known == name)
+}
+
+/// Returns what the agents should have.
+///
+/// # Errors
+///
+/// If the store cannot be read.
+pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
+    let (place, manifest) = (&store.place, &store.manifest);
+    let (is_current, is_repository) = (manifest.is_current(), place.scope == Scope::Repository);
+    let rules = store.rules()?;
+    let head = generate::head(now, place.scope);
+    let for_agent = |agent: &str| -> Vec<&Written> {
+        rules.iter().filter(|written| !written.rule.exclude.iter().any(|excluded| excluded == agent)).collect()
+    };
+    let mut wishes = Wishes::default();
+    let mut seen = HashSet::new();
+    let mut want = |wishes: &mut Wishes, wanted: Wanted| {
+        if is_chosen(only, wanted.target) && seen.insert(wanted.path.clone()) {
+            wishes.wanted.push(wanted);
+        }
+    };
+    let text = |pieces, is_block| What::Text { pieces, has_front: false, is_block };
+    let (instructions, rule_targets) = manifest.targets();
+    let chosen = |targets: &[Target]| targets.iter().filter(|target| is_chosen(only, &target.name)).count();
+    let skill_targets = manifest.skill_targets()?;
+    let skill_count = skill_targets.iter().filter(|target| is_chosen(only, &target.name)).count();
+    wishes.counts = [chosen(&instructions), chosen(&rule_targets), skill_count];
+
+    let listing = instructions.iter().find(|target| matches!(target.name.as_str(), "cursor" | "codex"));
+    if let Some(target) = listing {
+        let (paths, warnings) = configured(store, &manifest.agents_md_paths(), "AGENTS.md");
+        wishes.warnings.extend(warnings);
+        let of = for_agent("agents-md");
+        let (header, preamble) = (manifest.agents_md_header(), manifest.agents_md_preamble());
+        // Where rules are committed, agents that read nothing else than AGENTS.md get them whole.
+        let pieces = match is_repository {
+            false => generate::listed(&head, header, preamble, &of),
+            true => generate::headed(&format!("{head}\n{header}\n"), &of),
+        };
+        for path in paths {
+            want(&mut wishes, Wanted { path, target: "agents-md", what: text(pieces.clone(), target.is_block) });
+        }
+    }
+    for target in &instructions {
+        let Some(agent) = known(&target.name) else { continue };
+        let Some(file) = places::instructions(agent, is_repository) else { continue };
+        if agent == "claude" && is_current && !is_repository {
+            each(&mut wishes, &mut want, store, &head, &for_agent(agent), ("claude", ".claude/rules", Form::Claude));
+            continue;
+        }
+        let pieces = generate::joined(&head, &for_agent(agent));
+        want(&mut wishes, Wanted { path: place.base.join(file), target: agent, what: text(pieces, target.is_block) });
+    }
+    if only.is_none() {
+        let (paths, warnings) = configured(store, &manifest.claude_md_paths(), "CLAUDE.md");
+        wishes.warnings.extend(warnings);
+        let pieces = generate::joined(&head, &for_agent("claude"));
+        for path in paths {
+            want(&mut wishes, Wanted { path, target: "claude-md", what: text(pieces.clone(), None) });
+        }
+    }
+    for target in &rule_targets {
+        let Some(agent) = known(&target.name) else { continue };
+        let of = for_agent(agent);
+        let one = |file: &str, pieces| Wanted {
+            path: place.base.join(file),
+            target: agent,
+            what: text(pieces, target.is_block),
+        };
+        match places::rules(agent, is_current, is_repository) {
+            Some(Rules::Joined(file)) => want(&mut wishes, one(file, generate::joined(&head, &of))),
+            Some(Rules::Headed(file)) => want(&mut wishes, one(file, generate::headed(&head, &of))),
+            Some(Rules::Each(directory, form)) => {
+                each(&mut wishes, &mut want, store, &head, &of, (agent, directory, form));
+            }
+            None => {}
+        }
+    }
+    for target in &skill_targets {
+        let Some(agent) = known(&target.name) else { continue };
+        let Some(directory) = places::skills(agent, is_current, is_repository) else { continue };
+        for Skill { name, now } in &store.skills {
+            let source = store.skills_directory().join(name);
+            let conflict = target.conflict;
+            let what = match (target.mode, is_repository) {
+                (SyncMode::Symlink, false) => What::Link { target: source, conflict },
+                // A link to an absolute path is of no use in somebody else's clone.
+                _ => What::Copy { now: now.clone(), source, conflict },
+            };
+            want(&mut wishes, Wanted { path: place.base.join(directory).join(name), target: agent, what });
+        }
+    }
+    Ok(wishes)
+}
+
+/// Wants a file for each rule.
+fn each(
+    wishes: &mut Wishes,
+    want: &mut impl FnMut(&mut Wishes, Wanted),
+    store: &Store,
+    head: &str,
+    rules: &[&Written],
+    (agent, directory, form): (&'static str, &str, Form),
+) {
+    for written in rules {
+        let pieces = match form {
+            Form::Cursor => generate::cursor(head, written),
+            Form::Kiro => generate::below(&kiro_front(&written.rule.cursor), head, written),
+            Form::Claude => generate::below(&claude_front(&written.rule.cursor), head, written),
+        };
+        let path = store.place.base.join(directory).join(format!("{}{}", written.rule.id, form.suffix()));
+        let what = What::Text { pieces, has_front: true, is_block: Some(false) };
+        want(wishes, Wanted { path, target: agent, what });
+    }
+}
+
+/// Returns the globs of a rule, one by one.
+fn globs(cursor: &Value) -> Vec<String> {
+    let text = match &cursor["globs"] {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+        _ => String::new(),
+    };
+    text.split(',').map(str::trim).filter(|glob| !glob.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns front matter with which Kiro includes a rule: always, or where a file fits.
+fn kiro_front(cursor: &Value) -> String {
+    let globs = globs(cursor);
+    match cursor["alwaysApply"] == Value::Bool(false) && !globs.is_empty() {
+        true => format!("---\ninclusion: fileMatch\nfileMatchPattern: {}\n---\n\n", Value::from(globs)),
+        false => "---\ninclusion: always\n---\n\n".to_owned(),
+    }
+}
+
+/// Returns front matter with which Claude Code reads a rule: for all files, or for those that fit.
+fn claude_front(cursor: &Value) -> String {
+    let globs = globs(cursor);
+    if cursor["alwaysApply"] != Value::Bool(false) || globs.is_empty() {
+        return String::new();
+    }
+    // A list is not read by each of its versions, a string is.
+    format!("---\npaths: {}\n---\n\n", Value::from(globs.join(", ")))
+}
+
+/// Returns the files that configured paths name, and what is to be said of them.
+pub fn configured(store: &Store, configured: &[String], file: &str) -> (Vec<PathBuf>, Vec<String>) {
+    let (mut paths, mut warnings) = (Vec::new(), Vec::new());
+    let default = [file.to_owned()];
+    let is_default = configured.is_empty() && store.place.scope == Scope::Repository && file == "AGENTS.md";
+    for path in if is_default { &default } else { configured } {
+        let absolute = glob::absolute(&store.place, path);
+        let expanded = if glob::is_pattern(path) { glob::expand(&absolute) } else { vec![absolute] };
+        if expanded.is_empty() {
+            warnings.push(format!("    Warning: glob '{path}' matched no files"));
+        }
+        paths.extend(expanded.into_iter().map(|path| in_folder(&path, file)));
+    }
+    (paths, warnings)
+}
+
+fn in_folder(path: &Path, file: &str) -> PathBuf {
+    if path.is_dir() { path.join(file) } else { path.to_owned() }
+}

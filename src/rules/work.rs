@@ -1,0 +1,406 @@
+//! One method for each command: change the store in memory, plan, and carry out.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::adopt;
+use super::apply;
+use super::backup;
+use super::block;
+use super::disk::{self, Node};
+pub use super::edit::{NewRule, Targets};
+use super::generate;
+use super::import::{self, Choice, Found};
+use super::manifest::Manifest;
+use super::plan::{Planner, Ways};
+use super::registry::{Registry, stable_digest};
+use super::report::{Drift, Overview, Report};
+use super::store::Store;
+use super::want::{self, What, Wishes};
+use super::{Place, Scope};
+use crate::error::{Error, Result};
+use crate::git::date::Time;
+
+/// The agents that an operation can be limited to.
+const AGENTS: &[&str] = &["cursor", "codex", "claude", "gemini", "kiro", "antigravity"];
+
+/// How a command works.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only this agent's files.
+    pub only: Option<String>,
+    /// Whether edits of the user's in generated files go, into a backup.
+    pub is_forced: bool,
+    /// Whether such edits are taken into the store.
+    pub adopts: bool,
+    /// Whether symbolic links are written through.
+    pub follows: bool,
+    /// Whether nothing is written at all.
+    pub is_dry_run: bool,
+    /// The time that files are stamped with.
+    pub now: Time,
+}
+
+impl Options {
+    /// Returns options that change nothing of a user's.
+    pub fn at(now: Time) -> Self {
+        Options { only: None, is_forced: false, adopts: false, follows: false, is_dry_run: false, now }
+    }
+}
+
+/// The commands on one store.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// Where the store is.
+    pub place: Place,
+    options: Options,
+}
+
+/// What an operation wants beside the changes in the store.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Goal {
+    /// The agents have what they should.
+    Synced,
+    /// The store alone changes.
+    Kept,
+    /// The agents have nothing of ours.
+    Clean,
+}
+
+impl Work {
+    /// Begins work on a store.
+    ///
+    /// # Errors
+    ///
+    /// If the operation is limited to an agent that is not known.
+    pub fn new(place: Place, options: Options) -> Result<Self> {
+        if let Some(only) = options.only.as_deref().filter(|only| !AGENTS.contains(only)) {
+            let only = crate::outside::line(only);
+            return Err(Error::other(format!("unknown agent '{only}'. Valid: {}", AGENTS.join(", "))));
+        }
+        Ok(Work { place, options })
+    }
+
+    /// Returns what `status` tells. Reads the manifest, and the names of skills.
+    ///
+    /// # Errors
+    ///
+    /// If there is no store, or it cannot be understood.
+    pub fn overview(&self) -> Result<Overview> {
+        let store = Store::read(&self.place)?;
+        let manifest = &store.manifest;
+        let rules: Vec<_> = manifest
+            .rules()?
+            .into_iter()
+            .map(|rule| {
+                json!({
+                    "id": rule.id, "file": rule.file, "imported_from": rule.imported_from,
+                    "alwaysApply": rule.cursor["alwaysApply"].as_bool().unwrap_or(false),
+                    "description": rule.cursor["description"].as_str().unwrap_or_default(),
+                })
+            })
+            .collect();
+        let (instructions, rule_targets) = manifest.targets();
+        let names =
+            |targets: Vec<super::manifest::Target>| targets.into_iter().map(|target| target.name).collect::<Vec<_>>();
+        let skills: Vec<_> = manifest.skill_targets()?.iter().map(super::SkillTarget::to_json).collect();
+        Ok(Overview {
+            value: json!({
+                "rules": rules,
+                "active_targets": { "instructions": names(instructions), "rules": names(rule_targets), "skills": skills },
+                "skills": store.skill_names(),
+                "archived_skills": store.archived,
+                "agents_md_paths": manifest.agents_md_paths(),
+                "claude_md_paths": manifest.claude_md_paths(),
+                "last_synced": manifest.updated().unwrap_or("never"),
+            }),
+        })
+    }
+
+    /// Returns the names of archived skills.
+    ///
+    /// # Errors
+    ///
+    /// If there is no store.
+    pub fn archived(&self) -> Result<Vec<String>> {
+        Ok(Store::read(&self.place)?.archived)
+    }
+
+    /// Says whether a command that was killed has left something for the next one that writes.
+    pub fn is_unfinished(&self) -> bool {
+        apply::is_unfinished(&self.place)
+    }
+
+    /// Writes what the agents should have.
+    ///
+    /// # Errors
+    ///
+    /// If something cannot be read or written. Edits of the user's are no error: the report has them, and nothing was done.
+    pub fn sync(&self) -> Result<Report> {
+        self.change("sync", Goal::Synced, |_| Ok(()))
+    }
+
+    /// Returns what `sync` would do, and writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Work::sync`].
+    pub fn preview(&self) -> Result<Report> {
+        let options = Options { is_dry_run: true, ..self.options.clone() };
+        Work { place: self.place.clone(), options }.sync()
+    }
+
+    /// Adds a rule, and syncs.
+    ///
+    /// # Errors
+    ///
+    /// If there is one of this name; and as [`Work::sync`].
+    pub fn add_rule(&self, new: &NewRule) -> Result<Report> {
+        self.change("add-rule", Goal::Synced, |store| store.add_rule(new))
+    }
+
+    /// Removes a rule, and syncs.
+    ///
+    /// # Errors
+    ///
+    /// If there is none of this name; and as [`Work::sync`].
+    pub fn remove_rule(&self, id: &str) -> Result<Report> {
+        self.change("remove-rule", Goal::Synced, |store| store.remove_rule(id))
+    }
+
+    /// Sets a value of the manifest.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such value.
+    pub fn set(&self, key: &str, value: &str) -> Result<Report> {
+        self.change("set", Goal::Kept, |store| store.set(key, value))
+    }
+
+    /// Chooses which agents get what, and syncs.
+    ///
+    /// # Errors
+    ///
+    /// If an agent is unknown; and as [`Work::sync`].
+    pub fn reconfigure(&self, targets: &Targets) -> Result<Report> {
+        self.change("reconfigure", Goal::Synced, |store| store.set_targets(targets))
+    }
+
+    /// Moves skills to the archive, all or none, and syncs.
+    ///
+    /// # Errors
+    ///
+    /// If one is not there, or archived already; and as [`Work::sync`].
+    pub fn archive_skills(&self, names: &[String]) -> Result<Report> {
+        self.change("archive-skill", Goal::Synced, |store| store.archive_skills(names))
+    }
+
+    /// Moves skills back from the archive, all or none, and syncs.
+    ///
+    /// # Errors
+    ///
+    /// If one is not archived, or there already; and as [`Work::sync`].
+    pub fn restore_skills(&self, names: &[String]) -> Result<Report> {
+        self.change("restore-skill", Goal::Synced, |store| store.restore_skills(names))
+    }
+
+    /// Removes everything generated, and puts back what was there before. The store stays.
+    ///
+    /// # Errors
+    ///
+    /// As [`Work::sync`].
+    pub fn clean(&self) -> Result<Report> {
+        if !disk::is_there(&self.place.store()) && !disk::is_there(&Registry::path(&self.place)) {
+            return Ok(Report { is_dry_run: self.options.is_dry_run, ..Report::default() });
+        }
+        let _lock = self.lock()?;
+        let store = match disk::is_there(&self.place.manifest()) {
+            true => Store::read(&self.place)?,
+            false => Store::empty(&self.place, Manifest::fresh()),
+        };
+        self.finish(store, "clean", Goal::Clean)
+    }
+
+    /// Returns the agents that are there and can get instructions, rules and skills.
+    pub fn agents_there(&self) -> [Vec<&'static str>; 3] {
+        Store::agents_there(&self.place)
+    }
+
+    /// Makes a store of what agents have of their own, and syncs. Returns what was taken in, too.
+    ///
+    /// # Errors
+    ///
+    /// If there is a store already; and as [`Work::sync`].
+    pub fn init(
+        &self,
+        targets: &Targets,
+        profile: Option<&str>,
+        choose: &mut dyn FnMut(&Found, &str) -> Choice,
+    ) -> Result<(Report, Vec<String>)> {
+        let path = self.place.manifest();
+        if disk::is_there(&path) {
+            return Err(Error::other(format!("there is a store already: '{}'", path.display()))
+                .hint("'git shiftlog rules import' takes what agents have into it"));
+        }
+        let _lock = self.lock()?;
+        let mut store = Store::empty(&self.place, Manifest::fresh());
+        if let Some(profile) = profile {
+            store.manifest.set_profile(profile);
+        }
+        store.set_targets(targets)?;
+        let directory = self.place.store();
+        store.steps.push(apply::Step::MakeDirectory { path: directory.join("rules") });
+        store.steps.push(apply::Step::MakeDirectory { path: store.skills_directory() });
+        self.take_in(store, "init", choose)
+    }
+
+    /// Takes what agents have of their own into the store, and syncs. Returns what was taken in, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Work::sync`].
+    pub fn import(&self, choose: &mut dyn FnMut(&Found, &str) -> Choice) -> Result<(Report, Vec<String>)> {
+        let _lock = self.lock()?;
+        let store = Store::read(&self.place)?;
+        self.take_in(store, "import", choose)
+    }
+
+    fn take_in(
+        &self,
+        mut store: Store,
+        command: &str,
+        choose: &mut dyn FnMut(&Found, &str) -> Choice,
+    ) -> Result<(Report, Vec<String>)> {
+        let survey = import::survey(&self.place, store.manifest.is_current());
+        let told = store.take_in(&survey, choose)?;
+        let mut report = self.finish(store, command, Goal::Synced)?;
+        report.warnings.extend(survey.warnings);
+        Ok((report, told))
+    }
+
+    /// Takes the lock. A command that writes nothing does not even make its file.
+    fn lock(&self) -> Result<Option<crate::git::private::Lock>> {
+        if self.options.is_dry_run { Ok(None) } else { apply::lock(&self.place).map(Some) }
+    }
+
+    /// Finishes what a command that was killed has begun.
+    ///
+    /// # Errors
+    ///
+    /// If something cannot be written, or another command is running.
+    pub fn recover(&self) -> Result<()> {
+        if self.is_unfinished() { apply::lock(&self.place).map(drop) } else { Ok(()) }
+    }
+
+    fn change(&self, command: &str, goal: Goal, edit: impl FnOnce(&mut Store) -> Result<()>) -> Result<Report> {
+        if !disk::is_there(&self.place.manifest()) {
+            Manifest::read(&self.place)?;
+        }
+        let _lock = self.lock()?;
+        let mut store = Store::read(&self.place)?;
+        edit(&mut store)?;
+        self.finish(store, command, goal)
+    }
+
+    fn finish(&self, mut store: Store, command: &str, goal: Goal) -> Result<Report> {
+        let options = &self.options;
+        if options.is_dry_run && self.is_unfinished() {
+            return Err(Error::other("another command is running, or was interrupted")
+                .hint("'git shiftlog rules sync' finishes it"));
+        }
+        let before = Registry::read(&self.place)?;
+        let only = options.only.as_deref();
+        let ways = Ways { only, is_forced: options.is_forced, follows: options.follows, now: options.now };
+        let wishes = |store: &Store| match goal {
+            Goal::Synced => want::wishes(store, only, options.now),
+            _ => Ok(Wishes::default()),
+        };
+        let mut registry = before.clone();
+        registry.imported.extend(store.imported.iter().cloned());
+        let mut wished = wishes(&store)?;
+        if options.adopts && goal == Goal::Synced {
+            let mut planner = Planner::new(&store, registry.clone(), command, ways);
+            planner.plan(&wished)?;
+            let drift = planner.drift;
+            if !drift.is_empty() {
+                adopt_all(&mut store, &registry, &wished, &drift)?;
+                wished = wishes(&store)?;
+            }
+        }
+        let mut planner = Planner::new(&store, registry, command, ways);
+        if goal != Goal::Kept {
+            planner.plan(&wished)?;
+        }
+        if goal != Goal::Kept {
+            planner.remove_directories();
+        }
+        for (path, node) in &store.saved {
+            if let Node::File { bytes, mode } = node {
+                planner.backup.add(path, backup::What::File { bytes: bytes.clone(), mode: *mode }, true);
+            }
+        }
+        let mut report = Report {
+            counts: wished.counts,
+            warnings: wished.warnings.into_iter().chain(planner.warnings).collect(),
+            is_dry_run: options.is_dry_run,
+            drift: planner.drift,
+            ..Report::default()
+        };
+        if !report.drift.is_empty() {
+            report.changes = planner.changes;
+            return Ok(report);
+        }
+        let mut steps =
+            if goal == Goal::Clean { Vec::new() } else { store.steps(goal == Goal::Synced, options.now)? };
+        report.changes = apply::changes(&steps);
+        if !store.is_changed && store.read.is_some() {
+            // The day in the manifest is not worth a word.
+            report.changes.retain(|change| change.path != self.place.manifest());
+        }
+        report.changes.extend(planner.changes);
+        report.backup = (!planner.backup.saved.is_empty()).then(|| planner.backup.id.clone());
+        if options.is_dry_run {
+            return Ok(report);
+        }
+        steps.extend(planner.steps);
+        let is_new = planner.registry != before;
+        apply::carry_out(&self.place, &planner.backup, steps, planner.registry, is_new)?;
+        Ok(report)
+    }
+}
+
+/// Takes edits in generated texts into the store, as far as they are in rules.
+fn adopt_all(store: &mut Store, registry: &Registry, wished: &Wishes, drift: &[Drift]) -> Result<()> {
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for wanted in wished.wanted.iter().filter(|wanted| drift.iter().any(|drift| drift.path == wanted.path)) {
+        let What::Text { pieces, .. } = &wanted.what else { continue };
+        let Node::File { bytes, .. } = disk::observe(&wanted.path)? else { continue };
+        // If the store has changed too, nobody can tell which words are whose.
+        let was_written = stable_digest(generate::whole(pieces).as_bytes());
+        if registry.get(&wanted.path).is_none_or(|entry| entry.digest != was_written) {
+            continue;
+        }
+        let current = block::split(&bytes).map_or(&bytes[..], |split| split.block);
+        if let Some(changed) = adopt::texts(pieces, current) {
+            for (id, text) in changed {
+                texts.entry(id).or_insert(text);
+            }
+        }
+    }
+    let rules = store.manifest.rules()?;
+    for (id, text) in texts {
+        if let Some(rule) = rules.iter().find(|rule| rule.id == id) {
+            store.set_text(&rule.file, &text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Says whether a store is at a place.
+pub fn has_store(place: &Place) -> bool {
+    match place.scope {
+        Scope::Home => disk::is_there(&place.manifest()),
+        Scope::Repository => disk::is_directory(&place.store()),
+    }
+}

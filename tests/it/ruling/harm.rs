@@ -1,0 +1,81 @@
+//! Commands that are killed, that run at once, and that read what is hostile.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::Home;
+use crate::support::Ran;
+
+#[test]
+fn a_killed_command_leaves_each_file_old_or_new_and_the_next_finishes() {
+    let mut points: Vec<String> =
+        ["rules-backed-up", "rules-half-written", "rules-stepped", "rules-registered"].map(str::to_owned).into();
+    points.extend((0..20).map(|number| format!("rules-step-{number}")));
+    let fresh = || {
+        let home = Home::new();
+        home.write(".cursor/rules/style.mdc", "mine\n");
+        home.write(".claude/CLAUDE.md", "user's\n");
+        home.write(".codex/skills/review/SKILL.md", "the user's own\n");
+        home
+    };
+    let mut killed = 0;
+    for point in points {
+        let home = fresh();
+        let before = home.tree();
+        let killed_at = |words: &[&str]| {
+            let mut command = home.scratch.command("git", &home.scratch.top);
+            command.env("SHIFTLOG_FAULT", &point).args(["shiftlog", "rules"]).args(words).stderr(Stdio::null());
+            Ran::of(command.output().unwrap()).code != 0
+        };
+        if !killed_at(&["add-rule", "new"]) {
+            continue;
+        }
+        killed += 1;
+        let style = home.read(".cursor/rules/style.mdc");
+        assert!(style == "mine\n" || style.ends_with("four spaces\n"), "{point}: {style}");
+        let claude = home.read(".claude/CLAUDE.md");
+        assert!(claude.ends_with("user's\n"), "{point}: {claude}");
+        home.rules(&["sync"]).ok();
+        assert_eq!(home.rules(&["check"]).ok(), "", "{point}");
+        let has_rule = home.is_there(".ai-agent/rules/new.md");
+        assert_eq!(has_rule, home.read(".ai-agent/manifest.json").contains("\"new\""), "{point}");
+        assert!(has_rule || point == "rules-backed-up", "{point}: what was begun is finished");
+        killed_at(&["clean", "--yes"]);
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(home.tree(), before, "{point}");
+    }
+    assert!(killed > 15, "{killed} points were met");
+}
+
+#[test]
+fn two_commands_at_once_wait_for_each_other() {
+    let home = Home::new();
+    let children: Vec<_> = (0..6)
+        .map(|number| {
+            let mut command = home.scratch.command("git", &home.scratch.top);
+            command.args(["shiftlog", "rules", "add-rule", &format!("r{number}")]).stdout(Stdio::null());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let value: Value = serde_json::from_str(&home.rules(&["status", "--json"]).ok()).unwrap();
+    assert_eq!(value["rules"].as_array().unwrap().len(), 8, "{value}");
+    assert_eq!(home.rules(&["check"]).ok(), "");
+}
+
+#[test]
+fn a_hostile_manifest_does_no_harm() {
+    let home = Home::new();
+    for text in
+        ["[".repeat(1_000_000), "{".repeat(20_000_000), r#"{"rules":[{"id":"../x"}]}"#.to_owned(), "null".to_owned()]
+    {
+        home.write(".ai-agent/manifest.json", &text);
+        for command in ["status", "sync", "check"] {
+            let ran = home.rules(&[command]);
+            assert_eq!(ran.code, 1, "{command}: {}", ran.stderr);
+        }
+    }
+}
