@@ -94,7 +94,7 @@ __git_shiftlog_without_own_refs ()
 
 _git_shiftlog ()
 {
-	local commands="init log list show why blame grep search status summarise tldr resume branches stats prices export web get keys lsp mcp add import sync remap migrate fsck verify scan purge doctor deinit install-docs"
+	local commands="init log list show why blame grep search status summarise tldr resume branches stats prices export web get keys index lsp mcp add import evidence logs sync remap migrate fsck verify scan purge rules doctor deinit install-docs"
 	# Other names of commands are understood, and not offered.
 	local command="$(__git_find_on_cmdline "$commands summarize mcp-server")"
 	case "$command" in
@@ -135,7 +135,7 @@ _git_shiftlog ()
 	grep,--in=*)
 		__gitcomp "$(__git_shiftlog_parts)" "" "${cur##--in=}"
 		;;
-	show,--tool-output=*|show,--thinking=*)
+	show,--tool-output=*|show,--thinking=*|show,--evidence=*)
 		__gitcomp "none short full" "" "${cur#*=}"
 		;;
 	log,--format=*|list,--format=*|log,--pretty=*|list,--pretty=*)
@@ -171,13 +171,13 @@ _git_shiftlog ()
 	log,--*|list,--*)
 		__gitcomp "
 			--max-count= --skip= --since= --after= --until= --before= --author= --grep= --agent= --model=
-			--session= --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph
+			--session= --rules-changed --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph
 			--stat --patch --no-patch --oneline --decorate --decorate= --no-decorate --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
 			"
 		;;
 	show,--*)
 		__gitcomp "
-			--full --session= --raw --json --format= --show-signature --turn= --verbose --thinking= --no-thinking --no-tools --tool-output=
+			--full --session= --raw --json --format= --show-signature --turn= --verbose --thinking= --no-thinking --no-tools --tool-output= --evidence=
 			--stat --patch --no-patch --date= --ref= --color --color= --help
 			"
 		;;
@@ -267,6 +267,14 @@ _git_shiftlog ()
 	keys,--*)
 		__gitcomp "--help"
 		;;
+	index,--*)
+		__gitcomp "
+			--path= --locations --agent= --model= --timeout= --yes --debounce= --max-wait= --dry-run --json --quiet --help
+			"
+		;;
+	index,*)
+		__gitcomp "init validate scan watch status issues keys get"
+		;;
 	lsp,--*)
 		__gitcomp "--stdio --help"
 		;;
@@ -275,6 +283,27 @@ _git_shiftlog ()
 		;;
 	add,--*)
 		__gitcomp "--transcript= --session= --agent= --since= --force --dry-run --ref= --quiet --help"
+		;;
+	evidence,--kind=*)
+		__gitcomp "test ci log" "" "${cur##--kind=}"
+		;;
+	evidence,--*)
+		__gitcomp "--kind= --note= --json --dry-run --ref= --quiet --help"
+		;;
+	logs,--*)
+		__gitcomp "--limit= --target= --help"
+		;;
+	rules,--scope=*)
+		__gitcomp "home repo" "" "${cur##--scope=}"
+		;;
+	rules,--*)
+		__gitcomp "
+			--dry-run --diff --verbose --json --only= --yes --force --adopt --follow --home= --scope= --description=
+			--no-always-apply --file= --exclude= --list --date= --ref= --color --color= --help
+			"
+		;;
+	rules,*)
+		__gitcomp "status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show"
 		;;
 	import,--*)
 		__gitcomp "--agent= --since= --min-confidence= --dry-run --json --ref= --quiet --help"
@@ -426,7 +455,7 @@ _git__shiftlog__log() {
 
     case "${cmd}" in
         git__shiftlog__log)
-            opts="-n -S -G -p -s -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph --stat --patch --no-patch --oneline --decorate --no-decorate --pretty --format --json --porcelain --date --ref --color"
+            opts="-n -S -G -p -s -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --rules-changed --reverse --graph --stat --patch --no-patch --oneline --decorate --no-decorate --pretty --format --json --porcelain --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -557,7 +586,7 @@ _git__shiftlog__show() {
 
     case "${cmd}" in
         git__shiftlog__show)
-            opts="-v -p -s -z -h --full --session --raw --json --format --show-signature --turn --verbose --thinking --no-thinking --no-tools --tool-output --stat --patch --no-patch --date --ref --color"
+            opts="-v -p -s -z -h --full --session --raw --json --format --show-signature --turn --verbose --thinking --no-thinking --no-tools --tool-output --evidence --stat --patch --no-patch --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -580,6 +609,10 @@ _git__shiftlog__show() {
                     return 0
                     ;;
                 --tool-output)
+                    COMPREPLY=($(compgen -W "none short full" -- "${cur}"))
+                    return 0
+                    ;;
+                --evidence)
                     COMPREPLY=($(compgen -W "none short full" -- "${cur}"))
                     return 0
                     ;;
@@ -1697,6 +1730,77 @@ else
     complete -F _git__shiftlog__keys -o bashdefault -o default git-shiftlog-keys
 fi
 
+_git__shiftlog__index() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__index"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__index)
+            opts="-y -n -q -h --path --locations --agent --model --timeout --yes --debounce --max-wait --dry-run --json --quiet"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --path)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_agents)" -- "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --debounce)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__index -o nosort -o bashdefault -o default git-shiftlog-index
+else
+    complete -F _git__shiftlog__index -o bashdefault -o default git-shiftlog-index
+fi
+
 _git__shiftlog__lsp() {
     local i cur prev opts cmd
     COMPREPLY=()
@@ -1935,6 +2039,124 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__import -o nosort -o bashdefault -o default git-shiftlog-import
 else
     complete -F _git__shiftlog__import -o bashdefault -o default git-shiftlog-import
+fi
+
+_git__shiftlog__evidence() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__evidence"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__evidence)
+            opts="-n -q -h --kind --note --json --dry-run --ref --quiet"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --kind)
+                    COMPREPLY=($(compgen -W "test ci log" -- "${cur}"))
+                    return 0
+                    ;;
+                --note)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__evidence -o nosort -o bashdefault -o default git-shiftlog-evidence
+else
+    complete -F _git__shiftlog__evidence -o bashdefault -o default git-shiftlog-evidence
+fi
+
+_git__shiftlog__logs() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__logs"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__logs)
+            opts="-o -h --limit --target sync"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__logs -o nosort -o bashdefault -o default git-shiftlog-logs
+else
+    complete -F _git__shiftlog__logs -o bashdefault -o default git-shiftlog-logs
 fi
 
 _git__shiftlog__sync() {
@@ -2316,6 +2538,89 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _git__shiftlog__purge -o nosort -o bashdefault -o default git-shiftlog-purge
 else
     complete -F _git__shiftlog__purge -o bashdefault -o default git-shiftlog-purge
+fi
+
+_git__shiftlog__rules() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        cur="$2"
+    else
+        cur="${COMP_WORDS[COMP_CWORD]}"
+    fi
+    prev="$3"
+    cmd=""
+    opts=""
+
+    for i in "${COMP_WORDS[@]:0:COMP_CWORD}"
+    do
+        case "${cmd},${i}" in
+            ",$1")
+                cmd="git__shiftlog__rules"
+                ;;
+            *)
+                ;;
+        esac
+    done
+
+    case "${cmd}" in
+        git__shiftlog__rules)
+            opts="-n -v -z -y -h --dry-run --diff --verbose --json --date --ref --color --only --yes --force --adopt --follow --home --scope --description --no-always-apply --file --exclude --list"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --date)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_notes_refs)" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "always never auto" -- "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scope)
+                    COMPREPLY=($(compgen -W "home repo" -- "${cur}"))
+                    return 0
+                    ;;
+                --description)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+    esac
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _git__shiftlog__rules -o nosort -o bashdefault -o default git-shiftlog-rules
+else
+    complete -F _git__shiftlog__rules -o bashdefault -o default git-shiftlog-rules
 fi
 
 _git__shiftlog__doctor() {

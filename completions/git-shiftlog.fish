@@ -119,10 +119,13 @@ complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a export -d 'Writ
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a web -d 'Show conversations in a browser'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a get -d 'Read one recorded value by its path'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a keys -d 'List the keys at a path of the recorded data'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a index -d 'Make, check and read the index of a project'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a lsp -d 'Show editors the conversation behind a line'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a mcp -d 'Serve conversations to agents over MCP'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a add -d 'Attach a transcript to a commit by hand'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a import -d 'Record past sessions'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a evidence -d 'Keep logs and test output with a commit'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a logs -d 'Fetch debug logs of a Salesforce org'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a sync -d 'Exchange conversations with a remote'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a remap -d 'Carry conversations over rewritten history'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a migrate -d 'Convert the notes of earlier tools of this name'
@@ -130,6 +133,7 @@ complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a fsck -d 'Check 
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a verify -d 'Check that records are intact, and who signed them'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a scan -d 'Look for secrets in conversations'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a purge -d 'Remove conversations permanently'
+complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a rules -d 'Keep rules and skills for agents, and write them to their files'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a doctor -d 'Check the set-up and test recording'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a deinit -d 'Undo what init did'
 complete -c git-shiftlog -n __fish_git_shiftlog_needs_command -a install-docs -d 'Install manual pages and completions'
@@ -141,6 +145,8 @@ end
 for command in log grep search stats scan web why blame
     complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
+complete -c git-shiftlog-rules -f -a 'status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show'
+complete -c git-shiftlog-index -f -a 'init validate scan watch status issues keys get'
 complete -c git-shiftlog-sync -f -a '(git remote 2>/dev/null)'
 complete -c git-shiftlog-sync -n __fish_git_shiftlog_needs_direction -a 'pull push'
 complete -c git-shiftlog-prices -f -a '(__fish_git_shiftlog_models)'
@@ -190,6 +196,7 @@ complete -c git-shiftlog-log -l all -d 'Start from HEAD and all branches and tag
 complete -c git-shiftlog-log -l branches -d 'Start from all local branches'
 complete -c git-shiftlog-log -l tags -d 'Start from all tags'
 complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches'
+complete -c git-shiftlog-log -l rules-changed -d 'List commits at which an agent was told something else than before'
 complete -c git-shiftlog-log -l reverse -d 'List the chosen commits in reverse order'
 complete -c git-shiftlog-log -l graph -d 'Draw how the commits follow each other'
 complete -c git-shiftlog-log -l stat -d 'Also print how many lines the commit changed in each file'
@@ -209,6 +216,9 @@ complete -c git-shiftlog-show -l thinking -d 'Show this much of the model\'s thi
 short\t''
 full\t''"
 complete -c git-shiftlog-show -l tool-output -d 'Show this much of the output of tools (none, short or full)' -r -f -a "none\t''
+short\t''
+full\t''"
+complete -c git-shiftlog-show -l evidence -d 'Show this much of evidence (none, short or full)' -r -f -a "none\t''
 short\t''
 full\t''"
 complete -c git-shiftlog-show -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
@@ -463,12 +473,25 @@ complete -c git-shiftlog-get -s h -d 'Print this usage'
 
 complete -c git-shiftlog-keys -s h -d 'Print this usage'
 
+complete -c git-shiftlog-index -l path -d 'Use the index of the project in this directory' -r -F
+complete -c git-shiftlog-index -l agent -d 'With \'scan\' and \'watch\', ask this agent; what changed goes to its provider' -r -f -a '(__fish_git_shiftlog_agents)'
+complete -c git-shiftlog-index -l model -d 'With \'scan\' and \'watch\', let the agent use this model' -r
+complete -c git-shiftlog-index -l timeout -d 'With \'scan\' and \'watch\', wait this long for an answer (default: 600)' -r
+complete -c git-shiftlog-index -l debounce -d 'With \'watch\', scan when files have rested this long (default: 30)' -r
+complete -c git-shiftlog-index -l max-wait -d 'With \'watch\', scan this long after the first change at the latest (default: 300)' -r
+complete -c git-shiftlog-index -l locations -d 'With \'validate\', also look for the keywords of issues in the files'
+complete -c git-shiftlog-index -s y -l yes -d 'With \'scan\' and \'watch\', do not ask before something is sent'
+complete -c git-shiftlog-index -s n -l dry-run -d 'Say what would be written or sent, and do nothing'
+complete -c git-shiftlog-index -l json -d 'With \'status\', print one JSON object'
+complete -c git-shiftlog-index -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-index -s h -d 'Print this usage'
+
 complete -c git-shiftlog-lsp -l stdio -d 'Speak over standard input and output, which is the default'
 complete -c git-shiftlog-lsp -s h -d 'Print this usage'
 
 complete -c git-shiftlog-mcp -l repo -d 'Serve the repository that this directory is in' -r -F
-complete -c git-shiftlog-mcp -l name -d 'Begin the names of tools with this word (shiftlog or claudit)' -r
-complete -c git-shiftlog-mcp -l toolset -d 'Offer these tools (a list of conversations and index, or auto, or all)' -r
+complete -c git-shiftlog-mcp -l name -d 'Begin the names of tools with this word (shiftlog or claudit), or serve as apex-log-viewer-mcp or sync-ai-rules does' -r
+complete -c git-shiftlog-mcp -l toolset -d 'Offer these tools (a list of conversations, index, logs and rules, or auto, or all)' -r
 complete -c git-shiftlog-mcp -l index -d 'Serve the project index in this directory' -r -F
 complete -c git-shiftlog-mcp -s h -d 'Print this usage'
 
@@ -492,6 +515,20 @@ complete -c git-shiftlog-import -s n -l dry-run -d 'Say what would be recorded, 
 complete -c git-shiftlog-import -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-import -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-import -s h -d 'Print this usage'
+
+complete -c git-shiftlog-evidence -l kind -d 'Say what kind of text it is (test, ci or log)' -r -f -a "test\t''
+ci\t''
+log\t''"
+complete -c git-shiftlog-evidence -l note -d 'Say this of it' -r
+complete -c git-shiftlog-evidence -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-evidence -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-evidence -s n -l dry-run -d 'Say what would be done, and do nothing'
+complete -c git-shiftlog-evidence -s q -l quiet -d 'Say nothing when it is done'
+complete -c git-shiftlog-evidence -s h -d 'Print this usage'
+
+complete -c git-shiftlog-logs -l limit -d 'Fetch this many of the newest logs, from 1 to 200' -r
+complete -c git-shiftlog-logs -s o -l target -d 'Ask this org, by its alias or the name of a user' -r
+complete -c git-shiftlog-logs -s h -d 'Print this usage'
 
 complete -c git-shiftlog-sync -l ref -d 'Exchange this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-sync -l notes-only -d 'Leave transcripts out'
@@ -556,6 +593,31 @@ complete -c git-shiftlog-purge -s n -l dry-run -d 'Say what would be removed, an
 complete -c git-shiftlog-purge -s y -l yes -d 'Do not ask'
 complete -c git-shiftlog-purge -l json -d 'Print one JSON object'
 complete -c git-shiftlog-purge -s h -d 'Print this usage'
+
+complete -c git-shiftlog-rules -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
+complete -c git-shiftlog-rules -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-rules -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+never\t'Never'
+auto\t'On a terminal, and in our pager'"
+complete -c git-shiftlog-rules -l only -d 'Limit the command to this agent' -r
+complete -c git-shiftlog-rules -l home -d 'Use this directory instead of $HOME' -r -F
+complete -c git-shiftlog-rules -l scope -d 'Use the store of the home or of the repository (home or repo)' -r -f -a "home\t''
+repo\t''"
+complete -c git-shiftlog-rules -l description -d 'Describe the new rule' -r
+complete -c git-shiftlog-rules -l file -d 'Take the text of the new rule from this file' -r -F
+complete -c git-shiftlog-rules -l exclude -d 'Keep the new rule from these agents' -r
+complete -c git-shiftlog-rules -s n -l dry-run -d 'Print what would be done, and write nothing'
+complete -c git-shiftlog-rules -l diff -d 'Show the changes of texts as a diff'
+complete -c git-shiftlog-rules -s v -l verbose -d 'Name each file'
+complete -c git-shiftlog-rules -l json -d 'Print one JSON object a line'
+complete -c git-shiftlog-rules -s z -d 'End each entry with NUL'
+complete -c git-shiftlog-rules -s y -l yes -d 'Do not ask; take the answer that is proposed'
+complete -c git-shiftlog-rules -l force -d 'Replace generated files that were changed since (a backup is kept)'
+complete -c git-shiftlog-rules -l adopt -d 'Take such changes into the rules'
+complete -c git-shiftlog-rules -l follow -d 'Write to where symbolic links lead'
+complete -c git-shiftlog-rules -l no-always-apply -d 'Let agents read the new rule only where it fits'
+complete -c git-shiftlog-rules -l list -d 'List archived skills'
+complete -c git-shiftlog-rules -s h -d 'Print this usage'
 
 complete -c git-shiftlog-doctor -l agent -d 'Look at this agent alone; may be given several times (default: all that are set up)' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-doctor -l no-rehearsal -d 'Skip the test in a temporary repository'

@@ -360,6 +360,7 @@ fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod tests {
     use super::*;
 

@@ -84,6 +84,7 @@ pub fn end_group(group: i32, grace: Duration) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod tests {
     use std::io::Read as _;
     use std::os::unix::process::CommandExt as _;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 use std::time::Instant;
 
 use bstr::{BString, ByteSlice as _};
@@ -154,8 +154,8 @@ impl Git {
         if let Some(deadline) = self.deadline {
             let input = self.input.unwrap_or_default();
             return match captured_until(command, &input, deadline).map_err(failed)? {
-                Some((true, stdout, _)) => Ok(stdout.into()),
-                Some((false, _, stderr)) => Err(ended(&name, &stderr)),
+                Some(output) if output.status.success() => Ok(output.stdout.into()),
+                Some(output) => Err(ended(&name, &output.stderr)),
                 None => Err(Error::other(format!("'git {name}' failed")).because("it took too long")),
             };
         }
@@ -181,18 +181,13 @@ impl Git {
     }
 }
 
-/// Runs a command at most until `deadline`. Returns whether it succeeded, and what it wrote to stdout and stderr; `None` if
-/// it was ended.
-fn captured_until(
-    mut command: Command,
-    input: &[u8],
-    deadline: Instant,
-) -> std::io::Result<Option<(bool, Vec<u8>, Vec<u8>)>> {
+/// Runs a command at most until `deadline`; `None` if it was ended then.
+fn captured_until(mut command: Command, input: &[u8], deadline: Instant) -> std::io::Result<Option<Output>> {
     let Streams { stdout, stderr } = Streams::of(&mut command, input)?;
     // The processes that it starts end with it.
     let mut child = command.process_group(0).spawn()?;
     let status = child::wait_until(&mut child, deadline)?;
-    status.map(|status| Ok((status.success(), whole(stdout)?, whole(stderr)?))).transpose()
+    status.map(|status| Ok(Output { status, stdout: whole(stdout)?, stderr: whole(stderr)? })).transpose()
 }
 
 /// Returns all that was written to a file.
@@ -293,6 +288,7 @@ pub fn version() -> (u32, u32) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod tests {
     use std::time::Duration;
 
