@@ -62,10 +62,14 @@ fn what_a_person_wrote_in_a_note_survives_an_amend_byte_for_byte() {
         assert_kept("as Git wrote it");
         session.prompt("again, better");
         session.edits("a.txt", "aa\n");
-        session.runs_commit(&["--amend", "-m", "better"]);
+        session.calls("c2", "Bash", &json!({ "command": "git commit --amend" }));
+        let amended = session.runs_commit(&["--amend", "-m", "better"]);
         assert_kept("amended by the session");
+        session.answers("c2", &format!("[main {}] better", &amended[..7]));
+        session.hook_for("PostToolUse", "c2");
+        assert_kept("recorded to the end");
         let records = note().lines().filter(|line| line.starts_with('{')).collect::<Vec<_>>().join("\n");
-        assert_eq!(serde_json::from_str::<Value>(&records).unwrap()["turns"], 2, "{mode}: one record has both turns");
+        assert_eq!(serde_json::from_str::<Value>(&records).unwrap()["turns"], 2, "{mode}: {}", note());
         scratch.git(["commit", "-q", "--amend", "-m", "reworded"]).ok();
         assert_kept("amended by hand");
     }
