@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use bstr::{BString, ByteSlice as _};
@@ -182,12 +182,16 @@ impl Git {
 }
 
 /// Runs a command at most until `deadline`; `None` if it was ended then.
-fn captured_until(mut command: Command, input: &[u8], deadline: Instant) -> std::io::Result<Option<Output>> {
+fn captured_until(
+    mut command: Command,
+    input: &[u8],
+    deadline: Instant,
+) -> std::io::Result<Option<std::process::Output>> {
     let Streams { stdout, stderr } = Streams::of(&mut command, input)?;
     // The processes that it starts end with it.
     let mut child = command.process_group(0).spawn()?;
     let status = child::wait_until(&mut child, deadline)?;
-    status.map(|status| Ok(Output { status, stdout: whole(stdout)?, stderr: whole(stderr)? })).transpose()
+    status.map(|status| Ok(std::process::Output { status, stdout: whole(stdout)?, stderr: whole(stderr)? })).transpose()
 }
 
 /// Returns all that was written to a file.

@@ -380,7 +380,7 @@ fn a_forged_record_does_not_take_the_place_of_the_true_one_where_the_words_are_n
     pushed(&record);
     let honest = record.clone();
     let records = || note().lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
-    assert_eq!(records(), [honest.clone()], "the same words, summarised");
+    assert_eq!(records(), std::slice::from_ref(&honest), "the same words, summarised");
     record["prompt"] = json!("FORGED");
     record["through"] = json!("1".repeat(40));
     record["bytes"] = json!(1_000_000);

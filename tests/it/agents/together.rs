@@ -116,7 +116,7 @@ fn a_link_to_a_file_that_is_not_there_yet_stays_a_link() {
     fs::create_dir_all(scratch.top.join(".claude")).unwrap();
     let link = scratch.top.join(".claude/settings.local.json");
     std::os::unix::fs::symlink("../../dotfile.json", &link).unwrap();
-    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q", "--yes"]).ok();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(fs::read_to_string(scratch.root().join("dotfile.json")).unwrap().contains("git-shiftlog--hook"));
 }
