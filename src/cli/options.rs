@@ -137,11 +137,14 @@ pub(super) fn wants_page(args: &[OsString]) -> bool {
 fn with_counts(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
     let has = |name: &&&str| command.get_arguments().any(|arg| arg.get_long() == Some(**name));
     let Some(option) = ["context", "max-count"].iter().find(has) else { return args };
+    let limit = command.get_arguments().find(|arg| arg.get_long() == Some("max-count"));
+    let limit = limit.and_then(clap::Arg::get_short_and_visible_aliases).unwrap_or_default();
+    let is_limit = |arg: &OsString| arg == "--max-count" || limit.iter().any(|short| *arg == *format!("-{short}"));
     let (mut is_over, mut is_value) = (false, false);
     let turned = args.into_iter().map(|arg| {
         is_over |= arg == "--" || arg == "--end-of-options";
         // '-n -1' has a value that looks like such an option.
-        let is_after_name = std::mem::replace(&mut is_value, arg == "-n" || arg == "-m" || arg == "--max-count");
+        let is_after_name = std::mem::replace(&mut is_value, is_limit(&arg));
         let digits = arg.to_str().and_then(|text| text.strip_prefix('-'));
         match digits.filter(|digits| {
             !is_over && !is_after_name && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())

@@ -62,6 +62,8 @@ pub struct Plan {
     left: Vec<Left>,
     /// Directories that lose a file that was not written down, and go with it if nothing else is in them.
     emptied: Vec<PathBuf>,
+    /// The files that were read, with digests of what they had; `None` for one that was not there.
+    read: Vec<(PathBuf, Option<String>)>,
 }
 
 /// A file outside the repository that is left alone, since nobody has agreed to change it.
@@ -108,6 +110,7 @@ impl Plan {
             is_for_all,
             left: Vec::new(),
             emptied: Vec::new(),
+            read: Vec::new(),
         })
     }
 
@@ -213,10 +216,17 @@ impl Plan {
         String::from_utf8(bytes).map_err(|_| Error::other(format!("cannot edit '{}': it is not UTF-8", path.display())))
     }
 
+    /// Reads a file that is to be edited. Nothing is done if it has changed by then.
+    fn read(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
+        let bytes = file::read(path)?;
+        self.read.push((path.to_owned(), bytes.as_deref().map(file::digest)));
+        Ok(bytes)
+    }
+
     /// Plans that a file shall have these bytes.
     pub fn edit(&mut self, named: PathBuf, kind: FileKind, after: Vec<u8>) -> Result<()> {
         let path = self.settled(&named, kind);
-        let there = file::read(&path)?;
+        let there = self.read(&path)?;
         // Another step may have planned something else for it: what is said last holds.
         self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
         if there.as_deref() == Some(&after[..]) || self.leaves(&path, &named, kind) {
@@ -269,7 +279,7 @@ impl Plan {
     /// Plans that a file loses our part. What nobody wrote down is known by what is in it.
     pub fn take_back(&mut self, named: &Path, kind: FileKind) -> Result<()> {
         let path = &self.settled(named, kind);
-        let Some(bytes) = file::read(path)? else { return Ok(()) };
+        let Some(bytes) = self.read(path)? else { return Ok(()) };
         let has_our_part = has_our_part(kind, &bytes);
         if self.is_of_another(path, named, kind, has_our_part) || self.installed.file(path).is_none() && !has_our_part {
             return Ok(());
@@ -324,7 +334,7 @@ impl Plan {
     /// nothing to do then goes.
     pub fn clean(&mut self, named: &Path, kind: FileKind, clean: impl Fn(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
         let path = &self.settled(named, kind);
-        let Some(bytes) = file::read(path)? else { return Ok(()) };
+        let Some(bytes) = self.read(path)? else { return Ok(()) };
         let after = clean(&bytes)?;
         if after == bytes || self.is_of_another(path, named, kind, true) {
             return Ok(());
@@ -369,12 +379,18 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// If a step fails; those before it are done and written down. [`Kind::Busy`] if another process changes the set-up.
+    /// If a step fails; those before it are done and written down. [`Kind::Busy`] if a file or the set-up has changed since.
     pub fn carry_out(mut self, repo: &Repository) -> Result<()> {
         let lock_path = self.common_dir.join("shiftlog/init.lock");
         let _lock = private::lock(&lock_path, Instant::now() + LOCK_TIMEOUT)?;
         if Installed::read(&self.common_dir, &self.places)? != self.installed {
             return Err(Error::new(Kind::Busy, "another process has changed the set-up meanwhile"));
+        }
+        for (path, digest) in &self.read {
+            if file::read(path)?.as_deref().map(file::digest) != *digest {
+                let message = format!("'{}' has changed meanwhile; try again", path.display());
+                return Err(Error::new(Kind::Busy, message));
+            }
         }
         self.installed.files.iter().for_each(|edited| file::sweep(&edited.path));
         let steps = std::mem::take(&mut self.steps);

@@ -195,7 +195,9 @@ fn a_terminal_is_asked_before_the_hooks_of_all_repositories_change() {
         return;
     }
     let before = tree(&hooks);
-    let answer = |word: &str, command: &str| {
+    let settings = scratch.top.join(".claude/settings.local.json");
+    let meanwhile = "{ \"permissions\": { \"allow\": [\"Bash(make)\"] } }\n";
+    let answer = |word: &str, command: &str, is_edited: bool| {
         let mut script = scratch.command("script", &scratch.top);
         script.args(["-qec", command, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut script = script.spawn().unwrap();
@@ -204,6 +206,10 @@ fn a_terminal_is_asked_before_the_hooks_of_all_repositories_change() {
         while !said.ends_with(b"[y/N] ") && stdout.read(&mut byte).unwrap() > 0 {
             said.extend(byte);
         }
+        if is_edited {
+            fs::create_dir_all(settings.parent().unwrap()).unwrap();
+            fs::write(&settings, meanwhile).unwrap();
+        }
         // It is gone already if it has not asked.
         let _ = writeln!(stdin, "{word}");
         drop(stdin);
@@ -211,14 +217,17 @@ fn a_terminal_is_asked_before_the_hooks_of_all_repositories_change() {
         script.wait().unwrap();
         String::from_utf8(said).unwrap()
     };
-    let ran = answer("n", "git shiftlog init --agent=claude");
+    let ran = answer("n", "git shiftlog init --agent=claude", false);
     assert!(ran.contains("run in other repositories too. Add ours to them? [y/N]"), "{ran:?}");
     assert_eq!(tree(&hooks), before, "{ran:?}");
-    let ran = answer("y", "git shiftlog init --agent=claude");
+    let ran = answer("y", "git shiftlog init --agent=claude", false);
     assert_ne!(tree(&hooks), before, "{ran:?}");
-    let ran = answer("y", "git shiftlog deinit");
+    let ran = answer("y", "git shiftlog deinit", false);
     assert!(ran.contains("run in other repositories too. Take ours out of them? [y/N]"), "{ran:?}");
     assert_eq!(tree(&hooks), before, "{ran:?}");
+    let ran = answer("n", "git shiftlog init --agent=claude", true);
+    assert!(ran.contains("settings.local.json' has changed meanwhile; try again"), "{ran:?}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), meanwhile, "what was written meanwhile stays");
 }
 
 #[test]
