@@ -199,7 +199,11 @@ fn wrong_words_are_told_in_words_that_help() {
         ("fsck -n", 129, "error: option '--dry-run' needs '--repair'\n"),
         ("fsck --recount", 129, "error: option '--recount' needs '--repair'\n"),
         ("mcp --repo=/nosuch", 128, "fatal: '/nosuch' is not a directory\n"),
-        ("mcp --toolset=foo", 129, "error: unknown toolset 'foo'; it is conversations, index, logs, rules, auto or all\n"),
+        (
+            "mcp --toolset=foo",
+            129,
+            "error: unknown toolset 'foo'; it is conversations, index, logs, rules, auto or all\n",
+        ),
     ] {
         let ran = run(words);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (code, "", stderr), "{words}");
