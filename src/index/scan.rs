@@ -104,7 +104,7 @@ impl<'p> Plan<'p> {
     ///
     /// # Errors
     ///
-    /// If the agent gives no answer, its answers do not become a valid index in [`MAX_ROUNDS`], or the index was changed
+    /// If the agent gives no answer, its answers do not become a valid index in `MAX_ROUNDS`, or the index was changed
     /// meanwhile. Then nothing has changed since the last question that was answered.
     pub fn run(
         &self,

@@ -132,7 +132,7 @@ impl Note {
         }
     }
 
-    /// Returns the trees of the commits that its records were made for, in hex; at most [`MAX_JOINED_TREES`].
+    /// Returns the trees of the commits that its records were made for, in hex; at most `MAX_JOINED_TREES`.
     pub fn trees(&self) -> &[String] {
         &self.trees
     }
