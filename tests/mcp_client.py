@@ -6,6 +6,7 @@ Usage: mcp_client.py <git-shiftlog> <repository with a recorded commit at HEAD>
 import asyncio
 import json
 import pathlib
+import shutil
 import sys
 
 from mcp import ClientSession, StdioServerParameters
@@ -52,6 +53,8 @@ async def main(program, repository):
             write_arch(index, name)
             found = await session.call_tool("memo_get_value", {"path": "[arch][modules][0][name]"})
             assert json.loads(json.loads(found.content[0].text)["value"]) == name, found
+        # Another run finds the repository as this one did.
+        shutil.rmtree(index.parent)
         print(f"{len(tools)} tools, {len(resources)} resources, {len(prompts)} prompts: all answered")
 
 
