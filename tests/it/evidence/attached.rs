@@ -160,6 +160,21 @@ fn a_commit_without_a_conversation_can_have_evidence() {
 }
 
 #[test]
+fn a_commit_before_one_with_evidence_alone_is_priced_as_by_itself() {
+    let scratch = recorded();
+    let prices = scratch.root().join("prices.tsv");
+    fs::write(&prices, "claude-test-1\t-\t1000\t1000\n").unwrap();
+    scratch.git(["config", "shiftlog.prices", prices.to_str().unwrap()]).ok();
+    scratch.commit("b.txt", "b\n", "more");
+    scratch.write("x.log", "error: it broke\n");
+    scratch.shiftlog("evidence", ["attach", "-q", "x.log"]).ok();
+    let alone = scratch.shiftlog("show", ["HEAD~1"]).ok();
+    assert!(alone.contains(" USD"), "{alone}");
+    let both = scratch.shiftlog("show", ["HEAD", "HEAD~1"]).ok();
+    assert!(both.ends_with(&alone), "{both}");
+}
+
+#[test]
 fn secrets_of_a_text_do_not_get_into_the_note() {
     let scratch = Scratch::new();
     scratch.write("x.log", &format!("ok\nerror: refused {TOKEN} for it\n"));

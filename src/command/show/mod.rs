@@ -1,6 +1,7 @@
 //! `git shiftlog show`: the conversation of a commit.
 
-use std::borrow::Cow;
+mod session;
+
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -9,17 +10,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use self::session::{Group, parents, print};
 use super::change::{self, Change};
 use super::target::{self, Target};
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
-use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange, View};
-use crate::record::{Conversation, Evidence, Lack, Note, Reader, Summary, Words};
+use crate::outside;
+use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange};
+use crate::record::{Conversation, Evidence, Lack, Note, Reader, Words};
 use crate::told::Changes;
-use crate::transcript::{SessionKey, about, turns};
-use crate::upkeep::verify::verify;
-use crate::{agent, outside};
+use crate::transcript::{about, turns};
 
 /// Show the conversation of a commit
 #[derive(Clone, Debug, Parser)]
@@ -312,7 +313,7 @@ impl Shown<'_> {
             return Ok(false);
         }
         let (printing, repo, dates) = (&self.options.printing, self.repo, &self.dates);
-        let screen = self.screen.get_or_insert_with(|| printing.screen(repo, dates.clone()));
+        let screen = self.screen.get_or_insert_with(|| printing.priced_screen(repo, dates.clone()));
         let (evidence, is_json, end) = (&self.evidence, self.options.json, printing.end());
         screen.write(|out, style| match is_json {
             true => write!(out, "{}{end}", outside::json(&pretty::observed_object(commit, evidence))),
@@ -325,7 +326,7 @@ impl Shown<'_> {
     fn print_evidence(&mut self) -> Result<()> {
         let Some(screen) = self.screen.as_mut().filter(|_| !self.options.json) else { return Ok(()) };
         let is_whole = self.options.evidence == Some(Amount::Full) || self.options.verbose > 0;
-        super::observed::print(screen, self.repo, &self.evidence, is_whole)
+        crate::command::observed::print(screen, self.repo, &self.evidence, is_whole)
     }
 
     /// Says of each message whether its turn is about one of the wanted paths; `None` if none is wanted.
@@ -381,33 +382,6 @@ impl Shown<'_> {
     }
 }
 
-/// A session of a commit with its sub-agents.
-struct Group {
-    conversation: Conversation,
-    /// Of each message, whether its turn is about a wanted path; `None` if none is wanted.
-    about: Option<Vec<bool>>,
-    sub_agents: Vec<SubAgent>,
-    /// The commit whose conversation goes on in this one, and its last prompt.
-    continues: Option<(String, String)>,
-    origin: Option<Origin>,
-    /// The last commit before whose record says what the agent was told, and what differs.
-    told_before: Option<(String, Changes)>,
-}
-
-impl Group {
-    /// Says whether a conversation is that of a sub-agent of the session.
-    fn has(&self, other: &Conversation) -> bool {
-        let (key, other) = (&self.conversation.summary.key, &other.summary.key);
-        key.agent == other.agent && other.parent_id() == Some(&key.id)
-    }
-}
-
-/// Returns the sessions that have sub-agents.
-fn parents(summaries: &[Summary]) -> HashSet<SessionKey> {
-    let parent = |summary: &Summary| Some(SessionKey::new(&summary.key.agent, summary.key.parent_id()?));
-    summaries.iter().filter_map(parent).collect()
-}
-
 fn nothing(revision: &str) -> Error {
     Error::new(Kind::Missing, format!("no conversation recorded for {revision}"))
 }
@@ -447,61 +421,4 @@ pub(super) fn find(
     let (_, note) = note_of(reader, revision)?;
     let conversations = reader.conversations(&note, session, is_full)?;
     if conversations.is_empty() { Err(nothing(revision)) } else { Ok(conversations) }
-}
-
-fn print(
-    repo: &Repository,
-    screen: &mut Screen,
-    options: &Options,
-    commit: &Commit,
-    group: Group,
-    is_first: bool,
-    evidence: &[Evidence],
-) -> Result<()> {
-    let Group { conversation, about, sub_agents, continues, origin, told_before } = group;
-    if options.raw || options.json {
-        let notice = conversation.summary.newer_notice();
-        conversation.problems.iter().chain(&notice).for_each(|words| cli::warning(words));
-    }
-    let verified = match options.show_signature {
-        true if is_first => {
-            verify(repo, &cli::full_notes_ref(repo, options.printing.source().name()), &[commit.commit_id])?
-        }
-        _ => Vec::new(),
-    };
-    let depth = options.depth();
-    let is_screen = screen.is_screen;
-    screen.write(|out, style| {
-        if options.raw {
-            let raw = raw(&conversation, options.full);
-            // Bytes on their way into a file stay as they are; a terminal would act on some of them.
-            return if is_screen { outside::write_text(out, &raw) } else { out.write_all(&raw) };
-        }
-        if options.json {
-            return pretty::write_conversation_object(out, commit, conversation, evidence)
-                .and_then(|()| write!(out, "{}", options.printing.end()));
-        }
-        let (conversation, turns) = (&conversation, options.turn.as_ref());
-        let (about, continues, told_before) = (about.as_deref(), continues.as_ref(), told_before.as_ref());
-        let view = View { commit, conversation, sub_agents: &sub_agents, turns, about, origin, continues, told_before };
-        if options.format == Some(Layout::Markdown) {
-            return pretty::write_document(out, &view, depth);
-        }
-        if is_first {
-            pretty::write_commit(out, commit, style)?;
-            for each in &verified {
-                let line = format!("{}: {}", each.key, crate::command::verify::provenance(each));
-                writeln!(out, "{}", style.paint(&style.strong, &outside::line(&line)))?;
-            }
-        }
-        pretty::write_conversation(out, &view, depth, style)
-    })
-}
-
-/// Returns the transcript: as the agent had it if it is whole, else as it is stored.
-fn raw(conversation: &Conversation, is_whole: bool) -> Cow<'_, [u8]> {
-    match agent::find(&conversation.summary.key.agent).filter(|_| is_whole) {
-        Some(agent) => agent.native(&conversation.bytes),
-        None => Cow::Borrowed(&conversation.bytes),
-    }
 }

@@ -1,0 +1,99 @@
+//! A session of a commit with its sub-agents, and how it is printed.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::{Layout, Options};
+use crate::cli::{self, Screen};
+use crate::error::Result;
+use crate::git::{Commit, Repository};
+use crate::pretty::{self, Origin, SubAgent, View};
+use crate::record::{Conversation, Evidence, Summary};
+use crate::told::Changes;
+use crate::transcript::SessionKey;
+use crate::upkeep::verify::verify;
+use crate::{agent, outside};
+
+/// A session of a commit with its sub-agents.
+pub(super) struct Group {
+    pub conversation: Conversation,
+    /// Of each message, whether its turn is about a wanted path; `None` if none is wanted.
+    pub about: Option<Vec<bool>>,
+    pub sub_agents: Vec<SubAgent>,
+    /// The commit whose conversation goes on in this one, and its last prompt.
+    pub continues: Option<(String, String)>,
+    pub origin: Option<Origin>,
+    /// The last commit before whose record says what the agent was told, and what differs.
+    pub told_before: Option<(String, Changes)>,
+}
+
+impl Group {
+    /// Says whether a conversation is that of a sub-agent of the session.
+    pub fn has(&self, other: &Conversation) -> bool {
+        let (key, other) = (&self.conversation.summary.key, &other.summary.key);
+        key.agent == other.agent && other.parent_id() == Some(&key.id)
+    }
+}
+
+/// Returns the sessions that have sub-agents.
+pub(super) fn parents(summaries: &[Summary]) -> HashSet<SessionKey> {
+    let parent = |summary: &Summary| Some(SessionKey::new(&summary.key.agent, summary.key.parent_id()?));
+    summaries.iter().filter_map(parent).collect()
+}
+
+pub(super) fn print(
+    repo: &Repository,
+    screen: &mut Screen,
+    options: &Options,
+    commit: &Commit,
+    group: Group,
+    is_first: bool,
+    evidence: &[Evidence],
+) -> Result<()> {
+    let Group { conversation, about, sub_agents, continues, origin, told_before } = group;
+    if options.raw || options.json {
+        let notice = conversation.summary.newer_notice();
+        conversation.problems.iter().chain(&notice).for_each(|words| cli::warning(words));
+    }
+    let verified = match options.show_signature {
+        true if is_first => {
+            verify(repo, &cli::full_notes_ref(repo, options.printing.source().name()), &[commit.commit_id])?
+        }
+        _ => Vec::new(),
+    };
+    let depth = options.depth();
+    let is_screen = screen.is_screen;
+    screen.write(|out, style| {
+        if options.raw {
+            let raw = raw(&conversation, options.full);
+            // Bytes on their way into a file stay as they are; a terminal would act on some of them.
+            return if is_screen { outside::write_text(out, &raw) } else { out.write_all(&raw) };
+        }
+        if options.json {
+            return pretty::write_conversation_object(out, commit, conversation, evidence)
+                .and_then(|()| write!(out, "{}", options.printing.end()));
+        }
+        let (conversation, turns) = (&conversation, options.turn.as_ref());
+        let (about, continues, told_before) = (about.as_deref(), continues.as_ref(), told_before.as_ref());
+        let view = View { commit, conversation, sub_agents: &sub_agents, turns, about, origin, continues, told_before };
+        if options.format == Some(Layout::Markdown) {
+            return pretty::write_document(out, &view, depth);
+        }
+        if is_first {
+            pretty::write_commit(out, commit, style)?;
+            for each in &verified {
+                let line = format!("{}: {}", each.key, crate::command::verify::provenance(each));
+                writeln!(out, "{}", style.paint(&style.strong, &outside::line(&line)))?;
+            }
+        }
+        pretty::write_conversation(out, &view, depth, style)
+    })
+}
+
+/// Returns the transcript: as the agent had it if it is whole, else as it is stored.
+fn raw(conversation: &Conversation, is_whole: bool) -> Cow<'_, [u8]> {
+    match agent::find(&conversation.summary.key.agent).filter(|_| is_whole) {
+        Some(agent) => agent.native(&conversation.bytes),
+        None => Cow::Borrowed(&conversation.bytes),
+    }
+}
