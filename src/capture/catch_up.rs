@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::aside::Increment;
-use super::commit::{NewCommit, record_commit};
+use super::commit::{NewCommit, record_commit, was_deleted};
 use super::pending::{self, Capture, Pending, PendingCommit};
 use super::reach::{Reach, reach};
 use super::reading::{Extent, Reading, Source};
@@ -120,10 +120,7 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             Pending::Commit(commit) => store_commit(recorder, commit).map(|()| true),
             Pending::Capture(capture) => match agent::named(&capture.agent) {
                 Ok(_) if is_lost(capture, &path) => {
-                    recorder.warn(Error::other(format!(
-                        "the transcript of {}/{} was deleted before it could be stored",
-                        capture.agent, capture.session
-                    )));
+                    recorder.warn(was_deleted(&format!("{}/{}", capture.agent, capture.session)));
                     Ok(false)
                 }
                 Ok(agent) => {

@@ -346,12 +346,19 @@ fn unrecorded_increments<'r>(
                 if error.kind() == Kind::Busy || may_pass {
                     recorder.waiting.insert(name);
                     outcome = Err(Error::new(Kind::Busy, "a transcript cannot be read now").because(error));
+                } else if error.kind() == Kind::Missing && had_words {
+                    recorder.warn(was_deleted(&name));
                 }
                 None
             },
         ));
     }
     (increments, outcome)
+}
+
+/// The warning that nothing is left of what a session said.
+pub(super) fn was_deleted(session: &str) -> Error {
+    Error::other(format!("the transcript of {session} was deleted before it could be stored"))
 }
 
 /// Returns the positions in `sessions` of those that belong to the commit; see [`choose::choose`].

@@ -6,12 +6,12 @@ use std::path::Path;
 /// Where a transcript is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Reach {
-    /// It is there; a session in a database may be.
+    /// The file exists. For a session in a database only the database's file was looked for.
     There,
     /// The agent or somebody has deleted it.
     Deleted,
-    /// The directories above it are missing, too, or may not be read: in a container, without a mounted home, for another
-    /// user. It may come back.
+    /// Its directory is missing, too, or may not be read: in a container, without a mounted home, for another user. It may
+    /// come back.
     Away,
 }
 
@@ -20,7 +20,7 @@ pub(super) fn reach(transcript: &Path) -> Reach {
     match transcript.metadata().map_err(|error| error.kind()) {
         // A session in a database is named below the database's file.
         Ok(_) | Err(ErrorKind::NotADirectory) => Reach::There,
-        Err(ErrorKind::NotFound) if transcript.ancestors().skip(1).take(2).any(Path::is_dir) => Reach::Deleted,
+        Err(ErrorKind::NotFound) if transcript.ancestors().nth(1).is_some_and(Path::is_dir) => Reach::Deleted,
         Err(_) => Reach::Away,
     }
 }

@@ -56,15 +56,36 @@ fn a_commit_waits_for_the_home_that_has_its_transcript() {
     scratch.git(["add", "-A"]).ok();
     scratch.git(["-c", "shiftlog.hookTimeout=0", "commit", "-q", "-m", "add a"]);
     assert_eq!(scratch.waiting(), 1);
-    let (home, away) = (scratch.home().join(".claude"), scratch.home().join("unmounted"));
-    fs::rename(&home, &away).unwrap();
-    let ran = scratch.shiftlog("log", [""; 0]);
-    assert!(ran.stderr.starts_with("warning: a transcript cannot be read now: "), "{ran:?}");
-    assert_eq!(scratch.waiting(), 1);
-    fs::rename(&away, &home).unwrap();
+    // In another container there may be projects, though not this one.
+    for missing in [".claude", ".claude/projects/app"] {
+        let (home, away) = (scratch.home().join(missing), scratch.home().join("unmounted"));
+        fs::rename(&home, &away).unwrap();
+        let ran = scratch.shiftlog("log", [""; 0]);
+        assert!(ran.stderr.starts_with("warning: a transcript cannot be read now: "), "{ran:?}");
+        assert_eq!(scratch.waiting(), 1);
+        fs::rename(&away, &home).unwrap();
+    }
     assert_eq!(scratch.raw("HEAD", &[]), session.text());
     assert_eq!(scratch.waiting(), 0);
     scratch.assert_sound();
+}
+
+#[test]
+fn a_commit_whose_transcript_was_deleted_says_so() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.hook("SessionStart");
+    session.prompt("said in vain");
+    session.edits("a.txt", "a\n");
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["-c", "shiftlog.hookTimeout=0", "commit", "-q", "-m", "add a"]);
+    assert_eq!(scratch.waiting(), 1);
+    fs::remove_file(&session.transcript).unwrap();
+    let ran = scratch.shiftlog("log", [""; 0]);
+    let expected = "warning: the transcript of claude/s1 was deleted before it could be stored\n";
+    assert!(ran.stderr.contains(expected), "{ran:?}");
+    assert_eq!(scratch.waiting(), 0);
+    assert_eq!(scratch.shiftlog("log", [""; 0]).stderr, "", "once");
 }
 
 #[test]
