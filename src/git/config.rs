@@ -78,7 +78,8 @@ impl Repository {
         git(["config", "--local", "--add", key, value]).repository(self).capture().map(drop)
     }
 
-    /// Removes one value of a key from the repository's own config file; other values stay. It may have gone already.
+    /// Removes a value of a key from the repository's own config file, however often it stands there; other values stay. It
+    /// may have gone already.
     ///
     /// # Errors
     ///
@@ -86,7 +87,7 @@ impl Repository {
     pub fn config_remove(&self, key: &str, value: &str) -> Result<()> {
         let config =
             |action| git(["config", "--local", "--fixed-value", action, key, value]).repository(self).capture();
-        let removed = config("--unset").map(drop);
+        let removed = config("--unset-all").map(drop);
         if removed.is_err() && config("--get").is_err() { Ok(()) } else { removed }
     }
 

@@ -469,3 +469,14 @@ fn deinit_keeps_in_mind_what_it_could_not_remove_from_the_config() {
     scratch.shiftlog("deinit", ["-q"]).ok();
     assert_eq!(ours(), "", "the next one removes it");
 }
+
+#[test]
+fn deinit_removes_a_setting_of_ours_that_stands_twice() {
+    let scratch = Scratch::set_up();
+    let ours = || scratch.git(["config", "--local", "--get-regexp", "shiftlog"]).stdout;
+    let key = "notes.shiftlog.mergeStrategy";
+    let value = scratch.git(["config", "--local", key]).ok();
+    scratch.git(["config", "--local", "--add", key, value.trim()]).ok();
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(ours(), "");
+}
