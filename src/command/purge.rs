@@ -14,7 +14,7 @@ use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
-use crate::record::{EARLIER_REF, Reader, redaction};
+use crate::record::{EARLIER_REF, Reader, may_be_fetched, redaction};
 use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
 use crate::share::sync;
 use crate::transcript::SessionKey;
@@ -118,20 +118,29 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
         });
         return Ok(Outcome::No);
     }
+    // The segments that a record follows are known only where they are.
+    let may_come_back = plan.absent > 0 && may_be_fetched(repo);
     let is_refused = !options.all && is_everything(repo, &notes_ref, options, &plan)?;
     if !options.json {
         // Nothing is removed before somebody has agreed.
-        tell(&plan, options.dry_run || is_refused || !options.yes)?;
+        tell(&plan, options.dry_run || is_refused || may_come_back || !options.yes)?;
     }
     if options.dry_run {
         if is_refused {
             cli::warning("this is everything that is recorded here: it is removed only with --all");
+        }
+        if may_come_back {
+            cli::warning(&format!("{}; nothing is removed before they are", words_elsewhere(&plan)));
         }
         return Ok(Outcome::Done);
     }
     if is_refused {
         return Err(Error::other("refusing to remove everything that is recorded here")
             .hint("'git shiftlog purge --all' with the same options does it"));
+    }
+    if may_come_back {
+        return Err(Error::other(words_elsewhere(&plan))
+            .hint("'git shiftlog sync pull --all' fetches transcripts that others share"));
     }
     if !options.yes && !is_confirmed()? {
         return Ok(Outcome::No);
@@ -143,6 +152,11 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     report(repo, options, &plan, &purged)?;
     let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();
     Ok(if is_gone { Outcome::Done } else { Outcome::No })
+}
+
+/// Says of how many conversations words may still be fetched.
+fn words_elsewhere(plan: &purge::Plan) -> String {
+    format!("the words of {} are not here yet", count(plan.absent, "conversation"))
 }
 
 /// Says whether a selection leaves nothing of what is recorded. One commit or one session that is named is what the user
@@ -181,11 +195,15 @@ fn commits(repo: &Repository, notes_ref: &str, words: &[String]) -> Result<Vec<O
         true => words.to_vec(),
         false => {
             let named = targets(&Reader::beside(repo, notes_ref), words)?;
-            let commits = named.into_iter().filter_map(|target| match target {
-                Named::Commit(revision) => Some(revision),
-                Named::Session { .. } => None,
-            });
-            commits.collect()
+            let commit = |target| match target {
+                Named::Commit(revision) => Ok(revision),
+                Named::Session { key, .. } => {
+                    let id = outside::shell(&key.id);
+                    Err(Error::new(Kind::Usage, format!("'{}' is a session", outside::line(&key.id)))
+                        .hint(format!("git shiftlog purge --session={id}    # removes it")))
+                }
+            };
+            named.into_iter().map(commit).collect::<Result<_>>()?
         }
     };
     let resolve = |word: &String| {

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 pub use self::journal::{carry_out, finish_interrupted, is_unfinished};
 use crate::archive::{self, Archive, Header};
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
@@ -72,6 +72,9 @@ pub struct Plan {
     pub notes: usize,
     /// The sessions concerned.
     pub sessions: BTreeSet<SessionKey>,
+    /// The number of conversations of which words are not here. Their records go; of their words only the last segment is
+    /// known, and marked.
+    pub absent: usize,
     /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
     marks: Tombstones,
@@ -143,9 +146,10 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
                     let Some(through) = parse(&record.through) else { continue };
                     let since = record.since.as_deref().and_then(parse);
                     // Anyone can write a record that names the segments of another session.
-                    let (links, _) = archive.only(&record.key()).chain(through, since);
+                    let (links, problem) = archive.only(&record.key()).chain(through, since);
                     wanted.extend(links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since));
-                    plan.mark_absent(&stored, through, record);
+                    let is_broken = problem.is_some_and(|problem| problem.kind() == Kind::Missing);
+                    plan.absent += usize::from(plan.mark_absent(&stored, through, record) || is_broken);
                 }
             }
         }
@@ -166,7 +170,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
                 for record in note.records_of_all_versions() {
                     let is_old = Time::parse_rfc3339(&record.time).is_some_and(|at| at.seconds < *time);
                     if let Some(through) = repo.parse_id(&record.through).filter(|_| is_old) {
-                        plan.mark_absent(&stored, through, record);
+                        plan.absent += usize::from(plan.mark_absent(&stored, through, record));
                     }
                 }
             }
@@ -260,13 +264,15 @@ fn noted_sessions(repo: &Repository, notes_ref: &str) -> Result<Vec<SessionKey>>
 }
 
 impl Plan {
-    /// Marks the last segment of a record as purged if it is not here: the record goes all the same, and the words are not
-    /// fetched later.
-    fn mark_absent(&mut self, stored: &HashSet<ObjectId>, through: ObjectId, record: &Record) {
-        if !stored.contains(&through) {
+    /// Marks the last segment of a record as purged if it is not here, and says whether it is not: the record goes all the
+    /// same.
+    fn mark_absent(&mut self, stored: &HashSet<ObjectId>, through: ObjectId, record: &Record) -> bool {
+        let is_absent = !stored.contains(&through);
+        if is_absent {
             self.marks.segments.insert(through, Became::nothing());
             self.sessions.insert(record.key());
         }
+        is_absent
     }
 
     /// Adds the texts of instruction files that only records name which the purge removes, and old ones that no record names.
