@@ -4,7 +4,7 @@
 //!
 //! | room | what it is about |
 //! | --- | --- |
-//! | [`error`], [`hex`], [`outside`], [`path`], [`progress`] | errors with hints; bytes as hex digits; cleaning text of other people; paths to values in JSON; how far long work has come |
+//! | [`compare`], [`error`], [`hex`], [`outside`], [`path`], [`progress`] | how two texts differ; errors with hints; bytes as hex digits; cleaning text of other people; paths to values in JSON; how far long work has come |
 //! | [`git`], [`transcript`], [`redact`] | a Git repository; a parsed conversation; removing secrets from text |
 //! | [`notes`], [`archive`], [`agent`] | notes as bytes; stored transcripts; each agent's files, hooks and transcripts |
 //! | [`managed`] | adding our part to files of other programs, and removing it |
@@ -28,6 +28,7 @@
 
 #![warn(missing_docs)]
 
+pub mod compare;
 pub mod error;
 pub mod hex;
 pub mod outside;

@@ -10,6 +10,7 @@ use bstr::{ByteSlice as _, ByteVec as _};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::compare::{DiffOp, steps};
 use crate::error::{Error, Result};
 
 const EXCLUDE_MARK: &str = "# git-shiftlog: settings of agents that are private to this clone";
@@ -38,11 +39,11 @@ pub fn splices(before: &[u8], after: &[u8]) -> Vec<Splice> {
     let (old_starts, new_starts) = (ends(&old), ends(&new));
     let start = |starts: &[usize], index: usize, length: usize| starts.get(index).copied().unwrap_or(length);
     let mut splices = Vec::new();
-    for op in similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
-        let (tag, from, to) = op.as_tag_tuple();
-        if tag == similar::DiffTag::Equal {
+    for step in steps(&old, &new, None) {
+        if let DiffOp::Equal { .. } = step {
             continue;
         }
+        let (from, to) = (step.old_range(), step.new_range());
         let at = start(&new_starts, to.start, after.len());
         let original = start(&old_starts, from.start, before.len())..start(&old_starts, from.end, before.len());
         splices.push(Splice {

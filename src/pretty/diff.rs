@@ -1,8 +1,7 @@
 //! A file edit as a small diff.
 
-use similar::{Change, ChangeTag, TextDiff};
-
 use super::Style;
+use crate::compare::Lines;
 use crate::outside;
 use crate::transcript::Edit;
 
@@ -21,17 +20,8 @@ pub fn lines(edit: &Edit) -> Vec<String> {
 /// Returns the hunks of an edit, with so many lines of context: lines with `+`, `-` or a space as their sign, without what a terminal would act on.
 pub fn hunks(edit: &Edit, context: usize) -> Vec<Vec<(char, String)>> {
     let (old, new) = (edit.old.as_deref().unwrap_or_default(), edit.new.as_deref().unwrap_or_default());
-    let diff = TextDiff::from_lines(old, new);
-    let signed = |change: Change<&str>| {
-        let sign = match change.tag() {
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-            ChangeTag::Equal => ' ',
-        };
-        (sign, outside::text(change.value().trim_end_matches(['\n', '\r'])))
-    };
-    let groups = diff.grouped_ops(context);
-    groups.iter().map(|group| group.iter().flat_map(|op| diff.iter_changes(op)).map(signed).collect()).collect()
+    let clean = |lines: Vec<(char, &str)>| lines.into_iter().map(|(sign, line)| (sign, outside::text(line))).collect();
+    Lines::of(old, new, None).hunks(context).map(clean).collect()
 }
 
 /// Returns a line of an edit in its colour.

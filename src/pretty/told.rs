@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use similar::TextDiff;
 
 use super::Style;
 use super::diff::painted;
+use crate::compare::Lines;
 use crate::outside;
 use crate::told::{Changes, InstructionFile};
 
@@ -98,9 +98,8 @@ pub fn told_diff(name: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Str
         None => "/dev/null".to_owned(),
     };
     let (old, new) = (text(before), text(after));
-    let diff = TextDiff::configure().timeout(MAX_TIME).diff_lines(&old, &new);
-    let mut unified = diff.unified_diff();
-    unified.context_radius(3).header(&name("a", before), &name("b", after)).to_string()
+    let deadline = Some(Instant::now() + MAX_TIME);
+    Lines::of(&old, &new, deadline).unified(&name("a", before), &name("b", after))
 }
 
 /// Writes such a diff.

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
-use similar::{ChangeTag, TextDiff};
 
 use super::{Style, count, diff, json};
+use crate::compare::Lines;
 use crate::git::{Commit, date};
 use crate::outside;
 use crate::replay::{Block, Change, Evidence};
@@ -195,16 +195,9 @@ impl Row {
 /// Returns the lines of an edit, with the numbers of those that were asked about.
 fn rows_of(change: &Change, block: &Block, is_whole: bool) -> Vec<Row> {
     let (old, new) = (change.edit.old.as_deref().unwrap_or_default(), change.edit.new.as_deref().unwrap_or_default());
-    let diff = TextDiff::from_lines(old, new);
-    let mut rows: Vec<Row> = Vec::new();
-    for change in diff.iter_all_changes() {
-        let sign = match change.tag() {
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-            ChangeTag::Equal => ' ',
-        };
-        rows.push(Row { sign, text: change.value().trim_end_matches(['\n', '\r']).to_owned(), number: None });
-    }
+    let lines = Lines::of(old, new, None);
+    let mut rows: Vec<Row> =
+        lines.all().map(|(sign, line)| Row { sign, text: line.to_owned(), number: None }).collect();
     let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let shown: Vec<String> = rows.iter().map(|row| visible(&row.text)).collect();
     let mut next = 0;

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
-use similar::{Algorithm, DiffOp};
+
+use crate::compare::{DiffOp, steps};
 
 /// What wrote a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -183,7 +184,7 @@ impl<'t, E: Copy> Document<'t, E> {
         let (old_end, new_end) = (old.len() - end, new.len() - end);
         let before: Vec<Cow<'_, [u8]>> = old[start..old_end].iter().map(|line| key(&line.text)).collect();
         let after: Vec<Cow<'_, [u8]>> = new[start..new_end].iter().map(|text| key(text)).collect();
-        let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &before, &after, Some(self.deadline));
+        let ops = steps(&before, &after, Some(self.deadline));
         let equal = ops.into_iter().filter_map(|op| match op {
             DiffOp::Equal { old_index, new_index, len } => Some((start + old_index, start + new_index, len)),
             _ => None,

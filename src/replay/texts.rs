@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
-use similar::{Algorithm, DiffOp};
 
 use super::document::squeezed;
+use crate::compare::{DiffOp, steps};
 
 /// Lines with fewer visible characters say nothing: they are everywhere.
 const MIN_CHARS: usize = 4;
@@ -30,7 +30,7 @@ impl<E: Copy + Eq> Texts<E> {
     pub fn add(&mut self, old: &str, new: &str, edit: E, start: usize) {
         let keys = |text: &str| text.lines().map(|line| squeezed(line.as_bytes()).into_owned()).collect::<Vec<_>>();
         let (before, after) = (keys(old), keys(new));
-        let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &before, &after, Some(self.deadline));
+        let ops = steps(&before, &after, Some(self.deadline));
         for op in ops {
             if let DiffOp::Insert { new_index, new_len, .. } | DiffOp::Replace { new_index, new_len, .. } = op {
                 for (at, key) in after.iter().enumerate().skip(new_index).take(new_len) {

@@ -10,11 +10,12 @@ use super::generate;
 use super::places::{self, Form, Rules};
 use super::store::Store;
 use super::{Place, Scope, block, is_id};
+use crate::compare::{likeness, lines};
 use crate::error::Result;
 use crate::managed::file::digest;
 
 /// How much alike two texts are that count as one.
-const ALIKE: f32 = 0.8;
+const ALIKE: f64 = 0.8;
 /// The longest text that is compared letter by letter.
 const MAX_COMPARED: usize = 4000;
 /// The agents in the order in which their files are read.
@@ -245,8 +246,8 @@ fn slug(heading: &str, agent: &str) -> String {
 /// Says whether two texts are so much alike that they count as one.
 fn are_alike(one: &str, other: &str) -> bool {
     let ratio = match one.len().max(other.len()) > MAX_COMPARED {
-        true => similar::TextDiff::from_lines(one, other).ratio(),
-        false => similar::TextDiff::from_chars(one, other).ratio(),
+        true => likeness(&lines(one), &lines(other)),
+        false => likeness(&one.chars().collect::<Vec<_>>(), &other.chars().collect::<Vec<_>>()),
     };
     ratio > ALIKE
 }

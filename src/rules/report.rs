@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::Place;
+use crate::compare::Lines;
 
 /// Something that was changed, or would be.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -87,9 +88,7 @@ impl Report {
             let (before, after) = (words(&change.before), words(&change.after));
             let shown = place.shown(&change.path);
             let name = |bytes: &Option<Vec<u8>>| if bytes.is_some() { shown.as_str() } else { "/dev/null" };
-            let diff = similar::TextDiff::from_lines(&before, &after);
-            let mut unified = diff.unified_diff();
-            text += &unified.context_radius(3).header(name(&change.before), name(&change.after)).to_string();
+            text += &Lines::of(&before, &after, None).unified(name(&change.before), name(&change.after));
         }
         text
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The rooms by level, as `lib.rs` lists them.
 const LEVELS: &[(&str, u8)] = &[
+    ("compare", 0),
     ("error", 0),
     ("hex", 0),
     ("outside", 0),
