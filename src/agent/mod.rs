@@ -180,7 +180,7 @@ pub struct Recorded<'a> {
     pub sub_agents: &'a [(String, Vec<u8>)],
 }
 
-/// What an agent needs to resume a session: files to write, and a command to start.
+/// The files that are written and the commands that are run so that an agent resumes a session.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Restoration {
     /// Files to write first: the session's transcript where the agent looks for it comes first.
