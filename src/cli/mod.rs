@@ -46,6 +46,12 @@ pub enum Outcome {
     Differs,
 }
 
+impl From<()> for Outcome {
+    fn from((): ()) -> Self {
+        Outcome::Done
+    }
+}
+
 const DIFFERS: u8 = 3;
 const FATAL: u8 = 128;
 const USAGE: u8 = 129;
@@ -94,13 +100,13 @@ pub fn finish(outcome: Result<Outcome>) -> ExitCode {
 /// # Errors
 ///
 /// Every other failure, as it stands.
-pub fn or_no(outcome: Result<()>) -> Result<Outcome> {
+pub fn or_no(outcome: Result<impl Into<Outcome>>) -> Result<Outcome> {
     match outcome {
         Err(error) if error.kind() == Kind::Missing => {
             message::error(&error);
             Ok(Outcome::No)
         }
-        outcome => outcome.map(|()| Outcome::Done),
+        outcome => outcome.map(Into::into),
     }
 }
 

@@ -90,7 +90,7 @@ fn list(repo: &Repository, options: &Options, words: &[String]) -> Result<Outcom
     let commit_id = repo.resolve(revision)?;
     let evidence = evidence_of(repo, options, commit_id)?;
     if evidence.is_empty() {
-        return cli::or_no(Err(Error::new(Kind::Missing, format!("no evidence attached to {revision}"))));
+        return cli::or_no(Err::<(), _>(Error::new(Kind::Missing, format!("no evidence attached to {revision}"))));
     }
     let mut text = Vec::new();
     for (number, one) in evidence.iter().enumerate() {

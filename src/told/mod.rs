@@ -18,6 +18,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 pub use self::find::{Content, Found, Search, find};
+pub use self::imports::is_secret_data;
 pub use self::store::{is_text, session_of, store, text};
 
 /// The agent's name in the archive for texts of instruction files. No agent has this name.
