@@ -308,6 +308,7 @@ fn tell(plan: &purge::Plan, is_dry_run: bool) -> Result<()> {
         let and = if sub_agents > 0 { format!(" and {}", count(sub_agents, "sub-agent")) } else { String::new() };
         text += &format!("session {session}{and}\n");
     }
+    plan.evidence.iter().for_each(|name| text += &format!("evidence {}\n", outside::line(name)));
     cli::print(&text)
 }
 
@@ -321,7 +322,7 @@ fn report(repo: &Repository, options: &Options, plan: &purge::Plan, purged: &Pur
     if options.json {
         let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
         let object = json!({"version": 1, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
-            "sessions": sessions, "received": received(plan), "objects": purged.objects,
+            "sessions": sessions, "evidence": plan.evidence, "received": received(plan), "objects": purged.objects,
             "left": purged.left.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "otherRefs": purged.other_refs, "agentFiles": purged.agent_files, "remotes": purged.remotes});
         return cli::print(&(outside::json(&object) + "\n"));

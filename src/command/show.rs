@@ -301,7 +301,7 @@ impl Shown<'_> {
             return Err(self.nothing_about(revision));
         }
         self.has_problems |= !has_words;
-        self.print_evidence()?;
+        self.print_evidence(reader)?;
         self.change(commit_id)
     }
 
@@ -322,10 +322,10 @@ impl Shown<'_> {
     }
 
     /// Prints the evidence of the present commit.
-    fn print_evidence(&mut self) -> Result<()> {
+    fn print_evidence(&mut self, reader: &Reader<'_>) -> Result<()> {
         let Some(screen) = self.screen.as_mut().filter(|_| !self.options.json) else { return Ok(()) };
         let is_whole = self.options.evidence == Some(Amount::Full) || self.options.verbose > 0;
-        super::observed::print(screen, self.repo, &self.evidence, is_whole)
+        super::observed::print(screen, reader, &self.evidence, is_whole)
     }
 
     /// Says of each message whether its turn is about one of the wanted paths; `None` if none is wanted.

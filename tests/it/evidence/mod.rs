@@ -2,9 +2,12 @@
 
 mod asking;
 mod attached;
+mod pull;
+mod purged;
 mod safety;
 mod sync;
 mod tool;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
