@@ -169,7 +169,7 @@ fn matches_all_words(pattern: &str) -> bool {
     pattern.is_ok_and(|pattern| (b'a'..=b'z').all(|letter| pattern.is_match(&[letter])))
 }
 
-/// Returns the commits that words name. Of a range these are the commits with a conversation.
+/// Returns the commits that words name. Of a range these are the commits with a conversation or evidence.
 ///
 /// # Errors
 ///
@@ -180,7 +180,7 @@ fn commits(repo: &Repository, notes_ref: &str, words: &[String]) -> Result<Vec<O
     let words = match words.iter().all(is_plain) {
         true => words.to_vec(),
         false => {
-            let named = targets(&Reader::beside(repo, notes_ref), words)?;
+            let named = targets(&Reader::beside(repo, notes_ref), words, true)?;
             let commits = named.into_iter().filter_map(|target| match target {
                 Named::Commit(revision) => Some(revision),
                 Named::Session { .. } => None,

@@ -189,7 +189,9 @@ impl Options {
                 (commit_id.to_string(), Options { session: Some(key.id), full: true, ..self.clone() })
             }
         };
-        Ok(target::targets(reader, &words)?.into_iter().map(with_options).collect())
+        let is_narrow = self.session.is_some() || !cli::split_at_dashes(&self.words).1.is_empty();
+        let has_evidence = self.wants_evidence() && !is_narrow;
+        Ok(target::targets(reader, &words, has_evidence)?.into_iter().map(with_options).collect())
     }
 
     /// Returns the paths that turns are wanted about, from the top of the working tree.

@@ -1,5 +1,6 @@
 //! Evidence: logs of an org that a server of the test plays, with a CLI that is a shell script.
 
+mod alone;
 mod asking;
 mod attached;
 mod pull;
