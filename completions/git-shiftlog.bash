@@ -288,7 +288,8 @@ _git_shiftlog ()
 		__gitcomp "test ci log" "" "${cur##--kind=}"
 		;;
 	evidence,--*)
-		__gitcomp "--kind= --note= --json --dry-run --ref= --quiet --help"
+		__gitcomp "--kind= --note= --words --since= --until= --user= --failed --max-count= --target= --attach=
+			--json --dry-run --ref= --quiet --help"
 		;;
 	logs,--*)
 		__gitcomp "--limit= --target= --help"

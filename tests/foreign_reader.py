@@ -6,7 +6,8 @@ Needs Python 3 (its standard library), git, and the zstd command. In a repositor
 
 writes three files for each record of the commit's note: <number>.record, the line; <number>.increment, what the record
 added; and <number>.session, the whole session up to the record, as the agent had it. For each instruction file of a
-record whose text is kept it writes <number>.rules.<entry>.
+record whose text is kept it writes <number>.rules.<entry>, and for each evidence whose text is stored
+evidence.<number>.
 """
 import base64, hashlib, json, pathlib, re, sqlite3, subprocess, sys
 
@@ -41,6 +42,11 @@ def records(commit):
     for line in run("git", "notes", "--ref=shiftlog", "show", commit).split(b"\n"):
         if line.startswith(b'{"shiftlog":') and not line.startswith(b'{"shiftlog":1,"evidence":'):
             yield line, json.loads(line)
+
+def evidence(commit):
+    for line in run("git", "notes", "--ref=shiftlog", "show", commit).split(b"\n"):
+        if line.startswith(b'{"shiftlog":1,"evidence":'):
+            yield json.loads(line)
 
 # Documents.
 
@@ -160,5 +166,11 @@ def main(commit, directory):
             store(whole, session)
         else:
             session.write_bytes(whole)
+
+    for number, each in enumerate(evidence(commit)):
+        if each["blob"]:
+            text = transcript(each["blob"])
+            assert (each["size"], each["sha256"]) == (len(text), hashlib.sha256(text).hexdigest()), each["name"]
+            (directory / f"evidence.{number}").write_bytes(text)
 
 main(*sys.argv[1:])

@@ -6,6 +6,7 @@
 mod contents;
 mod reader;
 pub mod segment;
+pub mod text;
 mod tree;
 mod unpack;
 

@@ -128,7 +128,7 @@ pub(super) fn carry_at_once(
     let is_squash = command != "cherry-pick" && !sources.is_empty();
     let mut with_records = Vec::new();
     for source in sources {
-        if reader.note(source)?.is_some_and(|note| note.has_conversation())
+        if reader.note(source)?.is_some_and(|note| note.is_carried())
             && !recorder.repo.has_become_empty(source, commit.commit_id)
         {
             with_records.push(source);

@@ -4,6 +4,7 @@
 
 mod color;
 mod confirm;
+mod interruption;
 mod man;
 mod mdoc;
 mod message;
@@ -22,6 +23,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 pub use self::color::{Color, ColorWhen};
 pub use self::confirm::{ask, confirm};
+pub use self::interruption::Interruption;
 pub use self::man::{PAGES, Page, show_page};
 pub use self::message::{error, hint, warning};
 pub use self::notes_source::NotesSource;
@@ -42,10 +44,19 @@ pub enum Outcome {
     Done,
     /// Nothing was found, or some items failed.
     No,
+    /// Some of many were fetched, others were not; asking again can help.
+    Partly,
     /// Files are not as they were written; somebody has to decide.
     Differs,
 }
 
+impl From<()> for Outcome {
+    fn from((): ()) -> Self {
+        Outcome::Done
+    }
+}
+
+const PARTLY: u8 = 2;
 const DIFFERS: u8 = 3;
 const FATAL: u8 = 128;
 const USAGE: u8 = 129;
@@ -76,6 +87,7 @@ pub fn finish(outcome: Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::No) => ExitCode::from(1),
+        Ok(Outcome::Partly) => ExitCode::from(PARTLY),
         Ok(Outcome::Differs) => ExitCode::from(DIFFERS),
         Err(error) if error.kind() == Kind::ReaderGone => ExitCode::from(READER_GONE),
         Err(error) if error.kind() == Kind::Usage => {
@@ -94,13 +106,13 @@ pub fn finish(outcome: Result<Outcome>) -> ExitCode {
 /// # Errors
 ///
 /// Every other failure, as it stands.
-pub fn or_no(outcome: Result<()>) -> Result<Outcome> {
+pub fn or_no(outcome: Result<impl Into<Outcome>>) -> Result<Outcome> {
     match outcome {
         Err(error) if error.kind() == Kind::Missing => {
             message::error(&error);
             Ok(Outcome::No)
         }
-        outcome => outcome.map(|()| Outcome::Done),
+        outcome => outcome.map(Into::into),
     }
 }
 

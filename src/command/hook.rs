@@ -284,7 +284,7 @@ fn push_now(here: &Path, remote: &str) -> Result<()> {
     Ok(())
 }
 
-/// What an agent or Git has handed over.
+/// The input that an agent or Git has passed to the hook.
 struct Input {
     /// What has arrived.
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! `git shiftlog log`: the commits that have a conversation, newest first.
+//! `git shiftlog log`: the commits that have a conversation or evidence, newest first.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -111,6 +111,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         if has_it.is_none() {
             (query.skip, query.max_count) = (options.skip, options.max_count);
+            // The stable format has a line for each session.
+            query.has_evidence = options.porcelain.is_none();
         }
         let voice = voice(&repo, &options)?;
         // One line a commit has no room for more than the day.
@@ -135,7 +137,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 cli::warning(problem);
                 outcome = Outcome::No;
             }
-            if listed.summaries.is_empty() {
+            if listed.summaries.is_empty() && (listed.evidence.is_empty() || !query.takes_observed()) {
                 return Ok(ControlFlow::Continue(()));
             }
             if let Some(has_it) = &has_it {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Interruption, Outcome};
 use crate::evidence::apex;
 use crate::outside;
 
@@ -28,9 +28,12 @@ pub struct Options {
 /// Runs the command. What is printed is always JSON.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let synced = std::env::current_dir()
-            .map_err(|error| apex::Failure::no_directory(&error))
-            .and_then(|directory| apex::sync(&directory, options.limit, options.target.as_deref()));
+        let synced =
+            std::env::current_dir().map_err(|error| apex::Failure::no_directory(&error)).and_then(|directory| {
+                let logs_of = directory.clone();
+                let _interruption = Interruption::catch(move || apex::remove_unfinished(&logs_of)).ok();
+                apex::sync(&directory, options.limit, options.target.as_deref())
+            });
         let (answer, outcome) = match synced {
             Ok(answer) => (answer, Outcome::Done),
             Err(failure) => (failure.to_json(), Outcome::No),

@@ -2,14 +2,13 @@
 
 use crate::cli::Screen;
 use crate::error::Result;
-use crate::git::Repository;
-use crate::record::Evidence;
+use crate::record::{Evidence, Reader};
 use crate::{evidence, outside, pretty};
 
-/// Prints evidence; with `is_whole` the texts too, where their files still are.
-pub(super) fn print(screen: &mut Screen, repo: &Repository, evidence: &[Evidence], is_whole: bool) -> Result<()> {
+/// Prints evidence; with `is_whole` the texts too, where they are stored or their files still are.
+pub(super) fn print(screen: &mut Screen, reader: &Reader<'_>, evidence: &[Evidence], is_whole: bool) -> Result<()> {
     for (number, one) in evidence.iter().enumerate() {
-        let text = is_whole.then(|| evidence::text_of(repo, one));
+        let text = is_whole.then(|| evidence::text_of(&reader.archive(), one));
         screen.write(|out, style| {
             pretty::write_evidence(out, number + 1, one, style)?;
             match &text {

@@ -183,7 +183,7 @@ fn matches_all_words(pattern: &str) -> bool {
     pattern.is_ok_and(|pattern| (b'a'..=b'z').all(|letter| pattern.is_match(&[letter])))
 }
 
-/// Returns the commits that words name. Of a range these are the commits with a conversation.
+/// Returns the commits that words name. Of a range these are the commits with a conversation or evidence.
 ///
 /// # Errors
 ///
@@ -194,7 +194,7 @@ fn commits(repo: &Repository, notes_ref: &str, words: &[String]) -> Result<Vec<O
     let words = match words.iter().all(is_plain) {
         true => words.to_vec(),
         false => {
-            let named = targets(&Reader::beside(repo, notes_ref), words)?;
+            let named = targets(&Reader::beside(repo, notes_ref), words, true)?;
             let commit = |target| match target {
                 Named::Commit(revision) => Ok(revision),
                 Named::Session { key, .. } => {
@@ -326,6 +326,7 @@ fn tell(plan: &purge::Plan, is_dry_run: bool) -> Result<()> {
         let and = if sub_agents > 0 { format!(" and {}", count(sub_agents, "sub-agent")) } else { String::new() };
         text += &format!("session {session}{and}\n");
     }
+    plan.evidence.iter().for_each(|name| text += &format!("evidence {}\n", outside::line(name)));
     cli::print(&text)
 }
 
@@ -339,7 +340,7 @@ fn report(repo: &Repository, options: &Options, plan: &purge::Plan, purged: &Pur
     if options.json {
         let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
         let object = json!({"version": 1, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
-            "sessions": sessions, "received": received(plan), "objects": purged.objects,
+            "sessions": sessions, "evidence": plan.evidence, "received": received(plan), "objects": purged.objects,
             "left": purged.left.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "otherRefs": purged.other_refs, "agentFiles": purged.agent_files, "remotes": purged.remotes});
         return cli::print(&(outside::json(&object) + "\n"));

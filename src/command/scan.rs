@@ -11,10 +11,10 @@ use crate::archive::{self, Archive};
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Range, Repository, date};
-use crate::outside;
 use crate::record::{Query, Words, redaction};
 use crate::redact::{Finding, RULES, Redactor, expand};
 use crate::told::{self, Told};
+use crate::{evidence, outside};
 
 /// Look for secrets in conversations
 #[derive(Debug, Parser)]
@@ -108,7 +108,7 @@ impl Scanner<'_> {
         }
         let reader = self.options.printing.reader(repo);
         let mut names = repo.names();
-        reader.each(&Query { range, ..Query::default() }, |listed| {
+        reader.each(&Query { range, has_evidence: true, ..Query::default() }, |listed| {
             let commit_id = listed.commit.commit_id;
             listed.problems.iter().for_each(|problem| cli::warning(problem));
             let Some(note) = reader.note(commit_id)? else { return Ok(ControlFlow::Continue(())) };
@@ -122,6 +122,13 @@ impl Scanner<'_> {
                 for (line, finding) in self.redactor.scan(&text) {
                     let fields = [("commit", commit_id.to_string()), ("rules", file.name())];
                     self.print(&fields, &format!("{short} {}", file.name()), line, &finding)?;
+                }
+            }
+            for evidence in note.evidence() {
+                let Ok(text) = evidence::stored_text(&reader.archive(), &evidence) else { continue };
+                for (line, finding) in self.redactor.scan(&text) {
+                    let fields = [("commit", commit_id.to_string()), ("evidence", evidence.name.clone())];
+                    self.print(&fields, &format!("{short} {}", evidence.name), line, &finding)?;
                 }
             }
             reader.each_conversation(&note, None, false, Words::All, |conversation| {

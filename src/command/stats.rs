@@ -92,7 +92,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         if found.entries.is_empty() {
             options.chosen.agent.as_deref().map(agent::named).transpose()?;
-            return cli::or_no(Err(Error::new(Kind::Missing, "no conversation recorded")));
+            return cli::or_no(Err::<(), _>(Error::new(Kind::Missing, "no conversation recorded")));
         }
         let counted = stats::counted(&reader, &query, &found, &options.by, &prices)?;
         let prices = (!options.no_cost).then_some(&prices);

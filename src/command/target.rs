@@ -20,12 +20,12 @@ pub(super) enum Target {
 }
 
 /// Finds out what words mean: revisions and ranges as `git show` has them, and ids of sessions. Of a range, the commits with a
-/// conversation count, newest first.
+/// conversation count, newest first; with `has_evidence` also those with evidence alone.
 ///
 /// # Errors
 ///
-/// [`Kind::Missing`] if a range has no conversation; another kind if a word is the beginning of several ids.
-pub(super) fn targets(reader: &Reader<'_>, words: &[String]) -> Result<Vec<Target>> {
+/// [`Kind::Missing`] if a range has no such commit; another kind if a word is the beginning of several ids.
+pub(super) fn targets(reader: &Reader<'_>, words: &[String], has_evidence: bool) -> Result<Vec<Target>> {
     let repo = reader.repo();
     let mut targets = Vec::new();
     let mut range = Range::default();
@@ -52,8 +52,8 @@ pub(super) fn targets(reader: &Reader<'_>, words: &[String]) -> Result<Vec<Targe
     // With something to leave out, history is walked, as in Git.
     targets.retain(|target| matches!(target, Target::Session { .. }));
     let mut has_some = false;
-    reader.each(&Query { range, ..Query::default() }, |listed| {
-        if !listed.summaries.is_empty() {
+    reader.each(&Query { range, has_evidence, ..Query::default() }, |listed| {
+        if !listed.summaries.is_empty() || has_evidence && !listed.evidence.is_empty() {
             has_some = true;
             targets.push(Target::Commit(listed.commit.commit_id.to_string()));
         }

@@ -1,19 +1,24 @@
-//! Attaching what was observed to a commit: a line in its note. The text itself stays in its file.
+//! Attaching what was observed to a commit: a line in its note. The text itself stays in its file, or is stored in the archive
+//! too.
+//!
+//! Read [`observe`], then [`attach`].
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
 use super::apex::is_log_id;
 use super::triage::triage;
-use crate::error::{Error, Kind, Result};
+use crate::archive::{Archive, text};
+use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::hex::hex;
 use crate::notes;
+use crate::record::tombstone::Tombstones;
 use crate::record::{Evidence, Note, redaction};
 use crate::redact::Redactor;
 
@@ -26,14 +31,71 @@ const FAILED: &str = "failed";
 /// The longest remark, in characters.
 const MAX_NOTE_CHARS: usize = 500;
 
-/// Reads a file and returns what a note says of it. `kind` is `test`, `ci` or `log`; an Apex log is one whatever is said.
+/// The largest file whose text is stored, in bytes.
+const MAX_STORED_BYTES: u64 = 32 << 20;
+
+/// A file that was read, to be attached.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// What a note says of it.
+    pub evidence: Evidence,
+    /// The text without secrets, if it is to be stored.
+    words: Option<Vec<u8>>,
+    /// What a note says of the same file with its text stored, and without.
+    forms: Vec<Evidence>,
+}
+
+/// Reads a file, to be attached. `kind` is `test`, `ci` or `log`; an Apex log is one whatever is said. With `has_words` its
+/// text is to be stored.
 ///
 /// Secrets are removed from all that is returned.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, or the redactor cannot run.
-pub fn observe(repo: &Repository, path: &Path, kind: &str, remark: Option<&str>) -> Result<Evidence> {
+/// If the file cannot be read or is too large to be stored, if its text was purged, or if the redactor cannot run.
+pub fn observe(repo: &Repository, path: &Path, kind: &str, remark: Option<&str>, has_words: bool) -> Result<Observed> {
+    let plain = described(repo, path, kind, remark)?;
+    let mut forms = vec![plain.clone()];
+    let mut words = if has_words || plain.size <= MAX_STORED_BYTES { Some(words(repo, path)?) } else { None };
+    if let Some(words) = &words {
+        let sha256 = hex(&Sha256::digest(words));
+        // The segment is named when it is stored.
+        forms.push(Evidence { blob: None, ..plain.with_text(String::new(), words.len() as u64, sha256) });
+    }
+    words = words.filter(|_| has_words);
+    let evidence = forms[usize::from(has_words)].clone();
+    let purged = Tombstones::read(repo)?;
+    if forms.iter().any(|form| purged.bars(&form.key())) {
+        let name = path.display();
+        return Err(Error::other(format!("cannot attach '{name}': its text was removed with 'git shiftlog purge'")));
+    }
+    Ok(Observed { evidence, words, forms })
+}
+
+/// Returns the text of a file without its secrets. A key that does not end is left out.
+fn words(repo: &Repository, path: &Path) -> Result<Vec<u8>> {
+    let failed = |error: io::Error| Error::io("read", path, error);
+    let mut text = Vec::new();
+    File::open(path).and_then(|file| file.take(MAX_STORED_BYTES + 1).read_to_end(&mut text)).map_err(failed)?;
+    if text.len() as u64 > MAX_STORED_BYTES {
+        let most = MAX_STORED_BYTES >> 20;
+        return Err(Error::other(format!("cannot store '{}': it is larger than {most} MiB", path.display()))
+            .hint("attach it without --words, or a part of it"));
+    }
+    let is_ended = text.is_empty() || text.ends_with(b"\n");
+    if !is_ended {
+        text.push(b'\n');
+    }
+    let (clean, _) = redaction::redactor(repo)?.redact(&text);
+    let mut clean = clean.into_owned();
+    if !is_ended && clean.ends_with(b"\n") {
+        clean.pop();
+    }
+    Ok(clean)
+}
+
+/// Returns what a note says of a file.
+fn described(repo: &Repository, path: &Path, kind: &str, remark: Option<&str>) -> Result<Evidence> {
     let redactor = redaction::redactor(repo)?;
     let clean = |text: &str| cleaned(&redactor, text);
     let failed = |error: io::Error| Error::io("read", path, error);
@@ -64,18 +126,25 @@ pub fn observe(repo: &Repository, path: &Path, kind: &str, remark: Option<&str>)
     })
 }
 
-/// Attaches evidence to a commit. Returns of each whether it is new.
+/// Attaches evidence to a commit, and stores the texts that are to be stored. Returns of each whether it is new. Evidence
+/// that has been attached without its text gets it.
 ///
 /// # Errors
 ///
-/// As [`notes::edit`].
+/// As [`Archive::add`] and [`notes::edit`].
 pub fn attach(
     repo: &Repository,
     notes_ref: &str,
     commit_id: ObjectId,
-    evidence: &[Evidence],
+    observed: &[Observed],
     deadline: Instant,
 ) -> Result<Vec<bool>> {
+    let archive = Archive::new(repo);
+    let texts = observed.iter().filter_map(|one| Some((one.evidence.sha256.as_str(), one.words.as_deref()?)));
+    let purged = Tombstones::read(repo)?;
+    let is_purged = |id| purged.segments.contains_key(&id);
+    // The archive is written before the note that names it.
+    let segments = archive.store_texts(text::EVIDENCE, texts, is_purged, "shiftlog: evidence\n", deadline)?;
     let mut is_new = Vec::new();
     let message = format!("shiftlog: evidence on {}\n", commit_id.to_hex_with_len(12));
     notes::edit(repo, notes_ref, &message, deadline, |editor| {
@@ -87,14 +156,24 @@ pub fn attach(
             text.push(b'\n');
         }
         is_new.clear();
-        for one in evidence {
-            let has_it = known.iter().any(|known| known.is_same(one));
+        for one in observed {
+            let blob = one.words.as_ref().and_then(|_| segments.get(&one.evidence.sha256)).map(ToString::to_string);
+            let evidence = Evidence { blob, ..one.evidence.clone() };
+            let is_it = |known: &Evidence| one.forms.iter().any(|form| known.is_same(form));
+            let has_it = known.iter().any(|known| is_it(known) && (known.blob.is_some() || evidence.blob.is_none()));
             is_new.push(!has_it);
-            if !has_it {
-                text.extend_from_slice(one.to_line().as_bytes());
-                text.push(b'\n');
-                known.push(one.clone());
+            if has_it {
+                continue;
             }
+            if known.iter().any(is_it) {
+                let mut note = Note::parse_lines(&text);
+                note.retain(|unit| !unit.evidence().is_some_and(|known| is_it(&known)));
+                text = note.to_bytes();
+            }
+            text.extend_from_slice(evidence.to_line().as_bytes());
+            text.push(b'\n');
+            known.retain(|known| !is_it(known));
+            known.push(evidence);
         }
         if is_new.contains(&true) { editor.replace(commit_id, &text) } else { Ok(()) }
     })?;
@@ -127,35 +206,6 @@ pub fn remove(
         }
     })?;
     Ok(was_there)
-}
-
-/// Returns the text of evidence, if its file is still there and has not changed.
-///
-/// # Errors
-///
-/// [`Kind::Missing`] with the reason.
-pub fn text_of(repo: &Repository, evidence: &Evidence) -> Result<Vec<u8>> {
-    let missing = |reason: &str| Error::new(Kind::Missing, format!("cannot show '{}'", evidence.name)).because(reason);
-    let path = path_of(repo, &evidence.name).ok_or_else(|| missing("it is not in this working tree"))?;
-    let file = File::open(path).map_err(|_| missing("the file is not here"))?;
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == evidence.size) {
-        return Err(missing("the file has changed"));
-    }
-    let mut text = Vec::new();
-    file.take(evidence.size).read_to_end(&mut text).map_err(|_| missing("the file cannot be read"))?;
-    if hex(&Sha256::digest(&text)) != evidence.sha256 {
-        return Err(missing("the file has changed"));
-    }
-    Ok(text)
-}
-
-/// Returns the file that a name in a note stands for. A note can come from somebody else: nothing outside the working
-/// tree is read, also not through a link.
-fn path_of(repo: &Repository, name: &str) -> Option<PathBuf> {
-    let top = repo.worktree()?.canonicalize().ok()?;
-    let path = top.join(name).canonicalize().ok()?;
-    let is_inside = path.starts_with(&top) && !path.starts_with(repo.git_dir().canonicalize().ok()?);
-    is_inside.then_some(path)
 }
 
 /// Returns the name of a file for a note: from the top of the working tree, or the last component of one elsewhere.

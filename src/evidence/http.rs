@@ -85,8 +85,8 @@ impl Client {
 
     /// Writes the body at an address to `out`, and returns its length in bytes. Compressed bodies are unpacked.
     ///
-    /// The token is sent to the host of `url` alone: a redirect to another host, or to another port, is a failure. Only
-    /// HTTPS is spoken, but for this machine itself.
+    /// The token is sent to the host of `url` alone: a redirect to another host, or to another port, is a failure. Plain
+    /// HTTP is allowed only to this machine.
     ///
     /// # Errors
     ///

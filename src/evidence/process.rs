@@ -1,13 +1,20 @@
-//! Running a program of others for its output, with an end at a given time.
+//! Running a program of others for its output, with an end at a given time. The output is never written to a disk: it can
+//! have a token.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The longest output that is read, in bytes.
-const MAX_OUTPUT_BYTES: u64 = 4 << 20;
+use crate::git::child;
+
+/// The longest output that is read, in bytes. A program that writes more gets SIGPIPE.
+const MAX_OUTPUT_BYTES: usize = 4 << 20;
+/// How long the end of the output is waited for after the program has ended: a process that it has started and that has
+/// inherited the pipe may live on.
+const REST: Duration = Duration::from_secs(1);
 
 /// How a program ended, and its output.
 pub struct Ended {
@@ -19,13 +26,13 @@ pub struct Ended {
 /// Why a program gave no output.
 #[derive(Debug)]
 pub enum Failure {
-    /// It could not be started.
+    /// It could not be started, or not be waited for.
     NotStarted(io::Error),
     /// It was ended when its time was over.
     Late(Duration),
 }
 
-/// Runs a program in a directory until it ends, at most for `limit`. It has no standard input.
+/// Runs a program in a directory until it ends, at most for `limit`. It has no standard input, and cannot ask anybody.
 pub fn run(
     program: &str,
     words: &[&str],
@@ -34,36 +41,48 @@ pub fn run(
     limit: Duration,
 ) -> Result<Ended, Failure> {
     let mut command = Command::new(program);
-    command.args(words).envs(variables.iter().copied()).current_dir(directory).stdin(Stdio::null());
-    // Files, not pipes: a process that has inherited one cannot keep us waiting for its end.
-    let file = || tempfile::tempfile().map_err(Failure::NotStarted);
-    let (mut stdout, mut stderr) = (file()?, file()?);
-    let clone = |file: &File| file.try_clone().map_err(Failure::NotStarted);
-    command.stdout(clone(&stdout)?).stderr(clone(&stderr)?);
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.args(words).envs(variables.iter().copied()).current_dir(directory);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    child::forbid_asking(&mut command);
     let mut child = command.spawn().map_err(Failure::NotStarted)?;
-    let deadline = Instant::now() + limit;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(10)),
-            Ok(None) | Err(_) => {
-                let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-                if let Some(group) = group {
-                    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-                }
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(Failure::Late(limit));
-            }
+    let (stdout, stderr) = (child.stdout.take().map(read), child.stderr.take().map(read));
+    match child::wait_until(&mut child, Instant::now() + limit) {
+        Ok(Some(status)) => {
+            let end = Instant::now() + REST;
+            let text = |pieces: Option<Receiver<Vec<u8>>>| pieces.map(|pieces| text(&pieces, end)).unwrap_or_default();
+            Ok(Ended { status, stdout: text(stdout), stderr: text(stderr) })
         }
-    };
-    Ok(Ended { status, stdout: text(&mut stdout), stderr: text(&mut stderr) })
+        Ok(None) => Err(Failure::Late(limit)),
+        Err(error) => Err(Failure::NotStarted(error)),
+    }
 }
 
-fn text(file: &mut File) -> String {
+/// Reads a pipe in a thread, and sends what it reads.
+fn read(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let (mut piece, mut length) = (vec![0; 64 << 10], 0);
+        loop {
+            let count = match pipe.read(&mut piece) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(0) | Err(_) => break,
+                Ok(count) => count,
+            };
+            length += count;
+            if length > MAX_OUTPUT_BYTES || sender.send(piece[..count].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// Returns what was read until the pipe ended, or until `end`.
+fn text(pieces: &Receiver<Vec<u8>>, end: Instant) -> String {
     let mut bytes = Vec::new();
-    let _ = file.rewind().and_then(|()| file.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes));
+    while let Ok(piece) = pieces.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        bytes.extend(piece);
+    }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -166,8 +166,8 @@ impl Apex {
 /// Says whether a line of a test's or a build's output tells a failure. Lines that only count none do not.
 fn tells_failure(line: &str) -> bool {
     let line = line.trim_start();
-    let begins = ["error:", "error[", "Error:", "ERROR", "FAIL", "FAILED", "panic:", "Traceback ", "E   "];
-    let has = [" panicked at ", ": error: ", " FAILED", "... FAILED", "Exception: ", "AssertionError", "not ok "];
+    let begins = ["error:", "error[", "Error:", "ERROR", "FAIL", "panic:", "Traceback ", "E   "];
+    let has = [" panicked at ", ": error: ", " FAILED", "Exception: ", "AssertionError", "not ok "];
     begins.iter().any(|word| line.starts_with(word)) || has.iter().any(|word| line.contains(word))
 }
 

@@ -3,11 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use crate::archive::{self, Archive, session_of_path};
+use crate::archive::{self, Archive, session_of_path, text};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::record::{Query, Reader, Summary};
-use crate::told;
 use crate::transcript::SessionKey;
 
 /// The shortest beginning of a session's id that stands for it.
@@ -98,7 +97,7 @@ impl Plan {
         let mut newest: HashMap<SessionKey, ObjectId> = HashMap::new();
         for (path, segment_id) in archive.listing(archive::REF)? {
             // Paths are in order, so the last segment of a session is its newest.
-            let is_session = |key: &SessionKey| !recorded.contains(key) && !told::is_text(key);
+            let is_session = |key: &SessionKey| !recorded.contains(key) && !text::is_text(key);
             if let Some(key) = session_of_path(&path).filter(is_session) {
                 newest.insert(key, segment_id);
             }

@@ -1,6 +1,7 @@
-//! Which files of a project have changed since the last scan, and in how many questions they are told.
+//! Lists the files changed since the last scan and splits them into questions.
 //!
-//! Read [`Snapshot`]. Git says which files there are: tracked ones, and untracked ones that it does not ignore.
+//! Read [`Snapshot`]. Git says which files there are: tracked ones, and untracked ones that it does not ignore. Files that hold
+//! secrets by their names are left out: not even the name is sent.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -9,12 +10,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use bstr::ByteSlice as _;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Project;
 use super::files::open_no_link;
 use crate::error::{Error, Result};
 use crate::git::{Repository, git};
+use crate::told;
 
 /// The most files that one question tells of.
 pub const MAX_FILES: usize = 100;
@@ -26,7 +29,7 @@ const MAX_FILE_BYTES: u64 = 8 << 20;
 const HEAD_BYTES: usize = 60;
 
 /// What the files of a project were at one time: their ids, by their paths from its top.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Snapshot {
     files: BTreeMap<String, String>,
 }
@@ -92,7 +95,8 @@ impl Snapshot {
         let is_new = |(path, id): &(&String, &String)| earlier.files.get(*path) != Some(*id);
         let changed = self.files.iter().filter(is_new);
         let changed = changed.map(|(path, _)| Change { path: path.clone(), kind: Kind::Changed, bytes: bytes(path) });
-        let gone = earlier.files.keys().filter(|path| !self.files.contains_key(*path));
+        let is_gone = |path: &&String| !self.files.contains_key(*path) && !told::is_secret_data(path);
+        let gone = earlier.files.keys().filter(is_gone);
         let gone = gone.map(|path| Change { path: path.clone(), kind: Kind::Deleted, bytes: 0 });
         let mut changes: Vec<Change> = changed.chain(gone).collect();
         changes.sort_by(|one, other| one.path.cmp(&other.path));
@@ -126,7 +130,8 @@ fn listed(repo: &Repository, project: &Project) -> Result<Vec<String>> {
     let output = git(args).repository(repo).capture()?;
     let paths = output.split_str("\0").filter(|path| !path.is_empty());
     let inside = paths.filter_map(|path| Path::new(OsStr::from_bytes(path)).strip_prefix(&prefix).ok());
-    let paths = inside.filter(|path| !path.starts_with(".memo")).filter_map(Path::to_str).map(str::to_owned);
+    let paths = inside.filter(|path| !path.starts_with(".memo")).filter_map(Path::to_str);
+    let paths = paths.filter(|path| !told::is_secret_data(path)).map(str::to_owned);
     Ok(paths.collect())
 }
 

@@ -5,6 +5,7 @@
 //! and [`Watcher`] for when. The servers and
 //! commands read values of it by path.
 
+mod aside;
 mod changed;
 mod files;
 mod locations;

@@ -96,12 +96,12 @@ fn open(path: &Path, is_created: bool) -> Result<File> {
 }
 
 /// Puts new texts of files in place, in the order of [`ROOTS`], `None` for a file that stays, and the text of the snapshot
-/// that they go with. With `is_kept` the old files are copied to the history. The caller has the lock of scans.
+/// that they go with. The old files are copied to the history. The caller has the lock of scans.
 ///
 /// # Errors
 ///
 /// If something cannot be written; then either nothing has changed, or the next scan moves what is left.
-pub fn put(project: &Project, texts: &[Option<String>], scanned: &str, is_kept: bool) -> Result<()> {
+pub fn put(project: &Project, texts: &[Option<String>], scanned: &str) -> Result<()> {
     let (staged, next) = (project.history().join("staged"), project.history().join("next"));
     remove(&staged)?;
     std::fs::create_dir_all(&staged).map_err(|error| Error::io("create", &staged, error))?;
@@ -118,7 +118,7 @@ pub fn put(project: &Project, texts: &[Option<String>], scanned: &str, is_kept: 
     }
     std::fs::rename(&staged, &next).map_err(|error| Error::io("write", &next, error))?;
     fault_point("index-complete");
-    move_files(project, is_kept)
+    finish(project)
 }
 
 /// Moves files in place that are complete, and were not moved because a process died.
@@ -127,16 +127,12 @@ pub fn put(project: &Project, texts: &[Option<String>], scanned: &str, is_kept: 
 ///
 /// If a file cannot be moved, or would replace a link.
 pub fn finish(project: &Project) -> Result<()> {
-    move_files(project, true)
-}
-
-fn move_files(project: &Project, is_kept: bool) -> Result<()> {
     let next = project.history().join("next");
     if !next.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(());
     }
     let waiting: Vec<&str> = ROOTS.iter().copied().filter(|root| next.join(format!("{root}.json")).exists()).collect();
-    if is_kept && !waiting.is_empty() {
+    if !waiting.is_empty() {
         keep(project)?;
     }
     fault_point("index-kept");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::files::{Project, below};
 use super::place;
-use super::scan::{Plan, choose};
+use super::scan::{AGAIN, Plan, choose};
 use crate::error::{Kind, Result};
 use crate::git::Repository;
 
@@ -21,8 +21,8 @@ pub fn is_wanted(here: &Path, top: &Path) -> Result<bool> {
     Ok(below(top).is_some() && Repository::open(here)?.config_string("shiftlog.index").as_deref() == Some("commit"))
 }
 
-/// Asks an agent about what has changed since the last scan. While another process does so, this one leaves word that there
-/// is more to do, and returns. Returns what is to be logged.
+/// Asks an agent about what has changed since the last scan. If another process is scanning, creates `.history/again` and
+/// returns. Returns what is to be logged.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub fn is_wanted(here: &Path, top: &Path) -> Result<bool> {
 pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
     project.require()?;
     let ask = choose(repo, None)?;
-    let again = project.history().join("again");
+    let again = project.history().join(AGAIN);
     let mut told = Vec::new();
     loop {
         // Whoever has the lock looks for this file when it has given the lock back, so that either of us goes on.
@@ -39,8 +39,7 @@ pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
             Err(error) if error.kind() == Kind::Busy => return Ok(told),
             plan => plan?,
         };
-        crate::git::private::remove(&again)?;
-        if !plan.changes().is_empty() {
+        if !plan.is_empty() {
             let changed = plan.run(None, ANSWER_LIMIT, |_, _| {})?;
             let files = if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") };
             told.push(format!("index: told {} of {} files, changed {files}", ask.name, plan.changes().len()));
@@ -50,4 +49,9 @@ pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
             return Ok(told);
         }
     }
+}
+
+/// Says whether a commit was made while a scan ran, and waits to be told of.
+pub fn is_waiting(repo: &Repository, project: &Project) -> bool {
+    project.history().join(AGAIN).exists() && repo.config_string("shiftlog.index").as_deref() == Some("commit")
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::aside::Aside;
 use super::changed::{self, Change, Snapshot};
 use super::files::{Project, ROOTS, SKELETONS, read};
 use super::place::{self, Lock};
@@ -20,6 +21,9 @@ use crate::git::{Repository, fault_point};
 use crate::outside;
 use crate::record::redaction;
 use crate::redact::Redactor;
+
+/// The file with which a commit asks the scan that runs for another one after it.
+pub(super) const AGAIN: &str = "again";
 
 /// How often an agent may answer.
 pub const MAX_ROUNDS: usize = 5;
@@ -50,7 +54,9 @@ pub struct Plan<'p> {
     ask: &'static Ask,
     /// The files of the index as they are; of one that is absent what it would be when made.
     texts: Vec<String>,
-    /// The files of the project at the last scan, and now.
+    /// The same with the answers that a scan which failed has put aside.
+    begun: Vec<String>,
+    /// The files of the project when they were last told of, and now.
     earlier: Snapshot,
     snapshot: Snapshot,
     changes: Vec<Change>,
@@ -70,16 +76,27 @@ impl<'p> Plan<'p> {
         project.require()?;
         let busy = "another scan is already running on this directory";
         let lock = Lock::take(&project.history().join("lock"), busy)?;
+        // A commit that comes now is in the snapshot. One that comes later leaves the file again.
+        crate::git::private::remove(&project.history().join(AGAIN))?;
         place::finish(project)?;
         let texts = texts(project)?;
         let redactor = redaction::redactor(repo)?;
-        let (earlier, snapshot) = (Snapshot::of_last_scan(project), Snapshot::take(repo, project)?);
+        let snapshot = Snapshot::take(repo, project)?;
+        let (begun, earlier) = match Aside::read(project, &texts) {
+            Some(aside) => (aside.texts, aside.scanned),
+            None => (texts.clone(), Snapshot::of_last_scan(project)),
+        };
         let changes = snapshot.changes_since(&earlier, project);
-        let room = question::room(&texts, ask.max_question_bytes()).ok_or_else(|| {
+        let room = question::room(&begun, ask.max_question_bytes()).ok_or_else(|| {
             Error::other(format!("the index is too large for a question to {}", ask.name))
                 .hint("shorten the files in .memo/index, or ask another agent with --agent")
         })?;
-        Ok(Plan { project, redactor, ask, texts, earlier, snapshot, changes, room, _lock: lock })
+        Ok(Plan { project, redactor, ask, texts, begun, earlier, snapshot, changes, room, _lock: lock })
+    }
+
+    /// Says whether there is nothing to ask, and no answer that waits.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.begun == self.texts
     }
 
     /// Returns what has changed.
@@ -94,65 +111,76 @@ impl<'p> Plan<'p> {
 
     /// Returns how many bytes of the project and of the index are sent at most.
     pub fn bytes(&self) -> u64 {
-        let index: usize = self.texts.iter().map(String::len).sum();
+        let index: usize = self.begun.iter().map(String::len).sum();
         (index * self.questions() + self.changes.iter().map(Change::cost).sum::<usize>()) as u64
     }
 
-    /// Asks the agent about all changes, and puts what it answers to each question in place: questions can be many, and none
-    /// is asked twice. `limit` is for one answer; `tell` learns how many questions are answered, and of how many. Returns the
-    /// names of the files that have changed.
+    /// Asks the agent about all changes, and puts the index in place that it answers with. `limit` is for one answer; `tell`
+    /// learns how many questions are answered, and of how many. Returns the names of the files that have changed.
     ///
     /// # Errors
     ///
     /// If the agent gives no answer, its answers do not become a valid index in `MAX_ROUNDS`, or the index was changed
-    /// meanwhile. Then nothing has changed since the last question that was answered.
+    /// meanwhile. Then the index stays as it is. Valid answers are put aside, and the next scan goes on after them.
     pub fn run(
         &self,
         model: Option<&str>,
         limit: Duration,
         mut tell: impl FnMut(usize, usize),
     ) -> Result<Vec<&'static str>> {
-        let (mut texts, mut snapshot, mut is_kept) = (self.texts.clone(), self.earlier.clone(), true);
+        let (mut texts, mut snapshot) = (self.begun.clone(), self.earlier.clone());
         let parts = changed::parts(&self.changes, self.room);
         for (number, part) in parts.iter().enumerate() {
             tell(number, parts.len());
-            let answered = self.rounds(&texts, part, model, limit).and_then(|new| {
+            let mut rest = *part;
+            while !rest.is_empty() {
+                let (new, count) = self.rounds(&texts, rest, model, limit).map_err(|error| match number {
+                    0 => error,
+                    _ => error.hint(format!(
+                        "{number} of {} questions are answered; the next scan goes on after them",
+                        parts.len()
+                    )),
+                })?;
                 fault_point("index-answered");
-                snapshot.advance(part, &self.snapshot);
-                self.replace(&texts, &new, &snapshot, is_kept).map(|()| new)
-            });
-            let new = answered.map_err(|error| match number {
-                0 => error,
-                _ => error
-                    .hint(format!("{number} of {} questions are answered; the next scan goes on there", parts.len())),
-            })?;
-            is_kept &= texts == new;
-            texts = new;
+                snapshot.advance(&rest[..count], &self.snapshot);
+                (texts, rest) = (new, &rest[count..]);
+                if number + 1 < parts.len() || !rest.is_empty() {
+                    Aside::write(self.project, &self.texts, &texts, &snapshot)?;
+                }
+            }
         }
+        self.replace(&texts, &snapshot)?;
+        Aside::remove(self.project)?;
         let changed = ROOTS.iter().zip(texts.iter().zip(&self.texts)).filter(|(_, (new, old))| new != old);
         Ok(changed.map(|(root, _)| *root).collect())
     }
 
-    /// Puts new files in the place of old ones, unless somebody has changed these.
-    fn replace(&self, old: &[String], new: &[String], snapshot: &Snapshot, is_kept: bool) -> Result<()> {
-        if texts(self.project)? != old {
+    /// Puts new files in the place of the old ones, unless somebody has changed these.
+    fn replace(&self, new: &[String], snapshot: &Snapshot) -> Result<()> {
+        if texts(self.project)? != self.texts {
             return Err(Error::other(format!("the index was changed while {} was asked", self.ask.name)));
         }
-        let changed = new.iter().zip(old).map(|(new, old)| (new != old).then(|| new.clone()));
+        let changed = new.iter().zip(&self.texts).map(|(new, old)| (new != old).then(|| new.clone()));
         let changed: Vec<Option<String>> = changed.collect();
-        place::put(self.project, &changed, &snapshot.to_text(&Time::now().to_rfc3339()), is_kept)
+        place::put(self.project, &changed, &snapshot.to_text(&Time::now().to_rfc3339()))
     }
 
-    /// Asks about some changes until the answer makes a valid index, which is returned.
-    fn rounds(&self, texts: &[String], part: &[Change], model: Option<&str>, limit: Duration) -> Result<Vec<String>> {
+    /// Asks about some changes until the answer makes a valid index. Returns it, and how many of the changes it is about.
+    fn rounds(
+        &self,
+        texts: &[String],
+        part: &[Change],
+        model: Option<&str>,
+        limit: Duration,
+    ) -> Result<(Vec<String>, usize)> {
         let max_bytes = self.ask.max_question_bytes();
         let content = |path: &str| changed::content(self.project, path);
-        let first = question::question(texts, part, content, &self.redactor, max_bytes);
+        let (first, count) = question::question(texts, part, content, &self.redactor, max_bytes);
         let (mut asked, mut errors) = (first.clone(), Vec::new());
         for _ in 0..MAX_ROUNDS {
             let answer = self.ask.answer(&asked, model, limit)?;
             match answered(&answer, texts, &self.redactor) {
-                Ok(texts) => return Ok(texts),
+                Ok(texts) => return Ok((texts, count)),
                 Err(wrong) => errors = wrong,
             }
             asked = question::again(&first, &question::clean(&self.redactor, &answer), &errors, max_bytes);

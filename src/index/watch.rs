@@ -221,7 +221,7 @@ impl<'p> Watcher<'p> {
         if matches!(event.kind, EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_))) {
             return;
         }
-        // What was a directory may be another one now, under the same name.
+        // A directory that was removed and made again has lost its watch.
         self.watched.retain(|watched| !event.paths.iter().any(|path| watched.starts_with(path)));
         for path in event.paths.iter().filter(|path| is_directory(path)) {
             self.watch_below(path.clone(), tell);
@@ -236,7 +236,7 @@ impl<'p> Watcher<'p> {
             level.retain(|directory| !ignored.contains(directory) && self.is_ours(directory));
             let mut next = Vec::new();
             for directory in level {
-                // What comes after the directory is watched is told, what was there before is listed.
+                // Watch first, then list: a directory made in between is found by one of the two.
                 self.watch(directory.clone(), tell);
                 let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
                 next.extend(entries.map(|entry| entry.path()).filter(|path| is_directory(path)));

@@ -56,7 +56,7 @@ impl Rows {
         let row = Row {
             id: abbreviated.to_owned(),
             date: style.date.show(listed.commit.committer.time),
-            agents: agents(&listed.summaries),
+            agents: if listed.summaries.is_empty() { "-".to_owned() } else { agents(&listed.summaries) },
             number: main_sessions(&listed.summaries)
                 .fold(0, |sum: u64, one| sum.saturating_add(one.messages))
                 .to_string(),
@@ -108,8 +108,14 @@ fn agents(summaries: &[Summary]) -> String {
     outside::line(&agents.join(","))
 }
 
-/// Returns the summary, else the first prompt, else the subject, which is marked: it was not said in a conversation.
+/// Returns the summary, else the first prompt, else the subject, which is marked: it was not said in a conversation. Of a commit
+/// without a conversation, the first failure that its evidence tells of.
 fn words(listed: &Listed) -> String {
+    if listed.summaries.is_empty() {
+        let error = listed.evidence.iter().find_map(|evidence| evidence.error.clone());
+        let words = error.unwrap_or_else(|| listed.commit.subject().to_str_lossy().into_owned());
+        return format!("(evidence) {}", outside::line(&words));
+    }
     let summary = listed.summaries.iter().find_map(|summary| summary.summary.as_deref());
     let prompt = || listed.summaries.iter().find_map(Summary::shown_prompt);
     match summary.map(str::to_owned).or_else(prompt) {

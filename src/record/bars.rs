@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
-use super::Record;
 use super::tombstone::{Became, MAX_MARK_BYTES, Mark, Tombstones, mark_of_path};
+use super::{Evidence, Record};
 use crate::archive::{self, Archive};
 use crate::error::Result;
 use crate::git::sign::{Signature, State};
@@ -88,6 +88,12 @@ impl Bars {
         }
         let through = repo.parse_id(&record.through).map(Mark::Segment);
         self.of_session(&record.key()).or_else(|| through.filter(|mark| self.marks.contains_key(mark)))
+    }
+
+    /// Returns the mark for evidence or for the segment with its text, if there is one.
+    pub fn of_evidence(&self, repo: &Repository, evidence: &Evidence) -> Option<Mark> {
+        let blob = evidence.blob.as_deref().and_then(|hex| repo.parse_id(hex)).map(Mark::Segment);
+        self.of_session(&evidence.key()).or_else(|| blob.filter(|mark| self.marks.contains_key(mark)))
     }
 
     /// Returns the mark for the record's session or for any segment of its increment, if there is one. Reads the chain

@@ -39,7 +39,7 @@ pub(crate) use self::conversation::Documents;
 pub use self::conversation::{Conversation, Words};
 pub(crate) use self::covers::{add_proven, has_all_of, merge_proven};
 pub use self::earlier::Earlier;
-pub use self::evidence::Evidence;
+pub use self::evidence::{Evidence, cleaned_line};
 pub use self::lack::{Lack, may_be_fetched, remember_words};
 pub use self::newer::Newer;
 pub use self::note::{Hidden, Note, Unit};

@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use super::joined::MAX_JOINED_TREES;
 use super::parse::Bounds;
 use super::remark::{self, Remark};
-use super::{Earlier, Newer, Record};
+use super::{Earlier, Evidence, Newer, Record};
 use crate::transcript::SessionKey;
 
 /// A new unit is compared with this many units at most: a note by someone else can have a million.
@@ -42,6 +42,8 @@ pub struct Hidden {
 pub struct Note {
     units: Vec<Unit>,
     hidden: Vec<Hidden>,
+    /// What stands in the place of evidence that purge marks of others name.
+    pub(super) removed_evidence: Vec<Evidence>,
     /// The trees of the commits that its records were made for, also of joined records.
     trees: Vec<String>,
     /// Descriptions of parts that could not be read.
@@ -212,7 +214,13 @@ impl Note {
     pub fn merge(&mut self, other: &Note) {
         self.problems.extend_from_slice(&other.problems);
         self.add_lacking(other.units.iter().cloned(), Note::add_unit);
+        self.hide_all(other);
+    }
+
+    /// Adds what another note does not show.
+    fn hide_all(&mut self, other: &Note) {
         other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
+        self.removed_evidence.extend_from_slice(&other.removed_evidence);
     }
 
     /// Returns the records that are not shown because of purge marks of others.
@@ -239,15 +247,14 @@ impl Note {
 
     /// Returns a note without units, but with the same hidden records and problems.
     pub(super) fn without_units(&self) -> Self {
-        let (hidden, trees, problems) = (self.hidden.clone(), self.trees.clone(), self.problems.clone());
-        Note { units: Vec::new(), hidden, trees, problems }
+        Note { units: Vec::new(), ..self.clone() }
     }
 
     /// Adds everything in `other` that this note lacks. Does not join records.
     pub(crate) fn merge_lines(&mut self, other: &Note) {
         self.problems.extend_from_slice(&other.problems);
         self.add_lacking(other.units.iter().cloned(), Note::add_line);
-        other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
+        self.hide_all(other);
     }
 
     /// Joins records that end at the same segment, and records with those before them that they continue. Of two that begin
@@ -300,6 +307,11 @@ impl Note {
                 _ => true,
             });
         }
+    }
+
+    /// Replaces each unit by what `change` returns; drops it for `None`.
+    pub(super) fn map_units(&mut self, change: impl FnMut(Unit) -> Option<Unit>) {
+        self.units = std::mem::take(&mut self.units).into_iter().filter_map(change).collect();
     }
 
     /// Replaces each record of this version by what `change` returns; drops it for `None`.

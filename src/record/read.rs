@@ -180,7 +180,14 @@ impl<'r> Reader<'r> {
             return note;
         }
         let mut hidden: Vec<(SessionKey, String, Mark)> = Vec::new();
+        let mut removed = Vec::new();
         note.retain(|unit| {
+            if let Some(evidence) = unit.evidence() {
+                let mark = self.bars.of_evidence(self.repo, &evidence);
+                let is_barred = mark.is_some();
+                removed.extend(mark.map(|mark| evidence.removed(self.bars.removed_by(self.repo, &mark))));
+                return !is_barred;
+            }
             let mark = match unit {
                 Unit::Earlier(document, _) => self.bars.of_session(&document.key()),
                 unit => unit.record().and_then(|record| self.bars.of_record(self.repo, record)),
@@ -189,6 +196,7 @@ impl<'r> Reader<'r> {
             hidden.extend(Summary::of(unit).map(|summary| (summary.key, summary.time, mark)));
             false
         });
+        note.removed_evidence = removed;
         for (key, time, mark) in hidden {
             note.hide(Hidden { key, time, removed_by: self.bars.removed_by(self.repo, &mark) });
         }

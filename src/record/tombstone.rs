@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Note, Record};
+use super::{Evidence, Note, Record};
 use crate::archive::{self, Archive};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository, Tip};
@@ -163,6 +163,18 @@ impl Tombstones {
         (record.since.as_deref() != Some(&*record.through)).then_some(record)
     }
 
+    /// Returns evidence with a purged text replaced; `None` if nothing of the text is left.
+    fn changed_evidence(&self, repo: &Repository, evidence: Evidence) -> Option<Evidence> {
+        if self.bars(&evidence.key()) {
+            return None;
+        }
+        let blob = evidence.blob.as_deref().and_then(|hex| repo.parse_id(hex));
+        match blob.and_then(|id| self.final_of(repo, id)) {
+            Some(text) => Some(evidence.with_text(text.became?, text.bytes, text.sha256)),
+            None => Some(evidence),
+        }
+    }
+
     /// Returns the final replacement of a segment: a replacement can have been purged in turn. `None` if the segment is
     /// not purged.
     pub fn final_of(&self, repo: &Repository, segment_id: ObjectId) -> Option<Became> {
@@ -184,6 +196,7 @@ impl Tombstones {
         }
         let before = note.clone();
         note.map_records(|record| self.changed(repo, record));
+        note.map_evidence(|evidence| self.changed_evidence(repo, evidence));
         note.map_newer(|newer| {
             let changed = self.changed(repo, newer.record.clone())?;
             if changed == newer.record { Some(newer) } else { newer.with(&changed) }

@@ -35,6 +35,8 @@ pub struct Query {
     pub model: Option<String>,
     /// The session's id, or its beginning.
     pub session: Option<String>,
+    /// Whether commits that have evidence and no conversation are listed, too; not if a session is asked for.
+    pub has_evidence: bool,
     /// How many matching commits to skip first.
     pub skip: usize,
     /// The largest number of commits to list.
@@ -46,7 +48,7 @@ pub struct Query {
 pub struct Listed {
     /// The commit.
     pub commit: Commit,
-    /// Its records; empty only if there is a problem with its note.
+    /// Its records; empty if there is a problem with its note, or if it has evidence alone.
     pub summaries: Vec<Summary>,
     /// What was observed while the commit was made.
     pub evidence: Vec<Evidence>,
@@ -250,7 +252,8 @@ impl Lister<'_, '_> {
             let (note, problems) = self.note(*commit_id, blob_ids, blobs.by_ref().take(blob_ids.len()))?;
             let (summaries, evidence, trees) = (note.summaries(), note.evidence(), note.trees().to_vec());
             drop(note);
-            let fits = summaries.iter().any(|summary| self.query.fits_summary(summary));
+            let is_observed = summaries.is_empty() && !evidence.is_empty() && self.query.takes_observed();
+            let fits = is_observed || summaries.iter().any(|summary| self.query.fits_summary(summary));
             if !fits && problems.is_empty() {
                 continue;
             }
@@ -322,6 +325,11 @@ impl Query {
             && self.agent.is_none()
             && self.model.is_none()
             && self.session.is_none()
+    }
+
+    /// Says whether commits are listed that have evidence and no conversation.
+    pub fn takes_observed(&self) -> bool {
+        self.has_evidence && self.agent.is_none() && self.model.is_none() && self.session.is_none()
     }
 
     /// Says whether Git walks history: it knows what paths and some options choose.

@@ -1,7 +1,7 @@
 //! Copying records to rewritten commits, where history was rewritten without running our hook.
 //!
-//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets the records of the commits that make the
-//! same change. If several such commits have different records, that is reported and nothing is copied.
+//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets the records, and the evidence, of the commits
+//! that make the same change. If several such commits have different records, that is reported and nothing is copied.
 
 pub(crate) mod candidates;
 pub(crate) mod changes;
@@ -98,6 +98,8 @@ pub fn remap(
         mapper.check_time()?;
         match mapper.find(commit_id)? {
             Origin::Nothing => {}
+            // A commit with evidence alone can have been a copy before.
+            Origin::Records(from) if mapper.has_all(commit_id, &from)? => {}
             Origin::Records(from) => {
                 mapper.take(commit_id, &from)?;
                 remapped.carried.push(Carried { to: commit_id, from });
@@ -145,6 +147,7 @@ pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadli
     match mapper.find(commit_id)? {
         Origin::Nothing => {}
         Origin::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+        Origin::Records(from) if mapper.has_all(commit_id, &from)? => {}
         Origin::Records(from) => {
             mapper.take(commit_id, &from)?;
             carry(repo, notes_ref, &mapper.taken, deadline)?;

@@ -161,21 +161,32 @@ impl<'a, 'r> Mapper<'a, 'r> {
         Ok(self.note(commit_id)?.is_some_and(|note| note.has_conversation()))
     }
 
-    /// Returns the records of some commits, as lines; for comparing.
+    /// Returns the records of some commits, as lines; for comparing. Of commits without records, their evidence: where there
+    /// are records, they say which commits belong together.
     pub(super) fn records(&self, commit_ids: &[ObjectId]) -> Result<BTreeSet<Vec<u8>>> {
-        let mut records = BTreeSet::new();
+        let (mut records, mut observed) = (BTreeSet::new(), BTreeSet::new());
         for commit_id in commit_ids {
             for unit in self.note(*commit_id)?.iter().flat_map(Note::units) {
                 match unit {
                     Unit::Record(record) => {
                         records.insert(format!("{} {:?} {}", record.key(), record.since, record.through).into_bytes())
                     }
-                    Unit::Foreign(_) => false,
+                    Unit::Foreign(_) => match unit.evidence() {
+                        Some(one) => {
+                            observed.insert(format!("{} {} {}", one.evidence, one.id, one.sha256).into_bytes())
+                        }
+                        None => false,
+                    },
                     unit => records.insert(unit.text().into_owned()),
                 };
             }
         }
-        Ok(records)
+        Ok(if records.is_empty() { observed } else { records })
+    }
+
+    /// Says whether a commit has all records of others, or all evidence of commits without records.
+    pub fn has_all(&self, commit_id: ObjectId, from: &[ObjectId]) -> Result<bool> {
+        Ok(self.records(from)?.is_subset(&self.records(&[commit_id])?))
     }
 
     /// Remembers that a commit gets the records of others.

@@ -38,6 +38,28 @@ fn in_line<'t>(line: &'t str, found: &mut Vec<&'t str>) {
 
 /// Says whether a path names a file of a kind that holds secrets, or one of Git's own.
 pub fn is_secret(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_named = |word: &str| name.contains(word) && !is_prose(name);
+    is_place(&path, name) || WORDS.iter().copied().any(is_named)
+}
+
+/// Says whether a path names a file that holds secrets and no code: as [`is_secret`], but a source file may have a word such as
+/// `token` in its name.
+pub fn is_secret_data(path: &str) -> bool {
+    const DATA: &[&str] =
+        &["json", "yml", "yaml", "toml", "ini", "cfg", "conf", "properties", "xml", "csv", "txt", "plist", "env", "db"];
+    let path = path.to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_data = name.rsplit_once('.').is_none_or(|(stem, end)| stem.is_empty() || DATA.contains(&end));
+    is_place(&path, name) || is_data && WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Words in the names of files that hold secrets.
+const WORDS: &[&str] = &["secret", "credential", "token", "password", "oauth"];
+
+/// Says whether a path, in small letters, is one that programs use for secrets, or one of Git's own.
+fn is_place(path: &str, name: &str) -> bool {
     const DIRECTORIES: &[&str] = &[".git", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store"];
     const NAMES: &[&str] = &[
         ".netrc",
@@ -56,15 +78,11 @@ pub fn is_secret(path: &str) -> bool {
     ];
     const ENDS: &[&str] =
         &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".tfvars", ".tfstate", ".ovpn"];
-    let path = path.to_ascii_lowercase();
-    let name = path.rsplit('/').next().unwrap_or_default();
     let is_env = name == ".env" || name.starts_with(".env.") || name == ".envrc";
-    let is_named = |word: &str| name.contains(word) && !is_prose(name);
     is_env
         || path.split('/').any(|part| DIRECTORIES.contains(&part))
         || NAMES.contains(&name)
         || ENDS.iter().any(|end| name.ends_with(end))
-        || ["secret", "credential", "token", "password", "oauth"].into_iter().any(is_named)
 }
 
 /// Says whether a file is prose, by its name.
@@ -93,6 +111,11 @@ mod tests {
         for path in ["AGENTS.md", "docs/tokens.md", "package.json", ".github/copilot-instructions.md", "environment.md"]
         {
             assert!(!is_secret(path), "{path}");
+        }
+        let data = ["a/.env.local", ".ssh/config", "server.key", "token", "secrets.yaml", ".credentials.json"];
+        assert!(data.iter().all(|path| is_secret_data(path)));
+        for path in ["src/tokens.rs", "auth/password_reset.py", "OAuthClient.java", "docs/tokens.md", "package.json"] {
+            assert!(!is_secret_data(path), "{path}");
         }
     }
 }

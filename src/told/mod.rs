@@ -4,8 +4,7 @@
 //! a home directory, [`store`] stores their texts in the archive, and [`text`] reads one back. Which files an agent reads is
 //! in the agent's own file; see [`crate::agent::Instructions`].
 //!
-//! A text is stored as the transcript of a session of its own, whose agent is [`AGENT`] and whose id is the SHA-256 of the
-//! text. So everything that reads, checks, shares and purges segments also does so with these texts.
+//! How texts are stored is told in [`crate::archive::text`].
 
 mod find;
 mod imports;
@@ -18,10 +17,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 pub use self::find::{Content, Found, Search, find};
-pub use self::store::{is_text, session_of, store, text};
+pub use self::imports::is_secret_data;
+pub use self::store::{session_of, store, text};
 
-/// The agent's name in the archive for texts of instruction files. No agent has this name.
-pub const AGENT: &str = "rules";
 /// The largest file whose text is kept, in bytes.
 pub const MAX_FILE_BYTES: usize = 256 << 10;
 /// How many entries a record has at most, and how many of one are read.

@@ -2,6 +2,8 @@
 //!
 //! Read [`check`]. `repair` repairs what can be repaired.
 
+mod texts;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sha2::{Digest as _, Sha256};
@@ -14,7 +16,6 @@ use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
 use crate::progress::Tell;
 use crate::record::{Note, Record, Unit, tombstone};
-use crate::told::{self, Told};
 use crate::transcript::SessionKey;
 
 /// What is wrong.
@@ -372,6 +373,7 @@ impl Checker<'_> {
             if note.is_damaged() {
                 self.add(Flaw::DamagedNote, commit_id.to_string(), Some(commit_id), None, String::new());
             }
+            note.evidence().iter().for_each(|evidence| self.evidence(commit_id, evidence));
             for unit in note.units() {
                 self.checked.records += usize::from(!matches!(unit, Unit::Foreign(_)));
                 match unit {
@@ -432,25 +434,6 @@ impl Checker<'_> {
             }
             None if segment.is_ours => {}
             None => self.checked.elsewhere += usize::from(!self.repo.has_object(through)),
-        }
-    }
-
-    /// Checks the texts of instruction files that a record names.
-    fn rules(&mut self, commit_id: ObjectId, record: &Record) {
-        for file in record.rules.iter().flat_map(Told::files) {
-            let (Some(hex_id), Some(sha256)) = (&file.text, &file.sha256) else { continue };
-            let key = told::session_of(sha256);
-            // What is no id is reported as missing.
-            let text = self.repo.parse_id(hex_id).unwrap_or(self.repo.null_id());
-            match self.segments.get(&text) {
-                Some(Segment { end: Some((_, digest)), .. }) if hex(&digest.clone().finalize()) != *sha256 => {
-                    self.wrong(commit_id, record.key(), format!("'{}' has another text than it says", file.name()));
-                }
-                Some(_) => {}
-                // Only the notes were shared.
-                None if self.has_remotes && !self.sessions.contains_key(&key) && !self.repo.has_object(text) => {}
-                None => self.missing(text, Some(commit_id), &key, &format!("the note of {commit_id} names it")),
-            }
         }
     }
 

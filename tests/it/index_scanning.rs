@@ -123,6 +123,44 @@ fn an_agent_is_asked_about_changed_files_and_its_answer_becomes_the_index() {
 }
 
 #[test]
+fn files_that_hold_secrets_are_not_sent_and_not_named() {
+    let scratch = project();
+    for path in [".env", ".netrc", ".ssh/config", "deploy/server.key", "secrets.yaml", "sub/.env.local"] {
+        scratch.write(path, "hunter2 is short\n");
+    }
+    scratch.write("src/tokens.rs", "fn tokens() {}\n");
+    scratch.git(["add", "-A"]).ok();
+    install(&scratch, "echo '{}'");
+    let planned = scan(&scratch, &["-n"]).ok();
+    scan(&scratch, &[]).ok();
+    let question = asked(&scratch).concat();
+    for told in [&planned, &question] {
+        assert!(told.contains("src/tokens.rs"), "a source file may have the word in its name: {told}");
+        for absent in ["hunter2", ".env", ".netrc", ".ssh", "server.key", "secrets.yaml"] {
+            assert!(!told.contains(absent), "{absent}: {told}");
+        }
+    }
+}
+
+#[test]
+fn files_that_do_not_fit_into_a_question_are_told_in_the_next_one() {
+    let scratch = project();
+    // Each byte of this text becomes three in UTF-8.
+    let text: Vec<u8> = (0..6_000).flat_map(|_| [0xe4, b'\n', b'a']).collect();
+    for number in 0..12 {
+        fs::write(scratch.top.join(format!("latin{number}.txt")), &text).unwrap();
+    }
+    install(&scratch, "echo '{}'");
+    scan(&scratch, &[]).ok();
+    let question = asked(&scratch);
+    for number in 0..12 {
+        let name = format!("--- file latin{number}.txt\n");
+        assert_eq!(question.iter().filter(|question| question.contains(&name)).count(), 1, "{name}");
+    }
+    assert_eq!(scan(&scratch, &[]).ok(), "nothing to do\n");
+}
+
+#[test]
 fn a_wrong_answer_is_sent_back_with_its_errors_until_it_fits() {
     let scratch = project();
     let script = format!(
@@ -169,7 +207,8 @@ fn an_agent_that_answers_badly_dies_hangs_or_writes_elsewhere_changes_nothing() 
     ];
     for (script, message, turns) in cases {
         install(&scratch, &format!("{elsewhere}\n{script}"));
-        let ran = scan(&scratch, &["--timeout=1"]);
+        // Only the agent that hangs is not waited for.
+        let ran = scan(&scratch, if script.contains("sleep") { &["--timeout=1"] } else { &[] });
         assert!(ran.code == 1 && ran.stderr.starts_with(message), "{script}: {ran:?}");
         assert_eq!(asked(&scratch).len(), turns, "{script}");
         assert_eq!(files(&scratch), before, "{script}");
@@ -183,7 +222,7 @@ fn an_agent_that_answers_badly_dies_hangs_or_writes_elsewhere_changes_nothing() 
 }
 
 #[test]
-fn many_files_are_asked_about_folder_by_folder_and_no_answer_is_lost() {
+fn many_files_are_asked_about_folder_by_folder_and_the_index_is_replaced_as_a_whole() {
     let scratch = project();
     for folder in ["a", "b"] {
         for number in 0..70 {
@@ -194,19 +233,52 @@ fn many_files_are_asked_about_folder_by_folder_and_no_answer_is_lost() {
     install(&scratch, &format!("case $n in 0) {first}\n;; *) echo no >&2; exit 1;; esac"));
     let failed = scan(&scratch, &[]);
     assert!(failed.code == 1 && failed.stdout.contains(" in 2 questions\n"), "{failed:?}");
-    let told = "error: cannot ask codex: no\nhint: 1 of 2 questions are answered; the next scan goes on there\n";
+    let told = "error: cannot ask codex: no\nhint: 1 of 2 questions are answered; the next scan goes on after them\n";
     assert_eq!(failed.stderr, told);
     let turns = asked(&scratch);
     assert_eq!(turns.len(), 2);
     assert!(turns[0].contains("--- file a/f69.txt") && !turns[0].contains("--- file b/"), "{}", turns[0]);
     assert!(turns[1].contains("--- file b/f0.txt") && turns[1].contains("--- file src/net.rs"), "{}", turns[1]);
     assert!(turns[1].contains("\"name\":\"first\""), "the second question has the answer to the first");
-    assert_eq!(module(&scratch).as_deref(), Some("first"));
+    assert_eq!(module(&scratch), None, "the answer to the first question alone is no new index");
     install(&scratch, &answers(&json!({ "stories": { "stories": [] } })));
     assert!(scan(&scratch, &[]).ok().contains(" in 1 question\n"));
     assert_eq!(asked(&scratch), [turns[1].clone()], "the question that was not answered is asked again");
     assert_eq!(scan(&scratch, &[]).ok(), "nothing to do\n");
     assert_eq!(module(&scratch).as_deref(), Some("first"));
+}
+
+#[test]
+fn answers_that_wait_are_used_only_for_the_index_that_was_asked_about() {
+    let scratch = project();
+    for folder in ["a", "b"] {
+        for number in 0..70 {
+            scratch.write(&format!("{folder}/f{number}.txt"), "x\n");
+        }
+    }
+    let first = answers(&json!({ "arch": arch("first") }));
+    let fails = format!("case $n in 0) {first}\n;; *) echo no >&2; exit 1;; esac");
+    install(&scratch, &fails);
+    assert_eq!(scan(&scratch, &[]).code, 1);
+    asked(&scratch);
+    // Somebody writes into the index before the next scan.
+    let mine = json!({ "stories": [], "mine": 1 });
+    fs::write(scratch.top.join(".memo/index/stories.json"), mine.to_string()).unwrap();
+    install(&scratch, &fails);
+    let again = scan(&scratch, &[]);
+    assert!(again.code == 1 && again.stdout.contains(" in 2 questions\n"), "{again:?}");
+    asked(&scratch);
+    assert_eq!(fs::read_to_string(scratch.top.join(".memo/index/stories.json")).unwrap(), mine.to_string());
+    // The files that were not told of are gone: the answer that waits is all there is.
+    fs::remove_dir_all(scratch.top.join("b")).unwrap();
+    fs::remove_dir_all(scratch.top.join("src")).unwrap();
+    install(&scratch, "echo no >&2; exit 1");
+    let planned = scan(&scratch, &["-n"]).ok();
+    assert_eq!(planned, "would put in place what an earlier scan was answered\n");
+    assert_eq!(module(&scratch), None);
+    assert_eq!(scan(&scratch, &[]).ok(), "wrote .memo/index/arch.json\n");
+    assert_eq!((asked(&scratch).len(), module(&scratch).as_deref()), (0, Some("first")));
+    assert_eq!(scan(&scratch, &[]).ok(), "nothing to do\n");
 }
 
 #[test]

@@ -279,3 +279,27 @@ fn a_commit_is_not_kept_waiting_and_commits_meanwhile_are_told_by_the_same_refre
     assert_eq!(turns.len(), 2, "{turns:#?}");
     assert!(turns[0].contains("first();") && turns[1].contains("second();") && !turns[1].contains("first();"));
 }
+
+#[test]
+fn a_commit_during_a_scan_by_hand_is_told_by_that_scan() {
+    let scratch = project();
+    scratch.git(["add", "."]).ok();
+    scratch.git(["commit", "-q", "-m", "files"]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    scratch.git(["config", "shiftlog.index", "commit"]).ok();
+    let fifo = scratch.root().join("go");
+    scratch.run_in(&scratch.root(), "mkfifo", ["go"]).ok();
+    install(&scratch, &format!("[ $n = 0 ] && cat '{}' >/dev/null\necho '{{}}'", fifo.display()));
+    let mut command = scratch.command("git-shiftlog-index", &scratch.top);
+    let mut scan = command.args(["scan", "-q"]).stdout(Stdio::null()).spawn().unwrap();
+    let go = fs::OpenOptions::new().write(true).open(&fifo).unwrap();
+    scratch.write("src/net.rs", "meanwhile();\n");
+    let ran = scratch.run_until_nothing_runs(&scratch.top, &["git", "commit", "-q", "-a", "-m", "meanwhile"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    drop(go);
+    assert!(scan.wait().unwrap().success());
+    let turns = asked(&scratch);
+    assert_eq!(turns.len(), 2, "{turns:#?}");
+    assert!(!turns[0].contains("meanwhile();") && turns[1].contains("meanwhile();"));
+    assert!(!scratch.top.join(".memo/.history/again").exists());
+}

@@ -106,7 +106,7 @@ impl Options {
     /// Returns the commits and sessions that words mean, the oldest first.
     fn wanted(&self, reader: &Reader<'_>, words: &[String]) -> Result<Vec<Wanted>> {
         // Ranges are listed with the newest first; a story begins with the oldest.
-        let targets = targets(reader, words)?.into_iter().rev();
+        let targets = targets(reader, words, false)?.into_iter().rev();
         let wanted = targets.map(|target| match target {
             Named::Commit(revision) => {
                 let commit_id = reader.repo().resolve(&revision).map_err(|error| match error.kind() {

@@ -60,7 +60,7 @@ pub struct Options {
     /// Say nothing when it is done
     #[arg(short = 'q', long)]
     quiet: bool,
-    /// What to do; for 'keys' and 'get' a path, and a revision
+    /// The action; for 'keys' and 'get' also a path, and a revision
     #[arg(value_name = "action", num_args = 0..=3)]
     words: Vec<String>,
 }
@@ -76,16 +76,19 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         options.check(words.first().copied().unwrap_or_default())?;
         match words.as_slice() {
             ["init"] => init(&project, &options),
-            ["scan"] => or_no(scan::scan(&project, &options)),
-            ["watch"] => or_no(watch::watch(&project, &options)),
-            ["validate"] => or_no(read::validate(&project, &options)),
-            ["status"] => or_no(read::status(&project, &options)),
-            ["issues"] => or_no(read::issues(&project)),
+            ["scan"] => cli::or_no(scan::scan(&project, &options)),
+            ["watch"] => cli::or_no(watch::watch(&project, &options)),
+            ["validate"] => cli::or_no(read::validate(&project, &options)),
+            ["status"] => cli::or_no(read::status(&project, &options)),
+            ["issues"] => cli::or_no(read::issues(&project)),
             ["keys", path] => read::keys(&project, path, None),
             ["keys", path, revision] => read::keys(&project, path, Some(revision)),
             ["get", path] => read::value(&project, path, None),
             ["get", path, revision] => read::value(&project, path, Some(revision)),
-            ["keys" | "get"] => Err(Error::new(Kind::Usage, "<path> is missing")),
+            ["keys" | "get"] => {
+                Err(Error::new(Kind::Usage, "<path> is missing")
+                    .hint("git shiftlog index get '[arch][modules][0][name]'"))
+            }
             [] => Err(Error::new(Kind::Usage, "an action is missing").hint(known())),
             [action, .., word] if ACTIONS.contains(action) => {
                 Err(Error::new(Kind::Usage, format!("unexpected argument '{word}'")))
@@ -97,17 +100,6 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 
 fn known() -> String {
     format!("the actions are: {}", ACTIONS.join(", "))
-}
-
-/// Turns "there is no index" into an honest no.
-fn or_no(outcome: Result<Outcome>) -> Result<Outcome> {
-    match outcome {
-        Err(error) if error.kind() == Kind::Missing => {
-            cli::error(&error);
-            Ok(Outcome::No)
-        }
-        outcome => outcome,
-    }
 }
 
 fn here() -> Result<PathBuf> {

@@ -23,9 +23,16 @@ pub fn scan(project: &Project, options: &Options) -> Result<Outcome> {
     project.require()?;
     let ask = index::choose(&repo, options.agent.as_deref())?;
     let outcome = scan_with(&repo, project, options, ask);
+    let is_done = !options.dry_run && matches!(outcome, Ok(Outcome::Done));
+    if is_done && index::refresh::is_waiting(&repo, project) {
+        // The hook of a commit that was made meanwhile has left it to this process.
+        if let Err(error) = index::refresh::refresh(&repo, project) {
+            cli::warning(&format!("a commit that was made meanwhile is not in the index yet: {error}"));
+        }
+    }
     match outcome {
         Err(error) if matches!(error.kind(), Kind::Busy | Kind::ReaderGone | Kind::Usage) => Err(error),
-        // The index is as it was, or has the answers to some questions.
+        // The index is as it was.
         Err(error) => {
             cli::error(&error);
             Ok(Outcome::No)
@@ -36,21 +43,28 @@ pub fn scan(project: &Project, options: &Options) -> Result<Outcome> {
 
 fn scan_with(repo: &Repository, project: &Project, options: &Options, ask: &'static Ask) -> Result<Outcome> {
     let plan = Plan::new(repo, project, ask)?;
-    if plan.changes().is_empty() {
+    if plan.is_empty() {
         if !options.quiet {
             cli::print("nothing to do\n")?;
         }
         return Ok(Outcome::Done);
     }
     let what = planned(&plan, ask);
+    let has_questions = !plan.changes().is_empty();
+    if options.dry_run && !has_questions {
+        cli::print("would put in place what an earlier scan was answered\n")?;
+        return Ok(Outcome::Done);
+    }
     if options.dry_run {
         let paths: String =
             plan.changes().iter().map(|change| format!("  {}\n", outside::line(&change.path))).collect();
         cli::print(&format!("would send {what}\n{paths}"))?;
         return Ok(Outcome::Done);
     }
-    cli::print(&format!("sending {what}\n"))?;
-    if !options.yes && cli::confirm("Send it?")? == Some(false) {
+    if has_questions {
+        cli::print(&format!("sending {what}\n"))?;
+    }
+    if has_questions && !options.yes && cli::confirm("Send it?")? == Some(false) {
         return Ok(Outcome::No);
     }
     let mut progress = cli::Progress::new(!options.quiet);

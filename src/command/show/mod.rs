@@ -190,7 +190,9 @@ impl Options {
                 (commit_id.to_string(), Options { session: Some(key.id), full: true, ..self.clone() })
             }
         };
-        Ok(target::targets(reader, &words)?.into_iter().map(with_options).collect())
+        let is_narrow = self.session.is_some() || !cli::split_at_dashes(&self.words).1.is_empty();
+        let has_evidence = self.wants_evidence() && !is_narrow;
+        Ok(target::targets(reader, &words, has_evidence)?.into_iter().map(with_options).collect())
     }
 
     /// Returns the paths that turns are wanted about, from the top of the working tree.
@@ -302,7 +304,7 @@ impl Shown<'_> {
             return Err(self.nothing_about(revision));
         }
         self.has_problems |= !has_words;
-        self.print_evidence()?;
+        self.print_evidence(reader)?;
         self.change(commit_id)
     }
 
@@ -323,10 +325,10 @@ impl Shown<'_> {
     }
 
     /// Prints the evidence of the present commit.
-    fn print_evidence(&mut self) -> Result<()> {
+    fn print_evidence(&mut self, reader: &Reader<'_>) -> Result<()> {
         let Some(screen) = self.screen.as_mut().filter(|_| !self.options.json) else { return Ok(()) };
         let is_whole = self.options.evidence == Some(Amount::Full) || self.options.verbose > 0;
-        crate::command::observed::print(screen, self.repo, &self.evidence, is_whole)
+        crate::command::observed::print(screen, reader, &self.evidence, is_whole)
     }
 
     /// Says of each message whether its turn is about one of the wanted paths; `None` if none is wanted.

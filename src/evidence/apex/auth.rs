@@ -25,7 +25,7 @@ pub struct Login {
     pub username: Option<String>,
     /// Where the org is, without a slash at the end.
     pub instance_url: String,
-    /// What proves who it is. Never shown, never stored.
+    /// The access token. Never shown, never stored.
     pub token: String,
 }
 

@@ -21,6 +21,8 @@ pub enum Kept {
         file: String,
         /// Its size in bytes.
         size: u64,
+        /// Whether it was fetched now; otherwise it was there.
+        is_new: bool,
     },
     /// The org did not give it.
     Skipped(String),
@@ -85,21 +87,36 @@ fn fetch_one(org: &Org, version: &str, directory: &Path, row: &Row) -> Kept {
     let path = directory.join(&file);
     let there = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
     if let Some(size) = there.filter(|size| *size > 0 && *size == row.length) {
-        return Kept::Saved { file, size };
+        return Kept::Saved { file, size, is_new: false };
     }
     let failed = |error: io::Error| Kept::Failed(error.to_string());
-    let made = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory.join(APEX_LOGS));
+    let made = tempfile::Builder::new().prefix(&unfinished_prefix()).tempfile_in(directory.join(APEX_LOGS));
     let mut unfinished = match made {
         Ok(unfinished) => unfinished,
         Err(error) => return failed(error),
     };
     match org.body(version, &row.id, unfinished.as_file_mut()) {
         Ok(size) => match unfinished.persist(&path) {
-            Ok(_) => Kept::Saved { file, size },
+            Ok(_) => Kept::Saved { file, size, is_new: true },
             Err(error) => failed(error.error),
         },
         Err(Failure::Write(error)) => failed(error),
         Err(failure) => Kept::Skipped(failure.to_string()),
+    }
+}
+
+/// Returns how the names of files begin that this process has not finished.
+fn unfinished_prefix() -> String {
+    format!(".tmp-{}-", std::process::id())
+}
+
+/// Removes from `apexlogs/` of a directory the files that this process has not finished: for a process that a signal ends.
+pub fn remove_unfinished(directory: &Path) {
+    let prefix = unfinished_prefix();
+    for entry in std::fs::read_dir(directory.join(APEX_LOGS)).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 

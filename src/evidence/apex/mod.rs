@@ -1,23 +1,28 @@
 //! Debug logs of a Salesforce org, as `apexlogs/` has them.
 //!
 //! Read [`sync`]: its steps, its answer and its errors are those of an existing tool, for agents and scripts that know it.
+//! [`Pull`] fetches all logs that an org has made since the last time.
 
 mod auth;
 mod files;
 mod project;
+mod pull;
 mod server;
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use self::files::Kept;
+pub use self::files::{Kept, remove_unfinished};
 use self::project::Lack;
 pub use self::project::is_in_project;
+pub use self::pull::{Listing, Log, Pull, Pulled, Wanted};
 pub(super) use self::server::is_log_id;
 use self::server::{Filter, Org};
+use crate::error::Error;
 use crate::evidence::exclude;
 use crate::managed::file::APEX_LOGS;
+use crate::outside;
 
 /// The fewest and the most logs that are asked for at once.
 pub const LIMITS: std::ops::RangeInclusive<i64> = 1..=200;
@@ -55,6 +60,14 @@ impl Failure {
 
     fn io(details: String) -> Self {
         Failure::new("IO_ERROR", "Failed to write log file.", details)
+    }
+
+    /// Returns the failure as people read it.
+    pub fn to_error(&self) -> Error {
+        let message = self.message.trim_end_matches('.');
+        let reason =
+            self.details.as_ref().map_or_else(|| message.to_owned(), |details| format!("{message}: {details}"));
+        Error::other("cannot pull Apex logs").because(outside::line(&reason))
     }
 
     /// Returns the failure as programs read it.

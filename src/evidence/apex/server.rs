@@ -19,7 +19,7 @@ const MAX_ANSWER_BYTES: u64 = 8 << 20;
 /// The largest log, in bytes. Salesforce cuts logs at 20 MB.
 const MAX_LOG_BYTES: u64 = 64 << 20;
 
-/// An org, and who asks it.
+/// A connection to an org, with the user's login.
 pub struct Org {
     client: Client,
     directory: PathBuf,

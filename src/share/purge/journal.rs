@@ -228,6 +228,10 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
     let gone = repo.unneeded(&tips, |id, bytes| {
         let names_marked = |hex: &str| journal.segments.contains_key(hex);
         marks.segments.contains_key(&id)
+            || Note::parse_lines(bytes)
+                .evidence()
+                .iter()
+                .any(|evidence| marks.bars(&evidence.key()) || evidence.blob.as_deref().is_some_and(names_marked))
             || Note::parse_lines(bytes).records_of_all_versions().any(|record| {
                 let mut texts = record.rules.iter().flat_map(|rules| rules.texts());
                 names_marked(&record.through)
@@ -318,7 +322,7 @@ fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
             let new_id = became.and_then(|became| repo.parse_id(became.became.as_deref()?));
             if let Some(new_id) = new_id.filter(|id| there.insert(*id)) {
                 let (old_directory, name) = path.rsplit_once('/').unwrap_or_default();
-                // The text of an instruction file gets another name with other words.
+                // A text that is no transcript gets another name with other words.
                 let directory = archive.directory_of(new_id).unwrap_or_else(|_| old_directory.to_owned());
                 let number = name.split('-').next().unwrap_or_default();
                 new.push((format!("{directory}/{number}-{}.zst", new_id.to_hex_with_len(12)), new_id));

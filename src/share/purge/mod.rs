@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value};
 
 pub use self::journal::{carry_out, finish_interrupted, is_unfinished};
-use crate::archive::{self, Archive, Header};
+use crate::archive::{self, Archive, Header, text};
 use crate::error::{Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
@@ -23,9 +23,9 @@ use crate::notes;
 use crate::progress::Tell;
 use crate::record::bars::Bars;
 use crate::record::tombstone::{Became, Mark, Tombstones};
-use crate::record::{EARLIER_REF, Note, Record, Unit};
+use crate::record::{EARLIER_REF, Evidence, Note, Record, Unit, cleaned_line};
 use crate::redact::Redactor;
-use crate::told::{self, Told};
+use crate::told::Told;
 use crate::transcript::SessionKey;
 
 /// How long one write may wait for other processes.
@@ -33,7 +33,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What to purge.
 pub enum Target {
-    /// The increments of these commits.
+    /// The increments and the evidence of these commits.
     Commits(Vec<ObjectId>),
     /// The whole sessions with this id, with their sub-agents. They are never stored again.
     Session(String),
@@ -75,6 +75,8 @@ pub struct Plan {
     /// The number of conversations of which words are not here. Their records go; of their words only the last segment is
     /// known, and marked.
     pub absent: usize,
+    /// The evidence that is removed: its kind and name.
+    pub evidence: BTreeSet<String>,
     /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
     marks: Tombstones,
@@ -140,8 +142,9 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
         Target::Commits(commit_ids) => {
             for commit_id in commit_ids {
                 plan.earlier_commits.insert(*commit_id);
-                let note = notes::get(repo, notes_ref, *commit_id)?.unwrap_or_default();
-                for record in Note::parse(&note).records_of_all_versions() {
+                let note = Note::parse(&notes::get(repo, notes_ref, *commit_id)?.unwrap_or_default());
+                note.evidence().iter().for_each(|evidence| plan.bar_evidence(evidence));
+                for record in note.records_of_all_versions() {
                     let parse = |hex: &str| repo.parse_id(hex);
                     let Some(through) = parse(&record.through) else { continue };
                     let since = record.since.as_deref().and_then(parse);
@@ -165,8 +168,15 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
         }
         Target::Before(time) => {
             plan.earlier_before = Some(*time);
+            let (mut old, mut later) = (Vec::new(), HashSet::new());
             for entry in notes::list(repo, notes_ref)? {
                 let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
+                for evidence in note.units().iter().filter_map(Unit::evidence) {
+                    match is_before(&evidence, *time) {
+                        true => old.push(evidence),
+                        false => drop(later.insert(evidence.key())),
+                    }
+                }
                 for record in note.records_of_all_versions() {
                     let is_old = Time::parse_rfc3339(&record.time).is_some_and(|at| at.seconds < *time);
                     if let Some(through) = repo.parse_id(&record.through).filter(|_| is_old) {
@@ -174,6 +184,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
                     }
                 }
             }
+            old.iter().filter(|one| !later.contains(&one.key())).for_each(|one| plan.bar_evidence(one));
         }
         Target::Matches(_) => {}
     }
@@ -185,15 +196,13 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
     for (number, segment_ids) in by_session.values().enumerate() {
         tell("Reading sessions", number, by_session.len());
         let is_wanted = |segment_id: ObjectId, header: &Header| match &target {
-            Target::Commits(_) => wanted.contains(&segment_id),
-            Target::Session(_) => plan.marks.bars(&SessionKey::new(&header.agent, &header.session)),
-            // A text of an instruction file may be named by later records, too.
+            _ if plan.marks.bars(&SessionKey::new(&header.agent, &header.session)) => true,
+            Target::Session(_) => false,
+            Target::Commits(_) | Target::Received { .. } => wanted.contains(&segment_id),
+            // A text that is no transcript may be named by later records, too.
             Target::Before(time) => {
                 let is_old = Time::parse_rfc3339(&header.time).is_some_and(|at| at.seconds < *time);
-                is_old && header.agent != told::AGENT
-            }
-            Target::Received { .. } => {
-                wanted.contains(&segment_id) || plan.marks.bars(&SessionKey::new(&header.agent, &header.session))
+                is_old && !text::is_text(&SessionKey::new(&header.agent, &header.session))
             }
             Target::Matches(_) => false,
         };
@@ -201,7 +210,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
         let outcome = rewrite::rewrite(repo, segment_ids, is_wanted, redactor)?;
         plan.dropped += outcome.dropped;
         plan.changed += outcome.changed;
-        let is_changed = |session: &SessionKey| outcome.dropped + outcome.changed > 0 && !told::is_text(session);
+        let is_changed = |session: &SessionKey| outcome.dropped + outcome.changed > 0 && !text::is_text(session);
         plan.sessions.extend(outcome.session.filter(is_changed));
         plan.marks.segments.extend(outcome.became);
     }
@@ -244,7 +253,7 @@ fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedMarks> {
         from.is_taken = !only_signed || maker.is_trusted();
         if from.is_taken {
             // An agent's file here can have their words although our archive does not.
-            named.extend(bars.sessions_of(repo, &mark).into_iter().filter(|session| !told::is_text(session)));
+            named.extend(bars.sessions_of(repo, &mark).into_iter().filter(|session| !text::is_text(session)));
             taken.push(mark);
         }
     }
@@ -258,12 +267,24 @@ fn noted_sessions(repo: &Repository, notes_ref: &str) -> Result<Vec<SessionKey>>
         for entry in notes::list(repo, name)? {
             let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
             sessions.extend(note.units().iter().filter_map(Unit::key));
+            sessions.extend(note.evidence().iter().map(Evidence::key));
         }
     }
     Ok(sessions)
 }
 
+/// Says whether the text of evidence was written before a time.
+fn is_before(evidence: &Evidence, time: i64) -> bool {
+    Time::parse_rfc3339(&evidence.time).is_some_and(|at| at.seconds < time)
+}
+
 impl Plan {
+    /// Marks evidence as purged: its lines go from all notes, and its text, if it is stored.
+    fn bar_evidence(&mut self, evidence: &Evidence) {
+        self.marks.sessions.insert(evidence.key().file_name());
+        self.evidence.insert(format!("{} {}", evidence.evidence, evidence.name));
+    }
+
     /// Marks the last segment of a record as purged if it is not here, and says whether it is not: the record goes all the
     /// same.
     fn mark_absent(&mut self, stored: &HashSet<ObjectId>, through: ObjectId, record: &Record) -> bool {
@@ -275,7 +296,8 @@ impl Plan {
         is_absent
     }
 
-    /// Adds the texts of instruction files that only records name which the purge removes, and old ones that no record names.
+    /// Adds the texts of instruction files and of evidence that only lines name which the purge removes, and old ones that no
+    /// line names.
     fn drop_unnamed_texts(&mut self, repo: &Repository, notes_ref: &str) -> Result<()> {
         let (mut before, mut after) = (HashSet::new(), HashSet::new());
         for entry in notes::list(repo, notes_ref)? {
@@ -285,7 +307,7 @@ impl Plan {
             texts_named(repo, changed.as_ref().unwrap_or(&bytes), &mut after);
         }
         let listing = Archive::new(repo).listing(archive::REF)?;
-        let is_text = |path: &str| archive::session_of_path(path).is_some_and(|session| told::is_text(&session));
+        let is_text = |path: &str| archive::session_of_path(path).is_some_and(|session| text::is_text(&session));
         for (_, segment_id) in listing.into_iter().filter(|(path, _)| is_text(path)) {
             let time =
                 || Archive::new(repo).header(segment_id).ok().and_then(|header| Time::parse_rfc3339(&header.time));
@@ -323,7 +345,7 @@ impl Plan {
                 let is_old = |time: i64| Time::parse_rfc3339(&document.timestamp).is_some_and(|at| at.seconds < time);
                 !self.earlier_commits.contains(&commit_id) && !self.earlier_before.is_some_and(is_old)
             }
-            _ => true,
+            unit => !unit.evidence().zip(self.earlier_before).is_some_and(|(evidence, end)| is_before(&evidence, end)),
         };
         let count = note.units().len();
         note.retain(is_kept);
@@ -339,11 +361,13 @@ impl Plan {
     }
 }
 
-/// Adds the segments with texts of instruction files that the records of a note name.
+/// Adds the segments with texts of instruction files and of evidence that a note names.
 fn texts_named(repo: &Repository, note: &[u8], named: &mut HashSet<ObjectId>) {
-    for record in Note::parse_lines(note).records_of_all_versions() {
+    let note = Note::parse_lines(note);
+    for record in note.records_of_all_versions() {
         named.extend(record.rules.iter().flat_map(Told::texts).filter_map(|hex| repo.parse_id(&hex)));
     }
+    named.extend(note.evidence().iter().filter_map(|evidence| repo.parse_id(evidence.blob.as_deref()?)));
 }
 
 /// The keys of a record that say whose it is and where its words are. Without them, the words that stay are not found.
@@ -381,6 +405,10 @@ fn text_without_matches(unit: &Unit, redactor: &Redactor) -> Vec<u8> {
             }
             Value::Object(after).to_string().into_bytes()
         }
-        Unit::Foreign(_) => clean(&text),
+        Unit::Foreign(line) => match cleaned_line(line, clean) {
+            Some(cleaned) if cleaned != **line => cleaned,
+            Some(_) => text.into_owned(),
+            None => clean(&text),
+        },
     }
 }

@@ -5,12 +5,11 @@ use std::rc::Rc;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::archive::{Archive, Header, hex};
+use crate::archive::{Archive, Header, hex, text};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::record::tombstone::Became;
 use crate::redact::Redactor;
-use crate::told;
 use crate::transcript::{SessionKey, line_ends};
 
 /// The result for one session.
@@ -162,9 +161,9 @@ pub fn rewrite(
             }
             let parent = new_parent.map(|id| id.to_string());
             let sha256 = hex(&digest.clone().finalize());
-            let is_told = told::is_text(&SessionKey::new(&header.agent, &header.session));
-            // The name of an instruction file's text is its digest, which would give words of the old text away.
-            let session = if is_told { sha256.clone() } else { header.session.clone() };
+            let is_text = text::is_text(&SessionKey::new(&header.agent, &header.session));
+            // The name of a text that is no transcript is its digest, which would give words of the old text away.
+            let session = if is_text { sha256.clone() } else { header.session.clone() };
             let new_header = Header { parent, keep, bytes: new_body.len() as u64, sha256, session, ..header };
             rewritten.changed += 1;
             (Some(archive.write(&new_header, &new_body)?), bytes, digest)

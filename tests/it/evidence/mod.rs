@@ -1,10 +1,14 @@
 //! Evidence: logs of an org that a server of the test plays, with a CLI that is a shell script.
 
+mod alone;
 mod asking;
 mod attached;
+mod pull;
+mod purged;
 mod safety;
 mod sync;
 mod tool;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -166,7 +170,8 @@ impl Scratch {
         let root = root.display();
         let mut script = format!(
             "#!/bin/sh\nprintf '%s %s\\n' {name} \"$*\" >>'{root}/calls'\nenv | grep '^SF_' | sort >'{root}/variables'\n\
-             wc -c >'{root}/stdin'\ncase \"$*\" in\n"
+             wc -c >'{root}/stdin'\n\
+             output=$(readlink /proc/$$/fd/1)\necho \"$output\" >>'{root}/outputs'\ncase \"$*\" in\n"
         );
         for (number, (words, stdout, stderr, code)) in told.iter().enumerate() {
             let file = self.root().join(format!("{name}-{number}"));

@@ -122,6 +122,9 @@ fn the_token_is_written_nowhere() {
     told += &ran.stderr;
     let body = &TOKEN[16..];
     assert!(!told.contains(body));
+    // Not even a file without a name has what the CLI prints.
+    let outputs = fs::read_to_string(scratch.root().join("outputs")).unwrap();
+    assert!(outputs.lines().count() > 3 && outputs.lines().all(|output| output.starts_with("pipe:")), "{outputs}");
     for directory in [scratch.top.clone(), scratch.home()] {
         assert_has_not(&directory, body);
     }

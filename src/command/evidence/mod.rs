@@ -1,4 +1,6 @@
-//! `git shiftlog evidence`: what was observed, kept with a commit.
+//! `git shiftlog evidence`: logs and test output, kept with a commit.
+
+mod pull;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,7 +11,7 @@ use clap::Parser;
 
 use crate::cli::{self, Outcome, Writing};
 use crate::error::{Error, Kind, Result};
-use crate::evidence;
+use crate::evidence::{self, Observed};
 use crate::git::{ObjectId, Repository};
 use crate::record::{Evidence, Reader};
 use crate::{outside, pretty};
@@ -24,21 +26,26 @@ const TIMEOUT: Duration = Duration::from_secs(20);
     override_usage = "git shiftlog evidence [<options>] [<action>] [<commit>] [<file>...]"
 )]
 pub struct Options {
-    /// Say what kind of text it is (test, ci or log)
+    /// With 'attach', the kind of the files (test, ci or log; default: log)
     #[arg(long, value_name = "kind", value_parser = ["test", "ci", "log"])]
     kind: Option<String>,
-    /// Say this of it
+    /// With 'attach', a remark that is kept with the files
     #[arg(long, value_name = "text")]
     note: Option<String>,
-    /// Print one JSON object a line
+    /// With 'attach' and 'pull', store the texts in the archive, without secrets
+    #[arg(long = "words")]
+    has_words: bool,
+    #[command(flatten)]
+    pull: pull::PullOptions,
+    /// With 'list' and 'pull', print one JSON object a line
     #[arg(long)]
     json: bool,
-    /// Say what would be done, and do nothing
+    /// Print what would be attached, fetched or dropped, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
     writing: Writing,
-    /// What to do (list, attach, show or drop), a commit, and files or a number
+    /// The action (list, attach, pull, show or drop), then a commit, then files or the number of the evidence
     #[arg(value_name = "action")]
     words: Vec<OsString>,
 }
@@ -47,6 +54,7 @@ pub struct Options {
 enum Action {
     List,
     Attach,
+    Pull,
     Show,
     Drop,
 }
@@ -59,17 +67,37 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let (action, words) = match words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
             Some(("list", rest)) => (Action::List, rest),
             Some(("attach", rest)) => (Action::Attach, rest),
+            Some(("pull", rest)) => (Action::Pull, rest),
             Some(("show", rest)) => (Action::Show, rest),
             Some(("drop", rest)) => (Action::Drop, rest),
             _ => (Action::List, words.as_slice()),
         };
+        options.check(action)?;
         match action {
+            Action::Pull => pull::pull(&repo, &options, words),
             Action::List => list(&repo, &options, words),
             Action::Attach => attach(&repo, &options, words),
             Action::Show => cli::or_no(show(&repo, &options, words)),
             Action::Drop => cli::or_no(remove(&repo, &options, words)),
         }
     })
+}
+
+impl Options {
+    /// Fails for an option that the action does not have.
+    fn check(&self, action: Action) -> Result<()> {
+        let given = [
+            ("--kind", self.kind.is_some(), &[Action::Attach][..]),
+            ("--note", self.note.is_some(), &[Action::Attach]),
+            ("--words", self.has_words, &[Action::Attach, Action::Pull]),
+            ("--json", self.json, &[Action::List, Action::Pull]),
+        ];
+        let of_pull = self.pull.given().map(|option| (option, true, &[Action::Pull][..]));
+        match given.into_iter().chain(of_pull).find(|(_, is_given, actions)| *is_given && !actions.contains(&action)) {
+            Some((option, ..)) => Err(Error::new(Kind::Usage, format!("option '{option}' is not for this action"))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Returns the evidence of a commit.
@@ -90,7 +118,7 @@ fn list(repo: &Repository, options: &Options, words: &[String]) -> Result<Outcom
     let commit_id = repo.resolve(revision)?;
     let evidence = evidence_of(repo, options, commit_id)?;
     if evidence.is_empty() {
-        return cli::or_no(Err(Error::new(Kind::Missing, format!("no evidence attached to {revision}"))));
+        return cli::or_no(Err::<(), _>(Error::new(Kind::Missing, format!("no evidence attached to {revision}"))));
     }
     let mut text = Vec::new();
     for (number, one) in evidence.iter().enumerate() {
@@ -117,9 +145,8 @@ fn commit_and_files<'w>(repo: &Repository, words: &'w [String]) -> Result<(Objec
         Ok(_) if rest.is_empty() => Err(usage()),
         Ok(commit_id) => Ok((commit_id, rest)),
         Err(_) if is_file => Ok((repo.resolve("HEAD")?, words)),
-        Err(error) if rest.is_empty() => {
-            let _ = error;
-            Err(Error::new(Kind::Other, format!("cannot read '{first}': there is no such file or commit")))
+        Err(error) if rest.is_empty() && error.kind() == Kind::Missing => {
+            Err(Error::other(format!("cannot read '{first}': there is no such file or commit")))
         }
         Err(error) => Err(error),
     }
@@ -128,32 +155,35 @@ fn commit_and_files<'w>(repo: &Repository, words: &'w [String]) -> Result<(Objec
 fn attach(repo: &Repository, options: &Options, words: &[String]) -> Result<Outcome> {
     let (commit_id, files) = commit_and_files(repo, words)?;
     let kind = options.kind.as_deref().unwrap_or("log");
-    let evidence: Vec<Evidence> = files
-        .iter()
-        .map(|file| evidence::observe(repo, Path::new(file), kind, options.note.as_deref()))
-        .collect::<Result<_>>()?;
-    let short = repo.abbreviate(commit_id);
-    let tell = |verb: &str, one: &Evidence| {
-        let mut text = format!("{verb} {} {} to {short}\n", one.evidence, one.name);
-        pretty::evidence_lines(one).iter().for_each(|line| text += &format!("  {line}\n"));
-        cli::print(&text)
+    let observe = |file: &String| {
+        let path = Path::new(file);
+        evidence::observe(repo, path, kind, options.note.as_deref(), options.has_words)
     };
+    let observed: Vec<Observed> = files.iter().map(observe).collect::<Result<_>>()?;
+    let short = repo.abbreviate(commit_id);
     if options.dry_run {
-        evidence.iter().try_for_each(|one| tell("would attach", one))?;
+        observed.iter().try_for_each(|one| tell_attached("would attach", &one.evidence, &short))?;
         return Ok(Outcome::Done);
     }
     let notes_ref = options.writing.notes_ref(repo);
-    let is_new = evidence::attach(repo, &notes_ref, commit_id, &evidence, Instant::now() + TIMEOUT)?;
+    let is_new = evidence::attach(repo, &notes_ref, commit_id, &observed, Instant::now() + TIMEOUT)?;
     let mut outcome = Outcome::Done;
-    for (one, is_new) in evidence.iter().zip(is_new) {
+    for (one, is_new) in observed.iter().zip(is_new) {
         if !is_new {
-            cli::warning(&format!("'{}' is attached to {short} already", outside::line(&one.name)));
+            cli::warning(&format!("'{}' is attached to {short} already", outside::line(&one.evidence.name)));
             outcome = Outcome::No;
         } else if !options.writing.quiet {
-            tell("attached", one)?;
+            tell_attached("attached", &one.evidence, &short)?;
         }
     }
     Ok(outcome)
+}
+
+/// Prints what is attached to a commit, and what matters in it.
+fn tell_attached(verb: &str, one: &Evidence, short: &str) -> Result<()> {
+    let mut text = format!("{verb} {} {} to {short}\n", outside::line(&one.evidence), outside::line(&one.name));
+    pretty::evidence_lines(one).iter().for_each(|line| text += &format!("  {line}\n"));
+    cli::print(&text)
 }
 
 /// Finds the evidence that a commit and a number name: the first of HEAD by default.
@@ -182,7 +212,8 @@ fn chosen(repo: &Repository, options: &Options, words: &[String]) -> Result<(Obj
 
 fn show(repo: &Repository, options: &Options, words: &[String]) -> Result<()> {
     let (_, evidence) = chosen(repo, options, words)?;
-    let text = evidence::text_of(repo, &evidence)?;
+    let reader = Reader::beside(repo, &options.writing.notes_ref(repo));
+    let text = evidence::text_of(&reader.archive(), &evidence)?;
     cli::print(&String::from_utf8_lossy(&text))
 }
 
