@@ -343,6 +343,6 @@ impl Query {
     pub fn fits_summary(&self, summary: &Summary) -> bool {
         self.agent.as_ref().is_none_or(|agent| summary.key.agent == *agent)
             && self.model.as_ref().is_none_or(|part| summary.model.as_ref().is_some_and(|model| model.contains(part)))
-            && self.session.as_ref().is_none_or(|start| summary.key.id.starts_with(start.as_str()))
+            && self.session.as_ref().is_none_or(|start| summary.key.is_within(start))
     }
 }

@@ -327,3 +327,45 @@ fn facts_about_a_session_fit_a_narrow_terminal() {
     let status = scratch.shiftlog("status", [""; 0]).ok();
     assert!(status.contains("third") && status.lines().all(|line| line.chars().count() <= 34), "{status}");
 }
+
+#[test]
+fn a_session_with_sub_agents_goes_by_a_short_name() {
+    let scratch = Scratch::set_up();
+    let id = "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e";
+    let session = scratch.session(id);
+    session.prompt("look for jitter, then write it");
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let words = json!({ "type": "user", "isSidechain": true, "message": { "role": "user", "content": "list jitter" } });
+    fs::write(folder.join("agent-a1b2c3d4e5f6a7b8.jsonl"), format!("{words}\n")).unwrap();
+    session.edits("a.txt", "jitter\n");
+    session.commits("jitter");
+    let short = scratch.id("HEAD")[..7].to_owned();
+    let raw = |name: &str| scratch.shiftlog("show", ["--raw", &format!("--session={name}"), "HEAD"]).ok();
+    assert_eq!(raw("3f6b1c9e"), raw(id), "the beginning of a session's id is none of its sub-agents");
+    for name in ["3f6b1c9e.a1b2c3d4", "3f6b.a1", "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e."] {
+        assert_eq!(raw(name), format!("{words}\n"), "{name}");
+    }
+    assert_eq!(scratch.shiftlog("show", ["--raw", "3f6b1c9e.a1b2"]).ok(), format!("{words}\n"));
+    let alone = scratch.shiftlog("show", ["--session=3f6b.a1", "HEAD"]).ok();
+    assert!(
+        alone.contains(&format!("\nsub-agent claude {id}.a1b2c3d4e5f6a7b8\n{} bytes", words.to_string().len() + 1)),
+        "{alone}"
+    );
+    let blamed = scratch.shiftlog("blame", ["a.txt"]).ok();
+    assert!(blamed.contains(" claude 3f6b1c9e 1 ("), "{blamed}");
+    let why = scratch.shiftlog("why", ["a.txt:1"]).ok();
+    assert!(why.contains("session claude 3f6b1c9e, ") && why.contains(" --session=3f6b1c9e --turn=1\n"), "{why}");
+    let found = scratch.shiftlog("grep", ["jitter", "--in=prompts"]).ok();
+    let lines: Vec<&str> = found.lines().collect();
+    assert!(lines.iter().any(|line| line.starts_with(&format!("{short} claude/3f6b1c9e:1:"))), "{found}");
+    assert!(lines.iter().all(|line| !line.contains("3f6b1c9e-")), "{found}");
+    let found = scratch.shiftlog("search", ["jitter"]).ok();
+    let heads: Vec<&str> = found.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert!(heads.iter().any(|head| head.ends_with(" claude/3f6b1c9e turn 1: jitter")), "{found}");
+    assert!(heads.iter().any(|head| head.ends_with(" claude/3f6b1c9e.a1b2c3d4: jitter")), "{found}");
+    for name in ["3f6b1c9e", "3f6b.a1b2"] {
+        let listed = scratch.shiftlog("log", ["--format=%h", &format!("--session={name}")]).ok();
+        assert_eq!(listed, format!("{short}\n"), "{name}");
+    }
+}
