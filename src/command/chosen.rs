@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use crate::cli;
 use crate::error::{Error, Kind, Result};
+use crate::find;
 use crate::git::{Paths, Range, Repository};
 use crate::pretty;
 use crate::record::{Query, may_be_fetched};
@@ -75,12 +76,7 @@ impl Chosen {
             }
         };
         let pattern = |text: &Option<String>| match text {
-            // Letters beyond ASCII match themselves; classes are those of ASCII, as in Git.
-            Some(text) => regex::bytes::RegexBuilder::new(text)
-                .unicode(false)
-                .build()
-                .map(Some)
-                .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a regular expression"))),
+            Some(text) => find::expression(text).map(Some),
             None => Ok(None),
         };
         let walk_options =
