@@ -172,7 +172,7 @@ complete -c git-shiftlog-log -l skip -d 'Leave out this many commits at the begi
 complete -c git-shiftlog-log -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-log -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-log -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-log -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-log -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-log -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
@@ -309,7 +309,7 @@ complete -c git-shiftlog-grep -l threads -d 'Use this many threads' -r
 complete -c git-shiftlog-grep -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-grep -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-grep -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-grep -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-grep -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-grep -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
@@ -351,7 +351,7 @@ complete -c git-shiftlog-search -l threads -d 'Use this many threads' -r
 complete -c git-shiftlog-search -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-search -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-search -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-search -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-search -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-search -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
@@ -415,7 +415,7 @@ complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, auth
 complete -c git-shiftlog-stats -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-stats -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-stats -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-stats -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-stats -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-stats -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-stats -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'

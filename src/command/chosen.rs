@@ -24,7 +24,7 @@ pub(super) struct Chosen {
     /// Only commits whose author matches a pattern
     #[arg(long, value_name = "pattern")]
     pub author: Option<String>,
-    /// Only commits whose subject matches a pattern
+    /// Only commits with a line in their message that matches a pattern
     #[arg(long, value_name = "pattern")]
     pub grep: Option<String>,
     /// Only sessions of this agent

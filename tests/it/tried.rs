@@ -369,3 +369,14 @@ fn a_session_with_sub_agents_goes_by_a_short_name() {
         assert_eq!(listed, format!("{short}\n"), "{name}");
     }
 }
+
+#[test]
+fn grep_of_log_matches_lines_of_messages_as_in_git() {
+    let scratch = recorded();
+    scratch.git(["commit", "-q", "--amend", "-m", "a subject\non two lines\n\nThe reason,\nin the body."]).ok();
+    for pattern in ["reason", "^in the body", "subject on", "^on two", "commit 1", "prompt", "body.$", "lines$"] {
+        let grep = format!("--grep={pattern}");
+        let gits = scratch.git(["log", "HEAD~2..", "--format=%H", "-E", &grep]).ok();
+        assert_eq!(scratch.shiftlog("log", ["--format=%H", &grep]).ok(), gits, "{pattern}");
+    }
+}
