@@ -380,3 +380,17 @@ fn grep_of_log_matches_lines_of_messages_as_in_git() {
         assert_eq!(scratch.shiftlog("log", ["--format=%H", &grep]).ok(), gits, "{pattern}");
     }
 }
+
+#[test]
+fn a_wrong_word_is_told_before_anything_is_shown() {
+    let scratch = recorded();
+    let hint = "hint: git shiftlog log -- a.txt    # lists the conversations about a file\n";
+    for (args, stderr) in [
+        (&["HEAD", "a.txt"][..], format!("fatal: bad revision 'a.txt'\n{hint}")),
+        (&["HEAD", "nosuch", "HEAD~1"], "fatal: bad revision 'nosuch'\n".to_owned()),
+    ] {
+        let ran = scratch.shiftlog("show", args);
+        assert_eq!(ran.stdout, "", "{args:?}");
+        told(&ran, 128, &stderr);
+    }
+}
