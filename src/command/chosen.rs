@@ -97,6 +97,11 @@ impl Chosen {
         })
     }
 
+    /// Says whether the options name refs to start from.
+    pub fn names_refs(&self) -> bool {
+        self.all || self.branches || self.tags || self.remotes
+    }
+
     /// Returns the range of commits: HEAD without any other.
     fn range(&self, repo: &Repository, revisions: &[String]) -> Result<Range> {
         let mut range = Range::default();

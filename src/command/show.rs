@@ -411,6 +411,7 @@ fn parents(summaries: &[Summary]) -> HashSet<SessionKey> {
 
 fn nothing(revision: &str) -> Error {
     Error::new(Kind::Missing, format!("no conversation recorded for {revision}"))
+        .hint("'git shiftlog log' lists the commits that have a conversation")
 }
 
 /// Finds the note of a commit.

@@ -394,3 +394,28 @@ fn a_wrong_word_is_told_before_anything_is_shown() {
         told(&ran, 128, &stderr);
     }
 }
+
+#[test]
+fn where_nothing_is_recorded_the_way_on_is_told() {
+    let scratch = recorded();
+    let list = "hint: 'git shiftlog log' lists the commits that have a conversation\n";
+    let commit = scratch.git(["rev-parse", "--short", "HEAD~2"]).ok();
+    for (command, name) in [("show", "HEAD~2"), ("summarise", "HEAD~2"), ("resume", commit.trim())] {
+        let expected = format!("error: no conversation recorded for {name}\n{list}");
+        told(&scratch.shiftlog(command, ["HEAD~2"]), 1, &expected);
+    }
+    let team = Team::new();
+    let clone = team.bare_clone("b", &[]);
+    let ran = team.shiftlog(&clone, "log", &[]);
+    assert_eq!(ran.stdout, "");
+    let both = "'git shiftlog sync pull' fetches what others share, 'git shiftlog doctor' says whether your sessions will be \
+                recorded";
+    told(&ran, 0, &format!("hint: nothing is recorded here yet; {both}\n"));
+    team.git(&clone, &["remote", "remove", "origin"]).ok();
+    let alone = "hint: nothing is recorded here yet; 'git shiftlog doctor' says whether sessions will be\n";
+    told(&team.shiftlog(&clone, "log", &[]), 0, alone);
+    for quiet in [&["--json"][..], &["--format=%h"], &["HEAD"], &["--tags"]] {
+        told(&team.shiftlog(&clone, "log", quiet), 0, "");
+    }
+    told(&scratch.shiftlog("log", ["--session=nosuch"]), 0, "");
+}
