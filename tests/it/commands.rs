@@ -474,7 +474,9 @@ fn a_transcript_is_added_by_hand_once() {
     scratch.shiftlog("add", ["-q", "HEAD~1", "--session=stored"]).ok();
     assert_eq!(scratch.raw("HEAD~1", &["--session=stored"]), line("from the store"));
     let ran = scratch.shiftlog("add", ["--session=../../etc/passwd"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: Claude Code has no session '../../etc/passwd'\n"));
+    let told = "fatal: Claude Code has no session '../../etc/passwd'\n\
+                hint: the whole id is needed; 'git shiftlog status' lists the sessions that are going on here\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (128, told));
 }
 
 #[test]

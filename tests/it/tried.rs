@@ -419,3 +419,34 @@ fn where_nothing_is_recorded_the_way_on_is_told() {
     }
     told(&scratch.shiftlog("log", ["--session=nosuch"]), 0, "");
 }
+
+#[test]
+fn a_wrong_range_pattern_or_path_is_told_in_our_words() {
+    let scratch = recorded();
+    let range = "hint: -L <start>,<end>, -L <start>,+<count> or -L :<function>\n";
+    told(
+        &scratch.shiftlog("blame", ["-L", "x", "a.txt"]),
+        129,
+        &format!("error: 'x' is not a range of lines\n{range}"),
+    );
+    told(&scratch.shiftlog("why", ["-Lx,y", "a.txt"]), 129, &format!("error: 'x,y' is not a range of lines\n{range}"));
+    told(&scratch.shiftlog("blame", ["-L", "9,9", "a.txt"]), 128, "fatal: file a.txt has only 1 line\n");
+    let unborn = Scratch::empty(&[]);
+    for (command, word) in [("why", "a.txt:1"), ("blame", "a.txt")] {
+        let ran = unborn.shiftlog(command, [word]);
+        told(&ran, 128, "fatal: your current branch 'main' does not have any commits yet\n");
+    }
+    let why = "'(' is not a regular expression: unclosed group";
+    for (command, option) in [("log", "--author=("), ("stats", "--grep=("), ("purge", "--match=("), ("log", "-G(")] {
+        told(&scratch.shiftlog(command, [option]), 129, &format!("error: {why}\n"));
+    }
+    told(&scratch.shiftlog("purge", ["--match=", "--yes"]), 129, "error: option '--match' requires a value\n");
+    let paths = "hint: git shiftlog get '[conversation][HEAD][messages][0][text]'\n\
+                 hint: 'git shiftlog get --help' lists what a path can begin with\n";
+    for command in ["get", "keys"] {
+        told(&scratch.shiftlog(command, [""; 0]), 129, &format!("error: no path is named\n{paths}"));
+    }
+    let ran = scratch.shiftlog("add", ["--session=first"]);
+    let whole = "hint: the whole id is needed; 'git shiftlog status' lists the sessions that are going on here\n";
+    told(&ran, 128, &format!("fatal: Claude Code has no session 'first'\n{whole}"));
+}
