@@ -129,3 +129,27 @@ fn zsh_completes_what_is_typed() {
 fn fish_completes_what_is_typed() {
     complete("fish", true);
 }
+
+#[test]
+fn fish_tells_of_options_what_the_usage_says() {
+    let mut scratch = Scratch::new();
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v fish"]).code != 0 {
+        crate::support::skip("there is no fish");
+        return;
+    }
+    let home = scratch.home();
+    for variable in ["XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
+        scratch.env.remove(variable);
+    }
+    scratch.shiftlog("install-docs", [""; 0]).ok();
+    // fish makes completions of manual pages, with their macros in them.
+    for folder in [".local/share/fish/generated_completions", ".cache/fish/generated_completions"] {
+        fs::create_dir_all(home.join(folder)).unwrap();
+        let made = "complete -c git-shiftlog-log -l reverse -d 'as git-shiftlog-log Fl -reverse'\n";
+        fs::write(home.join(folder).join("git-shiftlog-log.fish"), made).unwrap();
+    }
+    for typed in ["git-shiftlog-log --rever", "git-shiftlog log --rever", "git shiftlog log --rever"] {
+        let offered = scratch.run_in(&scratch.top, "fish", ["-c", &format!("complete -C '{typed}'")]).ok();
+        assert_eq!(offered, "--reverse\tList the chosen commits in reverse order\n", "{typed}");
+    }
+}

@@ -450,3 +450,24 @@ fn a_wrong_range_pattern_or_path_is_told_in_our_words() {
     let whole = "hint: the whole id is needed; 'git shiftlog status' lists the sessions that are going on here\n";
     told(&ran, 128, &format!("fatal: Claude Code has no session 'first'\n{whole}"));
 }
+
+#[test]
+fn install_docs_tells_only_of_what_it_changes() {
+    let scratch = Scratch::new();
+    let prefix = scratch.root().join("prefix");
+    let option = format!("--prefix={}", prefix.display());
+    let writes = |args: &[&str]| -> Vec<String> {
+        let text = scratch.shiftlog("install-docs", args).ok();
+        text.lines().filter(|line| line.starts_with("write ") || *line == "nothing to do").map(str::to_owned).collect()
+    };
+    let dry = writes(&[&option, "-n"]);
+    assert!(!prefix.exists());
+    assert_eq!(writes(&[&option]), dry);
+    assert_eq!(writes(&[&option]), ["nothing to do"]);
+    let page = prefix.join("share/man/man1/git-shiftlog-log.1");
+    fs::write(&page, "of an older version\n").unwrap();
+    let expected = [format!("write {}", page.display())];
+    assert_eq!(writes(&[&option, "-n"]), expected);
+    assert_eq!(writes(&[&option]), expected);
+    assert!(fs::read_to_string(&page).unwrap().starts_with(".Dd"));
+}
