@@ -92,6 +92,15 @@ function __fish_git_shiftlog_needs_direction
     not contains -- pull $words; and not contains -- push $words
 end
 
+# Whether one of these words stands behind the command.
+function __fish_git_shiftlog_has_one_of
+    set -l words (__fish_git_shiftlog_words)
+    for word in $words[2..]
+        contains -- $word $argv; and return 0
+    end
+    return 1
+end
+
 function __fish_git_shiftlog_before_paths
     not contains -- -- (__fish_git_shiftlog_words)
 end
@@ -145,8 +154,10 @@ end
 for command in log grep search stats scan web why blame
     complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
-complete -c git-shiftlog-rules -f -a 'status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show'
-complete -c git-shiftlog-index -f -a 'init validate scan watch status issues keys get'
+complete -c git-shiftlog-rules -f -n 'not __fish_git_shiftlog_has_one_of status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show' -a 'status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show'
+complete -c git-shiftlog-index -f -n 'not __fish_git_shiftlog_has_one_of init validate scan watch status issues keys get' -a 'init validate scan watch status issues keys get'
+complete -c git-shiftlog-logs -f -n 'not __fish_git_shiftlog_has_one_of sync' -a 'sync'
+complete -c git-shiftlog-evidence -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop' -a 'list attach show drop'
 complete -c git-shiftlog-sync -f -a '(git remote 2>/dev/null)'
 complete -c git-shiftlog-sync -n __fish_git_shiftlog_needs_direction -a 'pull push'
 complete -c git-shiftlog-prices -f -a '(__fish_git_shiftlog_models)'

@@ -145,6 +145,9 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["show", "export", "summarise", "resume", "add", "remap", "purge", "verify"], "revisions"),
     (&["sync"], "remotes"),
     (&["prices"], "models"),
+    (&["rules"], "rules_actions"),
+    (&["index"], "index_actions"),
+    (&["evidence"], "evidence_actions"),
 ];
 
 /// Has the glue complete what clap knows nothing of.

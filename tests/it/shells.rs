@@ -61,6 +61,14 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog web --browser=chromi", "git shiftlog web --browser=chromium "),
     ("git shiftlog web feat", "git shiftlog web feature-one "),
     ("git shiftlog prices gpt-5.1-codex-ma", "git shiftlog prices gpt-5.1-codex-max "),
+    ("git shiftlog rules add", "git shiftlog rules add-rule "),
+    ("git shiftlog index val", "git shiftlog index validate "),
+    ("git shiftlog evidence att", "git shiftlog evidence attach "),
+    ("git shiftlog logs sy", "git shiftlog logs sync "),
+    // One is enough.
+    ("git shiftlog logs sync sy", "git shiftlog logs sync sy"),
+    ("git shiftlog index get val", "git shiftlog index get val"),
+    ("git shiftlog rules show add", "git shiftlog rules show add"),
     // Revisions of ours are none for the user.
     ("git shiftlog show refs/sh", "git shiftlog show refs/sh"),
     ("git shiftlog show refs/no", "git shiftlog show refs/no"),
