@@ -74,6 +74,14 @@ __git_shiftlog_revisions ()
 	echo HEAD
 }
 
+# What a command does, of which one is named; behind it, paths.
+__git_shiftlog_one_of ()
+{
+	if [ -z "$(__git_find_on_cmdline "$1")" ]; then
+		__gitcomp "$1"
+	fi
+}
+
 __git_shiftlog_remotes ()
 {
 	git ${__git_dir:+--git-dir="$__git_dir"} remote 2>/dev/null
@@ -273,7 +281,7 @@ _git_shiftlog ()
 			"
 		;;
 	index,*)
-		__gitcomp "init validate scan watch status issues keys get"
+		__git_shiftlog_one_of "init validate scan watch status issues keys get"
 		;;
 	lsp,--*)
 		__gitcomp "--stdio --help"
@@ -291,8 +299,14 @@ _git_shiftlog ()
 		__gitcomp "--kind= --note= --words --since= --until= --user= --failed --max-count= --target= --attach=
 			--json --dry-run --ref= --quiet --help"
 		;;
+	evidence,*)
+		__git_shiftlog_one_of "list attach show drop"
+		;;
 	logs,--*)
 		__gitcomp "--limit= --target= --help"
+		;;
+	logs,*)
+		__git_shiftlog_one_of "sync"
 		;;
 	rules,--scope=*)
 		__gitcomp "home repo" "" "${cur##--scope=}"
@@ -304,7 +318,7 @@ _git_shiftlog ()
 			"
 		;;
 	rules,*)
-		__gitcomp "status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show"
+		__git_shiftlog_one_of "status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show"
 		;;
 	import,--*)
 		__gitcomp "--agent= --since= --min-confidence= --dry-run --json --ref= --quiet --help"

@@ -92,6 +92,15 @@ function __fish_git_shiftlog_needs_direction
     not contains -- pull $words; and not contains -- push $words
 end
 
+# Whether one of these words stands behind the command.
+function __fish_git_shiftlog_has_one_of
+    set -l words (__fish_git_shiftlog_words)
+    for word in $words[2..]
+        contains -- $word $argv; and return 0
+    end
+    return 1
+end
+
 function __fish_git_shiftlog_before_paths
     not contains -- -- (__fish_git_shiftlog_words)
 end
@@ -145,8 +154,10 @@ end
 for command in log grep search stats scan web why blame
     complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
-complete -c git-shiftlog-rules -f -a 'status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show'
-complete -c git-shiftlog-index -f -a 'init validate scan watch status issues keys get'
+complete -c git-shiftlog-rules -f -n 'not __fish_git_shiftlog_has_one_of status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show' -a 'status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show'
+complete -c git-shiftlog-index -f -n 'not __fish_git_shiftlog_has_one_of init validate scan watch status issues keys get' -a 'init validate scan watch status issues keys get'
+complete -c git-shiftlog-logs -f -n 'not __fish_git_shiftlog_has_one_of sync' -a 'sync'
+complete -c git-shiftlog-evidence -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop' -a 'list attach show drop'
 complete -c git-shiftlog-sync -f -a '(git remote 2>/dev/null)'
 complete -c git-shiftlog-sync -n __fish_git_shiftlog_needs_direction -a 'pull push'
 complete -c git-shiftlog-prices -f -a '(__fish_git_shiftlog_models)'
@@ -172,7 +183,7 @@ complete -c git-shiftlog-log -l skip -d 'Leave out this many commits at the begi
 complete -c git-shiftlog-log -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-log -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-log -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-log -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-log -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-log -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
@@ -309,7 +320,7 @@ complete -c git-shiftlog-grep -l threads -d 'Use this many threads' -r
 complete -c git-shiftlog-grep -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-grep -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-grep -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-grep -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-grep -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-grep -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
@@ -351,7 +362,7 @@ complete -c git-shiftlog-search -l threads -d 'Use this many threads' -r
 complete -c git-shiftlog-search -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-search -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-search -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-search -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-search -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-search -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
@@ -415,7 +426,7 @@ complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, auth
 complete -c git-shiftlog-stats -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-stats -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-stats -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-stats -l grep -d 'Only commits whose subject matches a pattern' -r
+complete -c git-shiftlog-stats -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-stats -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-stats -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'

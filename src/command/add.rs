@@ -104,7 +104,10 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<Vec<u8>> {
         (Some(path), _) => path.clone(),
         (None, Some(session_id)) => {
             let here = std::env::current_dir().unwrap_or_default();
-            let missing = || Error::other(format!("{} has no session '{session_id}'", agent.title()));
+            let missing = || {
+                Error::other(format!("{} has no session '{session_id}'", agent.title()))
+                    .hint("the whole id is needed; 'git shiftlog status' lists the sessions that are going on here")
+            };
             match agent.transcript(session_id, &here) {
                 Some(path) => path,
                 None => return agent.fetch(session_id)?.ok_or_else(missing),

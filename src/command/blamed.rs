@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::asked::Asked;
 use crate::cli;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::{BlameRequest, BlamedLines, ObjectId, Repository};
+use crate::outside;
 use crate::record::Reader;
 use crate::replay::{Explainer, Found};
 
@@ -166,6 +167,11 @@ impl Blaming {
         with_own_file.options.extend(own_file.map(|file| OsString::from(format!("--ignore-revs-file={file}"))));
         let mut blame = repo.blame(with_own_file)?;
         let mut next = blame.next();
+        if let Some(Err(error)) = &next
+            && let Some(better) = self.explained(repo, asked, error)
+        {
+            return Err(better);
+        }
         if let (Some(file), Some(Err(error))) = (own_file, &next) {
             let told = format!("'{file}' is not used: {error}");
             blame = repo.blame(request)?;
@@ -195,6 +201,22 @@ impl Blaming {
         }
         explainer.problems().iter().for_each(|problem| cli::warning(problem));
         Ok(())
+    }
+
+    /// Returns an error that says more than Git's own where that does not name what was typed.
+    fn explained(&self, repo: &Repository, asked: &Asked, error: &Error) -> Option<Error> {
+        let told = error.to_string();
+        // Git prints the usage of 'git blame' for a range that it cannot read.
+        if told.starts_with("usage: ") {
+            let ranges: Vec<String> =
+                self.lines.iter().chain(&asked.range).map(|range| format!("'{}'", outside::line(range))).collect();
+            let message = format!("{} is not a range of lines", ranges.join(", "));
+            let error =
+                Error::new(Kind::Usage, message).hint("-L <start>,<end>, -L <start>,+<count> or -L :<function>");
+            return (!ranges.is_empty()).then_some(error);
+        }
+        let is_unborn = asked.revision.is_none() && repo.head().is_ok_and(|head| head.commit_id.is_none());
+        is_unborn.then(|| repo.no_commits())
     }
 
     /// Returns the file with revisions to ignore that is used although nobody has named it.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use crate::cli;
 use crate::error::{Error, Kind, Result};
+use crate::find;
 use crate::git::{Paths, Range, Repository};
 use crate::pretty;
 use crate::record::{Query, may_be_fetched};
@@ -23,7 +24,7 @@ pub(super) struct Chosen {
     /// Only commits whose author matches a pattern
     #[arg(long, value_name = "pattern")]
     pub author: Option<String>,
-    /// Only commits whose subject matches a pattern
+    /// Only commits with a line in their message that matches a pattern
     #[arg(long, value_name = "pattern")]
     pub grep: Option<String>,
     /// Only sessions of this agent
@@ -75,12 +76,7 @@ impl Chosen {
             }
         };
         let pattern = |text: &Option<String>| match text {
-            // Letters beyond ASCII match themselves; classes are those of ASCII, as in Git.
-            Some(text) => regex::bytes::RegexBuilder::new(text)
-                .unicode(false)
-                .build()
-                .map(Some)
-                .map_err(|_| Error::new(Kind::Usage, format!("'{text}' is not a regular expression"))),
+            Some(text) => find::expression(text).map(Some),
             None => Ok(None),
         };
         let walk_options =
@@ -99,6 +95,11 @@ impl Chosen {
             session: self.session.clone(),
             ..Query::default()
         })
+    }
+
+    /// Says whether the options name refs to start from.
+    pub fn names_refs(&self) -> bool {
+        self.all || self.branches || self.tags || self.remotes
     }
 
     /// Returns the range of commits: HEAD without any other.

@@ -14,7 +14,7 @@ use crate::mcp;
 pub struct Options {
     /// The path, such as [conversation][HEAD][messages][0][text]
     #[arg(value_name = "path")]
-    path: String,
+    path: Option<String>,
 }
 
 /// Runs the command.
@@ -23,6 +23,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 fn print(options: &Options) -> crate::error::Result<()> {
-    let value = mcp::value(&options.path).map_err(|error| super::keys::about(&options.path, error))?;
+    let path = super::keys::required(options.path.as_deref())?;
+    let value = mcp::value(path).map_err(|error| super::keys::about(path, error))?;
     cli::print(&(value + "\n"))
 }

@@ -217,7 +217,7 @@ impl Options {
 struct List<'a> {
     options: &'a Options,
     plan: &'a Plan,
-    short_ids: HashMap<&'a str, &'a str>,
+    short_ids: HashMap<&'a str, String>,
     screen: Screen,
     names: Names<'a>,
     /// The increment in which each message was printed: several commits can have the same.
@@ -259,7 +259,7 @@ impl List<'_> {
         let plan = self.plan;
         let session = &plan.sessions[number];
         let commit = session.commit_id.map_or_else(|| "-".to_owned(), |id| self.names.shorten(id));
-        let id = self.short_ids.get(session.key.id.as_str()).copied().unwrap_or(&session.key.id);
+        let id = self.short_ids.get(session.key.id.as_str()).unwrap_or(&session.key.id);
         (commit, format!("{}/{}", outside::component(&session.key.agent), outside::component(id)))
     }
 

@@ -39,6 +39,11 @@ const DIRECTORIES: &str = "share/git-shiftlog/directories";
 /// What bash reads when the name of another program of ours is typed.
 const BASH_LOADER: &str = ". \"${BASH_SOURCE[0]%/*}/git-shiftlog\"\n";
 
+/// What fish reads when the name of another program of ours is typed, or completed by that of git-shiftlog. Without it, fish
+/// would take what it makes of the manual page.
+const FISH_LOADER: &str =
+    "functions -q __fish_git_shiftlog_words; or source (dirname (status filename))/git-shiftlog.fish\n";
+
 /// Where bash-completion is, which finds the completion of a command by its name.
 const BASH_COMPLETION: &[&str] = &[
     "/usr/share/bash-completion/bash_completion",
@@ -62,13 +67,20 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.uninstall {
             return uninstall(&files(&prefix, &share), &list, options.dry_run);
         }
-        let mut made = Vec::new();
+        let (mut made, mut is_any) = (Vec::new(), false);
         for (path, text) in files(&prefix, &share) {
+            if std::fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
+                continue;
+            }
             if !options.dry_run {
                 made.extend(missing_directories(&path));
                 write(&path, text)?;
             }
+            is_any = true;
             cli::print(&format!("write {}\n", path.display()))?;
+        }
+        if !is_any {
+            cli::print("nothing to do\n")?;
         }
         if !made.is_empty() {
             made.extend(missing_directories(&list));
@@ -126,9 +138,13 @@ fn files(prefix: &Path, share: &Path) -> Vec<(PathBuf, &'static str)> {
         .iter()
         .map(|page| (prefix.join(format!("share/man/man{}", page.section)).join(page.file_name()), page.source));
     let completions = COMPLETIONS.iter().map(|(place, text)| (share.join(place), *text));
-    let folder = share.join("bash-completion/completions");
-    let programs = super::ALL.iter().map(|listed| (folder.join(format!("git-shiftlog-{}", listed.name)), BASH_LOADER));
-    pages.chain(completions).chain(programs).collect()
+    let of_programs = |folder: &str, ending: &'static str, loader: &'static str| {
+        let folder = share.join(folder);
+        super::ALL.iter().map(move |listed| (folder.join(format!("git-shiftlog-{}{ending}", listed.name)), loader))
+    };
+    let of_bash = of_programs("bash-completion/completions", "", BASH_LOADER);
+    let of_fish = of_programs("fish/vendor_completions.d", ".fish", FISH_LOADER);
+    pages.chain(completions).chain(of_bash).chain(of_fish).collect()
 }
 
 /// Returns the directory whose `bin` holds this program, or `~/.local`.

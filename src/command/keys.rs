@@ -15,7 +15,7 @@ use crate::{mcp, outside, path};
 pub struct Options {
     /// The path, such as [conversation][HEAD][messages][0][text]
     #[arg(value_name = "path")]
-    path: String,
+    path: Option<String>,
 }
 
 /// Runs the command.
@@ -36,14 +36,23 @@ pub(super) fn about(path: &str, error: Error) -> Error {
             None => error,
         };
     }
-    Error::new(Kind::Usage, format!("'{}' is not a path", outside::line(path)))
-        .because(error)
+    with_examples(Error::new(Kind::Usage, format!("'{}' is not a path", outside::line(path))).because(error))
+}
+
+/// Returns the path that was typed.
+pub(super) fn required(path: Option<&str>) -> Result<&str> {
+    path.ok_or_else(|| with_examples(Error::new(Kind::Usage, "no path is named")))
+}
+
+fn with_examples(error: Error) -> Error {
+    error
         .hint("git shiftlog get '[conversation][HEAD][messages][0][text]'")
         .hint("'git shiftlog get --help' lists what a path can begin with")
 }
 
 fn print(options: &Options) -> Result<()> {
-    let keys = mcp::keys(&options.path).map_err(|error| about(&options.path, error))?;
+    let path = required(options.path.as_deref())?;
+    let keys = mcp::keys(path).map_err(|error| about(path, error))?;
     let lines = keys.into_iter().map(|key| outside::line(&key) + "\n");
     cli::print(&lines.collect::<String>())
 }

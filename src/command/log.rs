@@ -175,6 +175,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(notice) = newer_notice {
             cli::warning(&format!("some of these were {notice}"));
         }
+        let is_plain = matches!(list.voice, Voice::Human) && options.words.is_empty() && !options.chosen.names_refs();
+        if is_plain && !has_listed && reader.noted().is_ok_and(|noted| noted.is_empty()) {
+            cli::hint(&repo, nothing_yet(&repo));
+        }
         if let Some(name) = options.chosen.agent.as_deref().filter(|name| !has_listed && agent::find(name).is_none()) {
             // A colleague may have described one that is not known here, so what is recorded counts first.
             return agent::named(name).map(|_| outcome);
@@ -207,6 +211,17 @@ impl Options {
         problems.add(left_out);
         problems.tell(reader.repo());
         Ok(Some(has_it))
+    }
+}
+
+/// Returns what to do where nothing is recorded at all.
+fn nothing_yet(repo: &Repository) -> &'static str {
+    match repo.remotes().is_empty() {
+        true => "nothing is recorded here yet; 'git shiftlog doctor' says whether sessions will be",
+        false => {
+            "nothing is recorded here yet; 'git shiftlog sync pull' fetches what others share, 'git shiftlog doctor' says \
+             whether your sessions will be recorded"
+        }
     }
 }
 

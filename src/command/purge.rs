@@ -12,6 +12,7 @@ use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
 use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
+use crate::find;
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
 use crate::record::{EARLIER_REF, Reader, may_be_fetched, redaction};
@@ -246,10 +247,10 @@ fn target(repo: &Repository, options: &Options, named: &[ObjectId]) -> Result<Ta
         return Ok(Target::Session(id.clone()));
     }
     if let Some(pattern) = &options.pattern {
-        if regex::bytes::RegexBuilder::new(pattern).unicode(false).build().is_err() {
-            let message = format!("'{}' is not a regular expression", outside::line(pattern));
-            return Err(Error::new(Kind::Usage, message));
+        if pattern.is_empty() {
+            return Err(Error::new(Kind::Usage, "option '--match' requires a value"));
         }
+        find::expression(pattern)?;
         return redaction::of_pattern(pattern).map(Target::Matches);
     }
     if options.secrets {

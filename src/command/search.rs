@@ -73,13 +73,17 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 if options.json {
                     return write!(out, "{}{end}", outside::json(&pretty::hit_object(commit, session, hit)));
                 }
-                let id = short_ids.get(session.key.id.as_str()).copied().unwrap_or(&session.key.id);
+                let id = short_ids.get(session.key.id.as_str()).unwrap_or(&session.key.id);
                 let day = commit.map(|commit| style.date.show(commit.committer.time)).unwrap_or_default();
                 let subject = commit.map(|commit| outside::line(&commit.subject().to_str_lossy())).unwrap_or_default();
                 let name = format!("{}/{}", outside::component(&session.key.agent), outside::component(id));
                 let head = format!("{} {day} {}", style.paint(&style.commit, &short), style.paint(&style.place, &name));
-                let number = style.paint(&style.number, &hit.answer.turn.to_string());
-                writeln!(out, "{head} turn {number}: {subject}")?;
+                // A sub-agent answers nobody's prompt.
+                let turn = match session.key.parent_id() {
+                    Some(_) if hit.answer.turn == 0 => String::new(),
+                    _ => format!(" turn {}", style.paint(&style.number, &hit.answer.turn.to_string())),
+                };
+                writeln!(out, "{head}{turn}: {subject}")?;
                 write!(out, "    {}{end}", pretty::hit_line(hit, style))
             })?;
         }

@@ -65,6 +65,29 @@ pub(super) fn targets(reader: &Reader<'_>, words: &[String], has_evidence: bool)
     Ok(targets)
 }
 
+/// Finds the commit that a revision names.
+///
+/// # Errors
+///
+/// With a hint if the word is a file, or a file of a commit as `git show` names it.
+pub(super) fn commit_of(repo: &Repository, revision: &str) -> Result<ObjectId> {
+    repo.resolve(revision).map_err(|error| match (error.kind(), revision.split_once(':')) {
+        (Kind::Missing, _) if !revision.is_empty() && Path::new(revision).exists() => {
+            let path = outside::shell(revision);
+            Error::other(error.to_string())
+                .hint(format!("git shiftlog log -- {path}    # lists the conversations about a file"))
+        }
+        // As 'git show' names a file.
+        (Kind::Missing, Some((commit, path))) if repo.resolve(commit).is_ok() => {
+            let (commit, path) = (outside::shell(commit), outside::shell(path));
+            Error::other(error.to_string())
+                .hint(format!("git shiftlog show {commit} -- {path}    # shows the turns about a file"))
+        }
+        (Kind::Missing, _) => Error::other(error.to_string()),
+        _ => error,
+    })
+}
+
 /// Returns the error that says that nothing is recorded for revisions, or not the session that is asked for.
 pub(super) fn nothing_recorded(session: Option<&str>, revisions: &str) -> Error {
     let what = session.map_or("conversation".to_owned(), |session| format!("session '{}'", outside::line(session)));

@@ -72,7 +72,7 @@ impl Plan {
                 let note = reader.note(commit_id)?.unwrap_or_default();
                 let is_wanted = |key: &SessionKey| match (&session, only) {
                     (Some(session), _) => key == session,
-                    (None, Some(only)) => key.id.starts_with(only),
+                    (None, Some(only)) => key.is_within(only),
                     (None, None) => !has_parent(key, &note),
                 };
                 plan.add(reader, commit_id, &note, is_full || is_whole, redactor, is_wanted)?;

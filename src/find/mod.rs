@@ -23,7 +23,7 @@ mod text;
 pub use self::excerpt::{Excerpt, excerpt_of};
 pub use self::matches::{Found, Line, Match, Wanted, matches_of};
 pub use self::pass::{Limits, Worker, default_threads, run};
-pub use self::pattern::{Pattern, PatternOptions};
+pub use self::pattern::{Pattern, PatternOptions, expression};
 pub use self::plan::{Plan, Session};
 pub use self::rank::{Answer, Ranking};
 pub use self::ranked::{Census, TurnFound, turns_of};

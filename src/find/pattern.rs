@@ -9,6 +9,18 @@ use regex_syntax::ParserBuilder;
 use super::literal;
 use super::needles::Needles;
 use crate::error::{Error, Kind, Result};
+use crate::outside;
+
+/// Makes a regular expression. Letters beyond ASCII match themselves; classes are those of ASCII, as in Git.
+///
+/// # Errors
+///
+/// [`Kind::Usage`] with the reason if it is none.
+pub fn expression(text: &str) -> Result<Regex> {
+    let built = RegexBuilder::new(text).unicode(false).build();
+    let bad = || Error::new(Kind::Usage, format!("'{}' is not a regular expression", outside::line(text)));
+    built.map_err(|error| bad().because(last_line(&error)))
+}
 
 /// How patterns are meant.
 #[derive(Clone, Copy, Debug, Default)]

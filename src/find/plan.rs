@@ -7,10 +7,7 @@ use crate::archive::{self, Archive, session_of_path, text};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::record::{Query, Reader, Summary};
-use crate::transcript::SessionKey;
-
-/// The shortest beginning of a session's id that stands for it.
-const MIN_CHARS: usize = 8;
+use crate::transcript::{SessionKey, short_ids};
 
 /// An increment of a session that is searched.
 #[derive(Clone, Debug)]
@@ -106,7 +103,7 @@ impl Plan {
         for (key, segment_id) in newest {
             let time = archive.header(segment_id).map(|header| header.time).unwrap_or_default();
             let is_wanted =
-                agent.is_none_or(|agent| agent == key.agent) && session.is_none_or(|start| key.id.starts_with(start));
+                agent.is_none_or(|agent| agent == key.agent) && session.is_none_or(|start| key.is_within(start));
             if is_wanted {
                 let through = Some(segment_id);
                 plan.sessions.push(Session { commit: None, commit_id: None, key, time, since: None, through });
@@ -116,41 +113,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns for each session of the plan a beginning of its id that is long enough to name it among them.
-    pub fn short_ids(&self) -> HashMap<&str, &str> {
-        let mut ids: Vec<&str> = self.sessions.iter().map(|session| session.key.id.as_str()).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let common = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-        let short = |at: usize| {
-            let id = ids[at];
-            let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ids.get(at));
-            let shared = neighbours.map(|other| common(id, other)).max().unwrap_or(0);
-            let end = id.char_indices().nth(MIN_CHARS.max(shared + 1)).map_or(id.len(), |(end, _)| end);
-            (id, &id[..end])
-        };
-        (0..ids.len()).map(short).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_id_names_one_session() {
-        let session = |id: &str| Session {
-            commit: None,
-            commit_id: None,
-            key: SessionKey::new("claude", id),
-            time: String::new(),
-            since: None,
-            through: None,
-        };
-        let ids = ["3f6b1c9e-52d4", "3f6b1c9e-52d4.a1", "3f6b1c9f-0000", "s1", "aaaaaaaaaa1", "aaaaaaaaaa2"];
-        let plan = Plan { sessions: ids.into_iter().map(session).collect(), ..Plan::default() };
-        let short = plan.short_ids();
-        let named: Vec<&str> = ids.iter().map(|id| short[id]).collect();
-        assert_eq!(named, ["3f6b1c9e-52d4", "3f6b1c9e-52d4.", "3f6b1c9f", "s1", "aaaaaaaaaa1", "aaaaaaaaaa2"]);
+    /// Returns for each session of the plan a short name that no other session of it has.
+    pub fn short_ids(&self) -> HashMap<&str, String> {
+        short_ids(self.sessions.iter().map(|session| session.key.id.as_str()))
     }
 }

@@ -89,7 +89,9 @@ fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation)
     if let Some(model) = &summary.model {
         writeln!(out, "- model: {}", prose(model))?;
     }
-    writeln!(out, "- size: {}, {}", count(summary.turns, "turn"), count(summary.messages, "message"))?;
+    if summary.key.parent_id().is_none() || summary.turns > 0 || summary.messages > 0 {
+        writeln!(out, "- size: {}, {}", count(summary.turns, "turn"), count(summary.messages, "message"))?;
+    }
     if let Some(line) = summary.rules.as_ref().and_then(|rules| told_line(&rules.files(), None)) {
         writeln!(out, "- {}", prose(&line))?;
     }

@@ -217,11 +217,14 @@ fn write_head(out: &mut dyn Write, conversation: &Conversation, style: &Style) -
     for line in listed(0, &facts, style.columns).lines() {
         writeln!(out, "{}", style.paint(&style.strong, line))?;
     }
-    let counts = [count(summary.turns, "turn"), count(summary.messages, "message")];
+    // Records do not count the turns and messages of sub-agents.
+    let is_counted = summary.key.parent_id().is_none() || summary.turns > 0 || summary.messages > 0;
+    let counts = is_counted.then(|| [count(summary.turns, "turn"), count(summary.messages, "message")]);
     let amount = (!conversation.bytes.is_empty()).then(|| size(conversation.said_bytes()));
     let cost = cost_of(&style.prices, [summary]).filter(|cost| !cost.is_unknown());
     let cost = cost.map(|cost| format!("{} USD by list prices", cost.rounded()));
-    let facts: Vec<String> = counts.into_iter().chain(amount).chain(summary.tokens.map(tokens)).chain(cost).collect();
+    let facts: Vec<String> =
+        counts.into_iter().flatten().chain(amount).chain(summary.tokens.map(tokens)).chain(cost).collect();
     writeln!(out, "{}", listed(0, &facts, style.columns))
 }
 

@@ -10,7 +10,7 @@ use crate::compare::Lines;
 use crate::git::{Commit, date};
 use crate::outside;
 use crate::replay::{Block, Change, Evidence};
-use crate::transcript::SessionKey;
+use crate::transcript::{SessionKey, short_ids};
 
 /// How many lines of a prompt, and of what was said before an edit, are shown unless all are wanted.
 const MAX_WORDS_LINES: usize = 20;
@@ -18,8 +18,6 @@ const MAX_WORDS_LINES: usize = 20;
 const CONTEXT: usize = 3;
 /// An edit of at most so many lines is shown whole.
 const MAX_EDIT_LINES: usize = 20;
-/// The shortest beginning of a session's id.
-const MIN_ID_CHARS: usize = 8;
 
 /// How a block is shown.
 #[derive(Clone, Debug, Default)]
@@ -38,16 +36,10 @@ pub struct WhyView<'a> {
     pub is_without_thinking: bool,
 }
 
-/// Returns the shortest beginning of a session's id that names it alone among those of a commit.
+/// Returns a short name of a session that no other of a commit has.
 pub fn short_session(key: &SessionKey, keys: &[SessionKey]) -> String {
-    if key.parent_id().is_some() {
-        // A sub-agent's id is its session's with its own behind it.
-        return key.id.clone();
-    }
-    let lengths = key.id.char_indices().map(|(at, _)| at).skip(MIN_ID_CHARS);
-    let is_alone = |short: &&str| keys.iter().filter(|other| other.id.starts_with(*short)).all(|other| other == key);
-    let mut short = lengths.map(|length| &key.id[..length]);
-    short.find(is_alone).unwrap_or(&key.id).to_owned()
+    let ids = keys.iter().chain([key]).map(|key| key.id.as_str());
+    short_ids(ids).remove(key.id.as_str()).unwrap_or_else(|| key.id.clone())
 }
 
 /// Returns the command that shows more of what a block tells; `None` where there is no record.

@@ -290,9 +290,13 @@ fn pick<'k>(keys: impl Iterator<Item = &'k SessionKey> + Clone, name: &str) -> R
     if let Some(exact) = keys.clone().find(|key| key.id == name) {
         return Ok(exact.clone());
     }
-    let mut keys: Vec<&SessionKey> = keys.filter(|key| key.id.starts_with(name)).collect();
-    keys.dedup();
-    match keys.as_slice() {
+    let mut found: Vec<&SessionKey> = keys.clone().filter(|key| key.begins_with(name)).collect();
+    if found.is_empty() {
+        // A sub-agent whose session is not recorded here.
+        found = keys.filter(|key| key.is_within(name)).collect();
+    }
+    found.dedup();
+    match found.as_slice() {
         [key] => Ok((*key).clone()),
         [] => Err(Error::new(Kind::Missing, format!("no session '{name}' recorded for this commit"))),
         _ => Err(Error::new(Kind::Missing, format!("session '{name}' is ambiguous"))),

@@ -29,10 +29,10 @@ impl Reader<'_> {
         for (commit_id, blob_ids) in self.noted()? {
             let Ok(note) = self.note_of_blobs(&blob_ids) else { continue };
             for Summary { key, time, .. } in note.summaries() {
-                let names = [key.id.clone(), key.to_string()];
-                // A sub-agent is named by its whole id.
-                let is_meant = names.iter().any(|known| known == name)
-                    || (key.parent_id().is_none() && names.iter().any(|known| known.starts_with(name)));
+                let of_agent = name.strip_prefix(&key.agent).and_then(|rest| rest.strip_prefix('/'));
+                let is_meant = key.begins_with(of_agent.unwrap_or(name))
+                    || key.to_string() == name
+                    || (key.parent_id().is_none() && key.to_string().starts_with(name));
                 if !is_meant || !self.repo().has_object(commit_id) {
                     continue;
                 }

@@ -27,7 +27,7 @@ pub struct Query {
     pub until: Option<i64>,
     /// Matches `Name <address>` of the author.
     pub author: Option<regex::bytes::Regex>,
-    /// Matches the subject of the commit.
+    /// Matches a line of the message of the commit.
     pub grep: Option<regex::bytes::Regex>,
     /// The agent's name.
     pub agent: Option<String>,
@@ -344,13 +344,13 @@ impl Query {
         self.since.is_none_or(|since| time >= since)
             && self.until.is_none_or(|until| time <= until)
             && self.author.as_ref().is_none_or(|pattern| pattern.is_match(&author()))
-            && self.grep.as_ref().is_none_or(|pattern| pattern.is_match(commit.subject().as_bytes()))
+            && self.grep.as_ref().is_none_or(|pattern| commit.message.lines().any(|line| pattern.is_match(line)))
     }
 
     /// Says whether a session fits the agent, the model and the id that are wanted.
     pub fn fits_summary(&self, summary: &Summary) -> bool {
         self.agent.as_ref().is_none_or(|agent| summary.key.agent == *agent)
             && self.model.as_ref().is_none_or(|part| summary.model.as_ref().is_some_and(|model| model.contains(part)))
-            && self.session.as_ref().is_none_or(|start| summary.key.id.starts_with(start.as_str()))
+            && self.session.as_ref().is_none_or(|start| summary.key.is_within(start))
     }
 }

@@ -49,7 +49,8 @@ impl Chosen {
     pub fn find(reader: &Reader<'_>, commit_id: ObjectId, agent: Option<&str>, session: Option<&str>) -> Result<Self> {
         let missing = |what: String| Error::new(Kind::Missing, what);
         let recorded = |what: String| missing(format!("no {what} recorded for {}", commit_id.to_hex_with_len(7)));
-        let nothing = || recorded("conversation".into());
+        let list = "'git shiftlog log' lists the commits that have a conversation";
+        let nothing = || recorded("conversation".into()).hint(list);
         let note = reader.note(commit_id)?.ok_or_else(nothing)?;
         let mut conversations = reader.conversations(&note, None, true)?;
         let is_wanted = |key: &SessionKey| {

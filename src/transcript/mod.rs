@@ -14,7 +14,7 @@ use std::ops::Range;
 use bstr::ByteSlice as _;
 
 pub use self::about::about;
-pub use self::session::SessionKey;
+pub use self::session::{SessionKey, short_ids};
 pub use self::tally::Tally;
 pub use self::tokens::{ModelUsage, Tokens};
 pub use self::turn::{Turn, turns};

@@ -145,7 +145,11 @@ fn several_commits_are_shown_in_turn_and_missing_ones_are_told() {
     let scratch = recorded();
     let ran = scratch.shiftlog("show", ["--no-tools", "HEAD", "HEAD~3", "HEAD~1"]);
     assert_eq!(ran.code, 1);
-    assert_eq!(ran.stderr, "error: no conversation recorded for HEAD~3\n");
+    assert_eq!(
+        ran.stderr,
+        "error: no conversation recorded for HEAD~3\n\
+         hint: 'git shiftlog log' lists the commits that have a conversation\n"
+    );
     assert!(ran.stdout.contains("> make gamma") && ran.stdout.contains("> make beta"));
     let ran = scratch.shiftlog("show", ["--session=nope"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: no session 'nope' recorded for this commit\n"));
@@ -429,11 +433,12 @@ fn a_terminal_gets_gits_pager() {
     let first = ran.stdout.lines().nth(1).unwrap();
     assert!(first.starts_with("paged:\u{1b}[33m"), "{ran:?}");
     let ran = scratch.run_in(&scratch.top, "script", ["-qec", "git shiftlog show HEAD~3", "/dev/null"]);
-    assert_eq!(
-        (ran.code, ran.stdout.trim_end()),
-        (1, "error: no conversation recorded for HEAD~3"),
-        "an error alone is not paged"
-    );
+    let told: Vec<&str> = ran.stdout.lines().map(str::trim_end).collect();
+    let expected = [
+        "error: no conversation recorded for HEAD~3",
+        "hint: 'git shiftlog log' lists the commits that have a conversation",
+    ];
+    assert_eq!((ran.code, told), (1, expected.to_vec()), "an error alone is not paged");
 }
 
 #[test]
@@ -469,7 +474,9 @@ fn a_transcript_is_added_by_hand_once() {
     scratch.shiftlog("add", ["-q", "HEAD~1", "--session=stored"]).ok();
     assert_eq!(scratch.raw("HEAD~1", &["--session=stored"]), line("from the store"));
     let ran = scratch.shiftlog("add", ["--session=../../etc/passwd"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: Claude Code has no session '../../etc/passwd'\n"));
+    let told = "fatal: Claude Code has no session '../../etc/passwd'\n\
+                hint: the whole id is needed; 'git shiftlog status' lists the sessions that are going on here\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (128, told));
 }
 
 #[test]

@@ -145,6 +145,9 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["show", "export", "summarise", "resume", "add", "remap", "purge", "verify"], "revisions"),
     (&["sync"], "remotes"),
     (&["prices"], "models"),
+    (&["rules"], "rules_actions"),
+    (&["index"], "index_actions"),
+    (&["evidence"], "evidence_actions"),
 ];
 
 /// Has the glue complete what clap knows nothing of.
@@ -289,7 +292,7 @@ fn installed_pages_are_found_by_git_help() {
     let prefix = scratch.root().join("prefix");
     let written = scratch.shiftlog("install-docs", ["--prefix", prefix.to_str().unwrap()]).ok();
     let files = written.lines().filter_map(|line| line.strip_prefix("write ")).collect::<Vec<_>>();
-    assert_eq!(files.len(), PAGES.len() + 4 + command::ALL.len());
+    assert_eq!(files.len(), PAGES.len() + 4 + 2 * command::ALL.len());
     assert!(files.iter().all(|file| Path::new(file).is_file()), "{files:?}");
     scratch.env.insert("MANPATH".into(), prefix.join("share/man").to_str().unwrap().into());
     scratch.env.insert("MANPAGER".into(), "cat".into());

@@ -61,6 +61,14 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog web --browser=chromi", "git shiftlog web --browser=chromium "),
     ("git shiftlog web feat", "git shiftlog web feature-one "),
     ("git shiftlog prices gpt-5.1-codex-ma", "git shiftlog prices gpt-5.1-codex-max "),
+    ("git shiftlog rules add", "git shiftlog rules add-rule "),
+    ("git shiftlog index val", "git shiftlog index validate "),
+    ("git shiftlog evidence att", "git shiftlog evidence attach "),
+    ("git shiftlog logs sy", "git shiftlog logs sync "),
+    // One is enough.
+    ("git shiftlog logs sync sy", "git shiftlog logs sync sy"),
+    ("git shiftlog index get val", "git shiftlog index get val"),
+    ("git shiftlog rules show add", "git shiftlog rules show add"),
     // Revisions of ours are none for the user.
     ("git shiftlog show refs/sh", "git shiftlog show refs/sh"),
     ("git shiftlog show refs/no", "git shiftlog show refs/no"),
@@ -128,4 +136,28 @@ fn zsh_completes_what_is_typed() {
 #[test]
 fn fish_completes_what_is_typed() {
     complete("fish", true);
+}
+
+#[test]
+fn fish_tells_of_options_what_the_usage_says() {
+    let mut scratch = Scratch::new();
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v fish"]).code != 0 {
+        crate::support::skip("there is no fish");
+        return;
+    }
+    let home = scratch.home();
+    for variable in ["XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
+        scratch.env.remove(variable);
+    }
+    scratch.shiftlog("install-docs", [""; 0]).ok();
+    // fish makes completions of manual pages, with their macros in them.
+    for folder in [".local/share/fish/generated_completions", ".cache/fish/generated_completions"] {
+        fs::create_dir_all(home.join(folder)).unwrap();
+        let made = "complete -c git-shiftlog-log -l reverse -d 'as git-shiftlog-log Fl -reverse'\n";
+        fs::write(home.join(folder).join("git-shiftlog-log.fish"), made).unwrap();
+    }
+    for typed in ["git-shiftlog-log --rever", "git-shiftlog log --rever", "git shiftlog log --rever"] {
+        let offered = scratch.run_in(&scratch.top, "fish", ["-c", &format!("complete -C '{typed}'")]).ok();
+        assert_eq!(offered, "--reverse\tList the chosen commits in reverse order\n", "{typed}");
+    }
 }

@@ -399,7 +399,11 @@ fn what_fails_for_one_commit_is_told_and_the_others_are_done() {
     );
     let ids = ["HEAD", "HEAD~1", "HEAD~2"].map(|revision| scratch.id(revision));
     let nothing = scratch.shiftlog("show", ["HEAD~1"]);
-    assert_eq!(nothing.stderr, "error: no conversation recorded for HEAD~1\n");
+    assert_eq!(
+        nothing.stderr,
+        "error: no conversation recorded for HEAD~1\n\
+         hint: 'git shiftlog log' lists the commits that have a conversation\n"
+    );
     let ran = summarise(&scratch, &["HEAD", "HEAD~1", "HEAD~2"]);
     assert_eq!((ran.code, nothing.code), (1, 1));
     assert_eq!(ran.stdout, format!("{} start\n\nIt backs off.\n", &ids[2][..7]));

@@ -361,3 +361,147 @@ fn facts_about_a_session_fit_a_narrow_terminal() {
     let status = scratch.shiftlog("status", [""; 0]).ok();
     assert!(status.contains("third") && status.lines().all(|line| line.chars().count() <= 34), "{status}");
 }
+
+#[test]
+fn a_session_with_sub_agents_goes_by_a_short_name() {
+    let scratch = Scratch::set_up();
+    let id = "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e";
+    let session = scratch.session(id);
+    session.prompt("look for jitter, then write it");
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let words = json!({ "type": "user", "isSidechain": true, "message": { "role": "user", "content": "list jitter" } });
+    fs::write(folder.join("agent-a1b2c3d4e5f6a7b8.jsonl"), format!("{words}\n")).unwrap();
+    session.edits("a.txt", "jitter\n");
+    session.commits("jitter");
+    let short = scratch.id("HEAD")[..7].to_owned();
+    let raw = |name: &str| scratch.shiftlog("show", ["--raw", &format!("--session={name}"), "HEAD"]).ok();
+    assert_eq!(raw("3f6b1c9e"), raw(id), "the beginning of a session's id is none of its sub-agents");
+    for name in ["3f6b1c9e.a1b2c3d4", "3f6b.a1", "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e."] {
+        assert_eq!(raw(name), format!("{words}\n"), "{name}");
+    }
+    assert_eq!(scratch.shiftlog("show", ["--raw", "3f6b1c9e.a1b2"]).ok(), format!("{words}\n"));
+    let alone = scratch.shiftlog("show", ["--session=3f6b.a1", "HEAD"]).ok();
+    assert!(
+        alone.contains(&format!("\nsub-agent claude {id}.a1b2c3d4e5f6a7b8\n{} bytes", words.to_string().len() + 1)),
+        "{alone}"
+    );
+    let blamed = scratch.shiftlog("blame", ["a.txt"]).ok();
+    assert!(blamed.contains(" claude 3f6b1c9e 1 ("), "{blamed}");
+    let why = scratch.shiftlog("why", ["a.txt:1"]).ok();
+    assert!(why.contains("session claude 3f6b1c9e, ") && why.contains(" --session=3f6b1c9e --turn=1\n"), "{why}");
+    let found = scratch.shiftlog("grep", ["jitter", "--in=prompts"]).ok();
+    let lines: Vec<&str> = found.lines().collect();
+    assert!(lines.iter().any(|line| line.starts_with(&format!("{short} claude/3f6b1c9e:1:"))), "{found}");
+    assert!(lines.iter().all(|line| !line.contains("3f6b1c9e-")), "{found}");
+    let found = scratch.shiftlog("search", ["jitter"]).ok();
+    let heads: Vec<&str> = found.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert!(heads.iter().any(|head| head.ends_with(" claude/3f6b1c9e turn 1: jitter")), "{found}");
+    assert!(heads.iter().any(|head| head.ends_with(" claude/3f6b1c9e.a1b2c3d4: jitter")), "{found}");
+    for name in ["3f6b1c9e", "3f6b.a1b2"] {
+        let listed = scratch.shiftlog("log", ["--format=%h", &format!("--session={name}")]).ok();
+        assert_eq!(listed, format!("{short}\n"), "{name}");
+    }
+}
+
+#[test]
+fn grep_of_log_matches_lines_of_messages_as_in_git() {
+    let scratch = recorded();
+    scratch.git(["commit", "-q", "--amend", "-m", "a subject\non two lines\n\nThe reason,\nin the body."]).ok();
+    for pattern in ["reason", "^in the body", "subject on", "^on two", "commit 1", "prompt", "body.$", "lines$"] {
+        let grep = format!("--grep={pattern}");
+        let gits = scratch.git(["log", "HEAD~2..", "--format=%H", "-E", &grep]).ok();
+        assert_eq!(scratch.shiftlog("log", ["--format=%H", &grep]).ok(), gits, "{pattern}");
+    }
+}
+
+#[test]
+fn a_wrong_word_is_told_before_anything_is_shown() {
+    let scratch = recorded();
+    let hint = "hint: git shiftlog log -- a.txt    # lists the conversations about a file\n";
+    for (args, stderr) in [
+        (&["HEAD", "a.txt"][..], format!("fatal: bad revision 'a.txt'\n{hint}")),
+        (&["HEAD", "nosuch", "HEAD~1"], "fatal: bad revision 'nosuch'\n".to_owned()),
+    ] {
+        let ran = scratch.shiftlog("show", args);
+        assert_eq!(ran.stdout, "", "{args:?}");
+        told(&ran, 128, &stderr);
+    }
+}
+
+#[test]
+fn where_nothing_is_recorded_the_way_on_is_told() {
+    let scratch = recorded();
+    let list = "hint: 'git shiftlog log' lists the commits that have a conversation\n";
+    let commit = scratch.git(["rev-parse", "--short", "HEAD~2"]).ok();
+    for (command, name) in [("show", "HEAD~2"), ("summarise", "HEAD~2"), ("resume", commit.trim())] {
+        let expected = format!("error: no conversation recorded for {name}\n{list}");
+        told(&scratch.shiftlog(command, ["HEAD~2"]), 1, &expected);
+    }
+    let team = Team::new();
+    let clone = team.bare_clone("b", &[]);
+    let ran = team.shiftlog(&clone, "log", &[]);
+    assert_eq!(ran.stdout, "");
+    let both = "'git shiftlog sync pull' fetches what others share, 'git shiftlog doctor' says whether your sessions will be \
+                recorded";
+    told(&ran, 0, &format!("hint: nothing is recorded here yet; {both}\n"));
+    team.git(&clone, &["remote", "remove", "origin"]).ok();
+    let alone = "hint: nothing is recorded here yet; 'git shiftlog doctor' says whether sessions will be\n";
+    told(&team.shiftlog(&clone, "log", &[]), 0, alone);
+    for quiet in [&["--json"][..], &["--format=%h"], &["HEAD"], &["--tags"]] {
+        told(&team.shiftlog(&clone, "log", quiet), 0, "");
+    }
+    told(&scratch.shiftlog("log", ["--session=nosuch"]), 0, "");
+}
+
+#[test]
+fn a_wrong_range_pattern_or_path_is_told_in_our_words() {
+    let scratch = recorded();
+    let range = "hint: -L <start>,<end>, -L <start>,+<count> or -L :<function>\n";
+    told(
+        &scratch.shiftlog("blame", ["-L", "x", "a.txt"]),
+        129,
+        &format!("error: 'x' is not a range of lines\n{range}"),
+    );
+    told(&scratch.shiftlog("why", ["-Lx,y", "a.txt"]), 129, &format!("error: 'x,y' is not a range of lines\n{range}"));
+    told(&scratch.shiftlog("blame", ["-L", "9,9", "a.txt"]), 128, "fatal: file a.txt has only 1 line\n");
+    let unborn = Scratch::empty(&[]);
+    for (command, word) in [("why", "a.txt:1"), ("blame", "a.txt")] {
+        let ran = unborn.shiftlog(command, [word]);
+        told(&ran, 128, "fatal: your current branch 'main' does not have any commits yet\n");
+    }
+    let why = "'(' is not a regular expression: unclosed group";
+    for (command, option) in [("log", "--author=("), ("stats", "--grep=("), ("purge", "--match=("), ("log", "-G(")] {
+        told(&scratch.shiftlog(command, [option]), 129, &format!("error: {why}\n"));
+    }
+    told(&scratch.shiftlog("purge", ["--match=", "--yes"]), 129, "error: option '--match' requires a value\n");
+    let paths = "hint: git shiftlog get '[conversation][HEAD][messages][0][text]'\n\
+                 hint: 'git shiftlog get --help' lists what a path can begin with\n";
+    for command in ["get", "keys"] {
+        told(&scratch.shiftlog(command, [""; 0]), 129, &format!("error: no path is named\n{paths}"));
+    }
+    let ran = scratch.shiftlog("add", ["--session=first"]);
+    let whole = "hint: the whole id is needed; 'git shiftlog status' lists the sessions that are going on here\n";
+    told(&ran, 128, &format!("fatal: Claude Code has no session 'first'\n{whole}"));
+}
+
+#[test]
+fn install_docs_tells_only_of_what_it_changes() {
+    let scratch = Scratch::new();
+    let prefix = scratch.root().join("prefix");
+    let option = format!("--prefix={}", prefix.display());
+    let writes = |args: &[&str]| -> Vec<String> {
+        let text = scratch.shiftlog("install-docs", args).ok();
+        text.lines().filter(|line| line.starts_with("write ") || *line == "nothing to do").map(str::to_owned).collect()
+    };
+    let dry = writes(&[&option, "-n"]);
+    assert!(!prefix.exists());
+    assert_eq!(writes(&[&option]), dry);
+    assert_eq!(writes(&[&option]), ["nothing to do"]);
+    let page = prefix.join("share/man/man1/git-shiftlog-log.1");
+    fs::write(&page, "of an older version\n").unwrap();
+    let expected = [format!("write {}", page.display())];
+    assert_eq!(writes(&[&option, "-n"]), expected);
+    assert_eq!(writes(&[&option]), expected);
+    assert!(fs::read_to_string(&page).unwrap().starts_with(".Dd"));
+}

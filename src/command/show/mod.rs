@@ -5,7 +5,6 @@ mod session;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -136,6 +135,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
             targets => targets?,
         };
+        // A word that is no revision is found before the first conversation fills the screen.
+        targets.iter().try_for_each(|(revision, _)| target::commit_of(&repo, revision).map(drop))?;
         let dates = options.printing.dates(&repo, date::Format::default())?;
         let mut shown = Shown {
             repo: &repo,
@@ -386,26 +387,12 @@ impl Shown<'_> {
 
 fn nothing(revision: &str) -> Error {
     Error::new(Kind::Missing, format!("no conversation recorded for {revision}"))
+        .hint("'git shiftlog log' lists the commits that have a conversation")
 }
 
 /// Finds the note of a commit.
 fn note_of(reader: &Reader<'_>, revision: &str) -> Result<(ObjectId, Note)> {
-    let repo = reader.repo();
-    let commit_id = repo.resolve(revision).map_err(|error| match (error.kind(), revision.split_once(':')) {
-        (Kind::Missing, _) if !revision.is_empty() && Path::new(revision).exists() => {
-            let path = outside::shell(revision);
-            Error::other(error.to_string())
-                .hint(format!("git shiftlog log -- {path}    # lists the conversations about a file"))
-        }
-        // As 'git show' names a file.
-        (Kind::Missing, Some((commit, path))) if repo.resolve(commit).is_ok() => {
-            let (commit, path) = (outside::shell(commit), outside::shell(path));
-            Error::other(error.to_string())
-                .hint(format!("git shiftlog show {commit} -- {path}    # shows the turns about a file"))
-        }
-        (Kind::Missing, _) => Error::other(error.to_string()),
-        _ => error,
-    })?;
+    let commit_id = target::commit_of(reader.repo(), revision)?;
     Ok((commit_id, reader.note(commit_id)?.ok_or_else(|| nothing(revision))?))
 }
 

@@ -115,7 +115,7 @@ fn recorded_values_are_read_by_path() {
     assert_eq!(scratch.shiftlog("keys", ["[conversation][HEAD]"]).ok(), "sha\nsessionId\ntimestamp\nmessages\n");
     assert!(scratch.shiftlog("keys", ["[branches]"]).ok() == "0\n");
     let wrong = scratch.shiftlog("get", [""; 0]);
-    assert_eq!((wrong.code, wrong.stderr.lines().next()), (129, Some("error: <path> is missing")), "{wrong:?}");
+    assert_eq!((wrong.code, wrong.stderr.lines().next()), (129, Some("error: no path is named")), "{wrong:?}");
     let outside = scratch.shiftlog_in(&scratch.root(), "get", ["[branches]"]);
     assert_eq!((outside.code, &outside.stderr[..27]), (128, "fatal: not a git repository"), "{outside:?}");
     let missing = scratch.shiftlog("get", ["[conversation][HEAD][nope]"]);
