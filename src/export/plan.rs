@@ -156,6 +156,14 @@ impl Plan {
         counts.join(", ")
     }
 
+    /// Returns the commit of a page with some sessions if it is about one commit alone.
+    pub fn only_commit(&self, sessions: &[usize]) -> Option<&Made> {
+        let mut sessions = sessions.iter().map(|at| &self.sessions[*at]);
+        let first = sessions.clone().next()?.made.first()?;
+        let is_same = |made: &Made| made.commit.commit_id == first.commit.commit_id;
+        sessions.all(|session| !session.is_full && session.made.iter().all(is_same)).then_some(first)
+    }
+
     /// Returns what stands in front of the ids of a conversation on a page with some sessions: nothing if it is alone there.
     pub fn prefix(&self, sessions: &[usize], session: usize, made: &Made, number: usize) -> String {
         let parts: usize = sessions.iter().map(|at| self.sessions[*at].reads().len()).sum();

@@ -305,11 +305,12 @@ fn a_commit_page_is_what_export_writes_but_for_its_frame() {
     let served = Served::start(&scratch, &[]);
     let turns = |page: &str| {
         let start = page.find("<section class=\"turn\"").unwrap();
-        page[start..page.find("<section class=\"commit\"").unwrap()].to_owned()
+        page[start..page.find("<div class=\"change\">").unwrap()].to_owned()
     };
     let page = served.page(&format!("/c/{}", scratch.id("HEAD~1")));
     assert_eq!(turns(&page), turns(&scratch.shiftlog("export", ["--html", "HEAD~1"]).ok()));
     assert!(page.contains("<a href=\"#t1\">turn 1</a>"), "the hunk leads to its turn: {page}");
+    assert!(page.contains("class=\"beside\"") && page.contains("<div class=\"change\">"), "the change is beside it");
     let short = served.page(&format!("/c/{}", &scratch.id("HEAD~1")[..8]));
     assert_eq!(short, page, "the beginning of an id is enough");
 }
