@@ -374,7 +374,10 @@ fn prices_tell_what_holds_for_a_model() {
     let all = scratch.shiftlog("prices", [""; 0]).ok();
     assert!(all.starts_with("# prices of ") && all.lines().count() > 100);
     let ran = scratch.shiftlog("prices", ["anthropic/claude-opus-4.8", "no-such-model"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: no price known for 'no-such-model'\n"));
+    let hint = "hint: 'git shiftlog prices' lists the models with a price\n";
+    assert_eq!((ran.code, ran.stderr), (1, format!("error: no price known for 'no-such-model'\n{hint}")));
+    let part = scratch.shiftlog("prices", ["Opus-4-8"]);
+    assert_eq!(part.stderr.lines().last(), Some("hint: there are prices for claude-opus-4-8, fast/claude-opus-4-8"));
     assert!(ran.stdout.ends_with("\nclaude-opus-4-8\t-\t5\t25\t0.5\t6.25\t10\n"), "{}", ran.stdout);
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/prices.py");
     scratch.run_in(&scratch.top, "python3", [tool.to_str().unwrap(), "--check"]).ok();

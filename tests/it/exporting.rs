@@ -262,6 +262,17 @@ fn an_export_is_the_same_twice_and_whole_or_not_there() {
 }
 
 #[test]
+fn a_page_is_not_written_to_a_terminal_unless_that_is_wanted() {
+    let scratch = recorded();
+    let shown = |command: &str| scratch.run_in(&scratch.top, "script", ["-qec", command, "/dev/null"]);
+    let refused = shown("git shiftlog export --html HEAD");
+    let expected = "fatal: refusing to write a page to a terminal\r\nhint: '-o <file>' writes it to a file\r\n";
+    assert_eq!((refused.code, refused.stdout.as_str()), (128, expected));
+    assert!(shown("git shiftlog export --html -o - HEAD").stdout.contains("<!DOCTYPE html>"));
+    assert!(shown("git shiftlog export --markdown HEAD").stdout.contains("make three"));
+}
+
+#[test]
 fn a_disk_that_is_full_leaves_no_half_file() {
     let scratch = recorded();
     let shell = "ulimit -f 1; trap '' XFSZ; git shiftlog export --html -o x.html HEAD~3..";
