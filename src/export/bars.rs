@@ -1,19 +1,18 @@
 //! The commits between the turns: their diffs, each hunk with the turn that wrote it.
 
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice as _};
 
 use super::plan::{Made, Plan, Session, clean};
 use crate::error::Result;
-use crate::git::{BlamedCommit, BlamedFile, BlamedLines, ObjectId};
+use crate::git::ObjectId;
 use crate::outside;
 use crate::pretty::html::{Bar, Hunk, PatchFile, address, hunk_id, patch_files};
 use crate::record::{Conversation, Reader, redaction};
 use crate::redact::Redactor;
-use crate::replay::Explainer;
+use crate::replay::{Explainer, lines_of};
 use crate::transcript::SessionKey;
 
 /// How many lines of a commit's diff are shown at most, and how many bytes.
@@ -154,7 +153,7 @@ impl<'a, 'r> Bars<'a, 'r> {
 
     /// Finds the turns of each hunk; says whether there was time for all.
     fn explain(&mut self, made: &Made, files: &mut [PatchFile], bar_id: &str) -> Result<bool> {
-        let commit = Rc::new(BlamedCommit { commit_id: made.commit.commit_id, head: Vec::new() });
+        let commit_id = made.commit.commit_id;
         let parent_id = made.commit.parent_ids.first().copied();
         let mut number = 0;
         for file in files {
@@ -162,13 +161,11 @@ impl<'a, 'r> Bars<'a, 'r> {
             let before = file.notes.iter().find_map(|note| note.strip_prefix("rename from ")).unwrap_or(&file.path);
             let previous = parent_id.filter(|_| !is_new).map(|parent_id| (parent_id, BString::from(before)));
             let path = BString::from(file.path.as_str());
-            let blamed = BlamedFile { path: path.clone(), quoted_path: path, previous, previous_line: None };
-            let blamed = Rc::new(blamed);
             for hunk in &mut file.hunks {
                 if Instant::now() >= self.deadline {
                     return Ok(false);
                 }
-                let turns = self.turns(&commit, &blamed, hunk)?;
+                let turns = self.turns(commit_id, (&path, &previous), hunk)?;
                 let line = hunk.added().first().map_or(hunk.start, |(start, _)| *start);
                 let link = (format!("#{}", hunk_id(bar_id, number)), format!("{}:{line}", outside::line(&file.path)));
                 self.link(made, hunk, turns, &link);
@@ -181,23 +178,14 @@ impl<'a, 'r> Bars<'a, 'r> {
     /// Returns the turns that wrote a hunk, that with the most lines first.
     fn turns(
         &mut self,
-        commit: &Rc<BlamedCommit>,
-        file: &Rc<BlamedFile>,
+        commit_id: ObjectId,
+        (path, previous): (&BString, &Option<(ObjectId, BString)>),
         hunk: &mut Hunk,
     ) -> Result<Vec<(SessionKey, usize)>> {
         let mut votes: HashMap<(SessionKey, usize), usize> = HashMap::new();
         let added = hunk.added();
         for (start, count) in &added {
-            let lines = BlamedLines {
-                commit: Rc::clone(commit),
-                file: Rc::clone(file),
-                orig_line: *start,
-                final_line: *start,
-                count: *count,
-                texts: Vec::new(),
-                is_first: true,
-                names_file: true,
-            };
+            let lines = lines_of(commit_id, path, previous.clone(), *start, *count);
             for found in self.explainer.explain(&lines)? {
                 let is_here = found.talk().is_some_and(|talk| !talk.is_beyond_record);
                 if let Some(turn) = found.turn().filter(|_| is_here) {
