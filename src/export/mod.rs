@@ -80,7 +80,8 @@ impl<'a, 'r> Pages<'a, 'r> {
             let session = &plan.sessions[*at];
             let (id, summaries) = (format!("s{}", at + 1), session.summaries());
             let address = (has_pages && !session.is_full).then(|| address::session(&session.key));
-            let head = SessionHead { key: &session.key, summaries: &summaries, id: &id, address };
+            let raw = (has_pages && session.is_full).then(|| address::raw(&session.key));
+            let head = SessionHead { key: &session.key, summaries: &summaries, id: &id, address, raw };
             page.session(&head).map_err(Error::output)?;
             for made in session.reads() {
                 let told = self.told(session, made)?;

@@ -277,12 +277,12 @@ def addresses_of(world, commits):
     addresses = {
         "overview": "/", "web commit": f"/c/{whole[0]}", "web session": f"/s/claude/{worlds.RECONNECT}",
         "blame": f"/why/{whole[1]}/relay/link.py", "search": "/search?q=jitter", "branches": "/branches",
-        "stats": "/stats", "commits": "/commits",
+        "stats": "/stats", "commits": "/commits", "about": "/about",
     }
     return {name: SERVED.origin + address for name, address in addresses.items()}
 
 
-SERVER_PAGES = ["overview", "web commit", "web session", "blame", "search", "branches", "stats", "commits"]
+SERVER_PAGES = ["overview", "web commit", "web session", "blame", "search", "branches", "stats", "commits", "about"]
 
 
 def pages_of_the_server_hold_what_those_in_files_hold(browser, files):

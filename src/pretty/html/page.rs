@@ -29,8 +29,13 @@ const CSS: &str = include_str!("page.css");
 const JS: &str = include_str!("page.js");
 
 /// The pages that each page of the server links to.
-const SITE: &[(&str, &str)] =
-    &[("/commits", "Commits"), ("/search", "Search"), ("/branches", "Branches"), ("/stats", "Costs")];
+const SITE: &[(&str, &str)] = &[
+    ("/commits", "Commits"),
+    ("/search", "Search"),
+    ("/branches", "Branches"),
+    ("/stats", "Costs"),
+    ("/about", "About"),
+];
 
 /// What stands above the conversation of a session.
 #[derive(Clone, Debug)]
@@ -43,6 +48,8 @@ pub struct SessionHead<'a> {
     pub id: &'a str,
     /// The address of the whole session, if it has a page of its own.
     pub address: Option<String>,
+    /// The address of its transcript, if it has one.
+    pub raw: Option<String>,
 }
 
 /// A conversation as one commit has it.
@@ -148,6 +155,7 @@ impl<'p> Page<'p> {
                 ul.facts {
                     @for fact in facts(head.summaries) { li { (fact) } }
                     @if let Some(address) = &head.address { li { a href=(address) { "whole session" } } }
+                    @if let Some(address) = &head.raw { li { a href=(address) download { "transcript" } } }
                 }
             }
         };
