@@ -18,6 +18,7 @@ use crate::pretty::SubAgent;
 use crate::pretty::html::{Frame, Outlet, Page, Part, SessionHead, Shape, Span, address, beginning};
 use crate::record::{Conversation, Reader, Words};
 use crate::redact::Redactor;
+use crate::stats::{Prices, cost_of};
 
 /// The longest title that is made of a prompt, in characters.
 const TITLE_CHARS: usize = 72;
@@ -69,6 +70,9 @@ impl<'a, 'r> Pages<'a, 'r> {
         let (plan, shape) = (self.plan, self.shape.clone());
         let has_patch = self.has_patch && shape.span != Span::Focused;
         let has_pages = shape.outlet == Outlet::Server;
+        // What somebody pays is nobody else's business; a file is handed on.
+        let prices = if has_pages { Prices::configured(self.reader.repo(), None) } else { Ok(Prices::default()) };
+        let prices = prices.unwrap_or_default();
         let mut bars = Bars::new(self.reader, self.redactor, plan, sessions, has_pages)?;
         let change = match plan.only_commit(sessions).filter(|_| has_patch) {
             Some(made) => bars.beside(made)?,
@@ -81,7 +85,9 @@ impl<'a, 'r> Pages<'a, 'r> {
             let (id, summaries) = (format!("s{}", at + 1), session.summaries());
             let address = (has_pages && !session.is_full).then(|| address::session(&session.key));
             let raw = (has_pages && session.is_full).then(|| address::raw(&session.key));
-            let head = SessionHead { key: &session.key, summaries: &summaries, id: &id, address, raw };
+            let used = session.made.iter().flat_map(|made| [&made.summary].into_iter().chain(&made.sub_agents));
+            let cost = cost_of(&prices, used);
+            let head = SessionHead { key: &session.key, summaries: &summaries, cost, id: &id, address, raw };
             page.session(&head).map_err(Error::output)?;
             for made in session.reads() {
                 let told = self.told(session, made)?;

@@ -29,6 +29,8 @@ pub struct Made {
     pub commit: Commit,
     /// The summary in its record.
     pub summary: Summary,
+    /// Those of the session's sub-agents.
+    pub sub_agents: Vec<Summary>,
     /// The length of the session's transcript when it was recorded.
     pub bytes: u64,
 }
@@ -109,7 +111,9 @@ impl Plan {
                     continue;
                 }
                 clean_summary(redactor, &mut summary);
-                session.made.push(Made { commit: clean_commit(reader, commit_id, redactor)?, summary, bytes });
+                let (commit, sub_agents) =
+                    (clean_commit(reader, commit_id, redactor)?, sub_agents(&note, &summary.key));
+                session.made.push(Made { commit, summary, sub_agents, bytes });
             }
         }
         for (session, _) in full.into_values() {
@@ -142,7 +146,8 @@ impl Plan {
             session.is_full |= is_full;
             // A commit can have several records of a session; they are read together.
             if session.made.iter().all(|made| made.commit.commit_id != commit_id) {
-                session.made.push(Made { commit: clean_commit(reader, commit_id, redactor)?, summary, bytes });
+                let (commit, sub_agents) = (clean_commit(reader, commit_id, redactor)?, sub_agents(note, &summary.key));
+                session.made.push(Made { commit, summary, sub_agents, bytes });
             }
         }
         Ok(())
@@ -217,6 +222,12 @@ impl Session {
 fn has_parent(key: &SessionKey, note: &Note) -> bool {
     let parent = key.parent_id().map(|id| SessionKey::new(&key.agent, id));
     parent.is_some_and(|parent| note.summaries().iter().any(|summary| summary.key == parent))
+}
+
+/// Returns what the records of a session's sub-agents say.
+fn sub_agents(note: &Note, key: &SessionKey) -> Vec<Summary> {
+    let is_own = |own: &SessionKey| own.agent == key.agent && own.parent_id() == Some(&key.id);
+    note.summaries().into_iter().filter(|summary| is_own(&summary.key)).collect()
 }
 
 fn bytes_of(note: &Note, summary: &Summary) -> u64 {

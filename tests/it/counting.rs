@@ -64,6 +64,13 @@ fn a_record_tells_the_tokens_of_each_model() {
     let head = scratch.shiftlog("show", ["HEAD"]).ok();
     assert!(head.contains(", tokens 1020 in, 110 out, 24000 cached, at least 0.05 USD by list prices\n"), "{head}");
     assert_eq!(scratch.shiftlog("log", ["--format=%(cost)"]).ok(), "at least 0.05\n");
+    let page = scratch.shiftlog("export", ["--html"]).ok();
+    assert!(page.contains("<li>at least 0.05 USD</li>"), "{page}");
+    // What somebody pays is nobody else's business.
+    scratch.write("prices", "claude-test-1\t-\t100000\t100000\n");
+    scratch.git(["config", "shiftlog.prices", "prices"]).ok();
+    assert!(scratch.shiftlog("log", ["--format=%(cost)"]).ok().contains("3.05"), "the table is used");
+    assert_eq!(scratch.shiftlog("export", ["--html"]).ok(), page);
 }
 
 #[test]

@@ -20,6 +20,7 @@ use super::turn::Turns;
 use super::words::{beginning, markdown};
 use super::{Outlet, Shape, Span, Theme};
 use crate::record::{Conversation, Summary};
+use crate::stats::Cost;
 use crate::transcript::{SessionKey, turns};
 use crate::{agent, outside};
 
@@ -44,6 +45,8 @@ pub struct SessionHead<'a> {
     pub key: &'a SessionKey,
     /// What its records say, in the order of the page.
     pub summaries: &'a [Summary],
+    /// What it cost with its sub-agents; `None` if no tokens are known.
+    pub cost: Option<Cost>,
     /// The id that a link to the session has.
     pub id: &'a str,
     /// The address of the whole session, if it has a page of its own.
@@ -154,6 +157,7 @@ impl<'p> Page<'p> {
                 h2 id=(name) { a.self href={ "#" (head.id) } { (agent) " " code { (short) } } }
                 ul.facts {
                     @for fact in facts(head.summaries) { li { (fact) } }
+                    @if let Some(cost) = head.cost.filter(|cost| !cost.is_unknown()) { li { (cost.rounded()) " USD" } }
                     @if let Some(address) = &head.address { li { a href=(address) { "whole session" } } }
                     @if let Some(address) = &head.raw { li { a href=(address) download { "transcript" } } }
                 }
