@@ -34,7 +34,7 @@ __git_shiftlog_parts ()
 # What is counted by.
 __git_shiftlog_stats_keys ()
 {
-	echo "agent model author branch commit day week month session"
+	echo "agent model author branch commit day week month session path"
 }
 
 # The browsers that 'git web--browse' knows.
@@ -240,8 +240,8 @@ _git_shiftlog ()
 		;;
 	stats,--*)
 		__gitcomp "
-			--by= --since= --after= --until= --before= --author= --grep= --agent= --model= --session= --no-merges
-			--merges --first-parent --all --branches --tags --remotes --words --no-cost --prices= --chart --json --csv
+			--by= --depth= --since= --after= --until= --before= --author= --grep= --agent= --model= --session= --no-merges
+			--merges --first-parent --all --branches --tags --remotes --words --lines --survival --no-cost --prices= --chart --json --csv
 			--color --color= --ref= --help
 			"
 		;;
@@ -252,7 +252,7 @@ _git_shiftlog ()
 		__gitcomp "$(__git_shiftlog_browsers)" "" "${cur##--browser=}"
 		;;
 	web,--*)
-		__gitcomp "--port= --browser= --no-browser --idle= --ref= --help"
+		__gitcomp "--port= --browser= --no-browser --idle= --all-worktrees --ref= --help"
 		;;
 	export,--view=*)
 		__gitcomp "focused normal full" "" "${cur##--view=}"

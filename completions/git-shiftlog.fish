@@ -42,7 +42,7 @@ end
 
 # What is counted by.
 function __fish_git_shiftlog_stats_keys
-    printf '%s\n' agent model author branch commit day week month session
+    printf '%s\n' agent model author branch commit day week month session path
 end
 
 # What branches are sorted by.

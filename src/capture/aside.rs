@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use super::State;
+use super::choose::below;
 use super::pending::{self, Capture, Pending, Unredacted};
 use super::reading::{Reading, Survey};
 use super::state::{Progress, SegmentEnd};
 use crate::error::{Error, Kind, Result};
-use crate::git::ObjectId;
+use crate::git::{ObjectId, Repository};
+use crate::record::edits;
 use crate::told::Told;
-use crate::transcript::SessionKey;
+use crate::transcript::{EditedPath, SessionKey};
 
 /// How many bytes are kept in a pending file at most. Longer words stay in the agent's own transcript: they would be held in
 /// memory to be written, and again to be stored.
@@ -43,6 +45,19 @@ impl<'a> Increment<'a> {
         let until = survey.until;
         let (transcript, size_and_mtime, model, commit_ids, rules) = Default::default();
         Increment { key, reading, transcript, size_and_mtime, model, survey, since, until, commit_ids, rules }
+    }
+
+    /// Returns the files of the repository that its calls changed.
+    pub(super) fn edits(&self, repo: &Repository) -> Vec<EditedPath> {
+        edits::placed(self.survey.tally.edits(), |named| {
+            let path = Path::new(named);
+            if path.is_absolute() {
+                return below(repo.worktree()?, path)?.into_os_string().into_string().ok();
+            }
+            // The agent may have been in a directory below the top.
+            let has_file = |id: &ObjectId| repo.blob_at(*id, named.into()).is_ok_and(|blob| blob.is_some());
+            self.commit_ids.first().is_some_and(has_file).then(|| named.to_owned())
+        })
     }
 
     /// Returns the first line of a pending file whose bytes follow `from`.

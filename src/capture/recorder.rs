@@ -354,6 +354,7 @@ impl<'r> Recorder<'r> {
     pub(super) fn record_of(&self, increment: &Increment<'_>, stored: &SegmentEnd) -> Result<Record> {
         let tally = &increment.survey.tally;
         Ok(Record {
+            edits: increment.edits(self.repo),
             model: tally.model.as_ref().or(increment.model.as_ref()).cloned(),
             time: Time::now().to_rfc3339(),
             since: increment.since.segment.clone(),

@@ -27,6 +27,9 @@ pub struct Options {
 /// The head of the table.
 const HEAD: &str = "# model\tfrom\tinput\toutput\tcacheRead\tcacheWrite\tcacheWriteLong\tabove\tinput\toutput\tcacheRead\tcacheWrite\tcacheWriteLong";
 
+/// How many models a hint names.
+const MAX_ALIKE: usize = 5;
+
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
@@ -45,7 +48,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 let known = options.models.iter().filter_map(|model| {
                     let row = prices.find(model, None, &now);
                     if row.is_none() {
-                        cli::error(&Error::other(format!("no price known for '{}'", outside::line(model))));
+                        let error = Error::other(format!("no price known for '{}'", outside::line(model)));
+                        cli::error(&error.hint(alike(&prices, model)));
                         outcome = Outcome::No;
                     }
                     row
@@ -68,6 +72,19 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         screen.out.finish()?;
         Ok(outcome)
     })
+}
+
+/// Returns what to type instead of a model that has no price.
+fn alike(prices: &Prices, model: &str) -> String {
+    let wanted = model.to_lowercase();
+    let mut names: Vec<&str> = prices.rows().into_iter().map(|row| row.model.as_str()).collect();
+    names.retain(|name| !wanted.is_empty() && name.contains(&wanted));
+    names.dedup();
+    match names.len() {
+        0 => "'git shiftlog prices' lists the models with a price".to_owned(),
+        1..=MAX_ALIKE => format!("there are prices for {}", names.join(", ")),
+        _ => format!("there are prices for {} and more", names[..MAX_ALIKE].join(", ")),
+    }
 }
 
 /// Puts the fields of lines, which tabs separate, into columns.

@@ -1,18 +1,21 @@
 //! `git shiftlog stats`: what recorded work has used, counted from notes.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use super::chosen::Chosen;
-use crate::cli::{self, Color, NotesSource, Outcome, Screen};
+use crate::cli::{self, Color, NotesSource, Outcome, Progress, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, date};
 use crate::pretty::{self, Statistics};
+use crate::record::{Query, Reader};
 use crate::stats::{self, Key, Prices};
-use crate::{agent, outside};
+use crate::transcript::SessionKey;
+use crate::{agent, outside, replay};
 
 /// How wide a chart is where no terminal says it.
 const COLUMNS: usize = 80;
@@ -24,7 +27,7 @@ const COLUMNS: usize = 80;
     override_usage = "git shiftlog stats [<options>] [<revision-range>] [[--] <path>...]"
 )]
 pub struct Options {
-    /// Group by these keys: agent, model, author, branch, commit, day, week, month, session
+    /// Group by these keys: agent, model, author, branch, commit, day, week, month, session, path
     #[arg(
         long,
         value_name = "key,...",
@@ -33,11 +36,20 @@ pub struct Options {
         hide_default_value = true
     )]
     by: Vec<Key>,
+    /// Put files into groups by so many components of their paths
+    #[arg(long, value_name = "number")]
+    depth: Option<NonZeroUsize>,
     #[command(flatten)]
     chosen: Chosen,
     /// Count each answer in the recorded words
     #[arg(long)]
     words: bool,
+    /// Count the lines that commits add instead, and who wrote them
+    #[arg(long, conflicts_with_all = ["words", "chart", "no_cost", "prices"])]
+    lines: bool,
+    /// With --lines, count how many of them are still there
+    #[arg(long, requires = "lines")]
+    survival: bool,
     /// Leave out costs
     #[arg(long)]
     no_cost: bool,
@@ -70,8 +82,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = crate::command::elsewhere::repository(&options.source)?;
         let reader = options.source.reader(&repo);
-        let prices = Prices::configured(&repo, options.prices.as_deref())?;
         let query = options.chosen.query(&repo, &options.operands)?;
+        if options.lines {
+            return options.count_lines(&reader, &query);
+        }
+        let prices = Prices::configured(&repo, options.prices.as_deref())?;
         let mut found = stats::collect(&reader, &query)?;
         let mut outcome = Outcome::Done;
         for problem in found.problems.iter().map(String::as_str).chain(reader.problems().iter().map(String::as_str)) {
@@ -90,6 +105,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(part) = &options.chosen.model {
             found.retain_model(part);
         }
+        if let Some(depth) = options.depth {
+            found.shorten_paths(depth.get());
+        }
         if found.entries.is_empty() {
             options.chosen.agent.as_deref().map(agent::named).transpose()?;
             return cli::or_no(Err::<(), _>(Error::new(Kind::Missing, "no conversation recorded")));
@@ -107,7 +125,7 @@ impl Options {
         let mut screen = Screen::paged(repo, self.color, date::Format::SHORT);
         let end = if self.nul { '\0' } else { '\n' };
         let room = screen.columns;
-        let names = self.names(repo, of);
+        let names = self.names(repo, of.counted.groups.iter().map(|group| &group.values));
         screen.write(|out, style| match () {
             () if self.json => {
                 let groups = of.counted.groups.iter().map(|group| pretty::group_object(group, of.keys, !self.no_cost));
@@ -122,13 +140,75 @@ impl Options {
     }
 
     /// Returns what people read as the values of each group.
-    fn names(&self, repo: &Repository, of: Statistics<'_>) -> Vec<Vec<String>> {
+    fn names<'g>(&self, repo: &Repository, groups: impl Iterator<Item = &'g Vec<String>>) -> Vec<Vec<String>> {
         let mut ids = repo.names();
         let mut name = |(key, value): (&Key, &String)| match repo.parse_id(value).filter(|_| *key == Key::Commit) {
             Some(id) => ids.shorten(id),
             None => outside::line(value),
         };
-        of.counted.groups.iter().map(|group| of.keys.iter().zip(&group.values).map(&mut name).collect()).collect()
+        groups.map(|values| self.by.iter().zip(values).map(&mut name).collect()).collect()
+    }
+
+    /// Counts the lines that commits add, by who wrote them.
+    fn count_lines(&self, reader: &Reader<'_>, query: &Query) -> Result<Outcome> {
+        let repo = reader.repo();
+        let commits = reader.commits(query)?;
+        let mut progress = Progress::new(true);
+        let mut added = replay::added(reader, &commits, query.paths.as_ref(), &mut |title, done, total| {
+            progress.tell(title, done, total);
+        })?;
+        if self.survival {
+            // Of several ends, the one that is checked out counts.
+            let tip = match query.range.tips.as_slice() {
+                [tip] => Some(*tip),
+                _ => repo.head()?.commit_id,
+            };
+            if let Some(tip) = tip {
+                replay::count_left(reader, &commits, &mut added.lines, tip, &mut |title, done, total| {
+                    progress.tell(title, done, total);
+                })?;
+            }
+        }
+        progress.end();
+        added.problems.sort();
+        added.problems.dedup();
+        added.problems.iter().for_each(|problem| cli::warning(problem));
+        if added.lacking > 0 {
+            let of_commits = pretty::count(added.lacking as u64, "commit");
+            cli::warning(&format!("not all words of {of_commits} are here; what they lack counts as not recorded"));
+        }
+        let mut lines = added.lines;
+        lines.retain(|lines| self.is_wanted(lines.session.as_ref()));
+        if let Some(depth) = self.depth {
+            lines.iter_mut().for_each(|lines| stats::shorten(&mut lines.path, depth.get()));
+        }
+        let counted = stats::counted_lines(repo, &commits, &lines, &self.by)?;
+        if counted.total.added == 0 {
+            return cli::or_no(Err(Error::new(Kind::Missing, "no commit adds lines")));
+        }
+        let mut screen = Screen::paged(repo, self.color, date::Format::SHORT);
+        let end = if self.nul { '\0' } else { '\n' };
+        let names = self.names(repo, counted.groups.iter().map(|(values, _)| values));
+        screen.write(|out, style| match () {
+            () if self.json => pretty::write_line_objects(out, &counted, &self.by, end),
+            () if self.csv => pretty::write_line_values(out, &counted, &self.by, if self.nul { "\0" } else { "\r\n" }),
+            () => pretty::write_line_table(out, &counted, &self.by, &names, style, end),
+        })?;
+        screen.out.finish()?;
+        Ok(Outcome::Done)
+    }
+
+    /// Says whether the options choose what a session wrote; `None` stands for what nobody recorded.
+    fn is_wanted(&self, session: Option<&(SessionKey, Option<String>)>) -> bool {
+        let Chosen { agent, model, session: id, .. } = &self.chosen;
+        match session {
+            None => agent.is_none() && model.is_none() && id.is_none(),
+            Some((key, own_model)) => {
+                agent.as_ref().is_none_or(|agent| *agent == key.agent)
+                    && model.as_ref().is_none_or(|part| own_model.as_ref().is_some_and(|model| model.contains(part)))
+                    && id.as_ref().is_none_or(|id| key.id.starts_with(id.as_str()))
+            }
+        }
     }
 }
 

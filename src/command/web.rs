@@ -38,6 +38,9 @@ pub struct Options {
     /// End when nothing was asked for in so many minutes (default: 60)
     #[arg(long, value_name = "minutes")]
     idle: Option<u64>,
+    /// Start from what all worktrees have checked out, too
+    #[arg(long)]
+    all_worktrees: bool,
     #[command(flatten)]
     source: NotesSource,
     /// Revisions and paths (default: HEAD and all local branches)
@@ -62,6 +65,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             directory,
             notes_ref: notes_ref.as_deref().map(notes::expand_ref),
             revisions: words.revisions,
+            has_all_worktrees: options.all_worktrees,
             paths: words.paths,
             port: options.port.unwrap_or(0),
             idle: Duration::from_secs(60 * idle_minutes.min(60 * 24 * 365)),

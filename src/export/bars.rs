@@ -1,22 +1,31 @@
 //! The commits between the turns: their diffs, each hunk with the turn that wrote it.
 
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice as _};
 
 use super::plan::{Made, Plan, Session, clean};
 use crate::error::Result;
-use crate::git::{BlamedCommit, BlamedFile, BlamedLines, ObjectId};
-use crate::pretty::html::{Bar, Hunk, PatchFile, address, patch_files};
+use crate::git::ObjectId;
+use crate::outside;
+use crate::pretty::html::{Bar, Hunk, PatchFile, address, hunk_id, patch_files};
 use crate::record::{Conversation, Reader, redaction};
 use crate::redact::Redactor;
-use crate::replay::Explainer;
+use crate::replay::{Explainer, lines_of};
 use crate::transcript::SessionKey;
 
 /// How many lines of a commit's diff are shown at most, and how many bytes.
 const MAX_PATCH_LINES: usize = 3000;
 const MAX_PATCH_BYTES: usize = 4 << 20;
+
+/// How long looking for the turns of all hunks of a page may take.
+const EXPLAIN_TIME: Duration = Duration::from_secs(5);
+/// How many turns a hunk names.
+const MAX_TURNS: usize = 3;
+
+/// Links to the hunks that turns wrote, by the numbers of those.
+pub type Wrote = HashMap<usize, Vec<(String, String)>>;
 
 /// Makes the bars of one page.
 pub struct Bars<'a, 'r> {
@@ -30,6 +39,11 @@ pub struct Bars<'a, 'r> {
     has_pages: bool,
     /// The commits that have a bar.
     shown: HashSet<ObjectId>,
+    /// When looking for the turns of hunks ends.
+    deadline: Instant,
+    /// What turns wrote, by what stands in front of the ids of their conversation.
+    wrote: HashMap<String, Wrote>,
+    nothing: Wrote,
 }
 
 impl<'a, 'r> Bars<'a, 'r> {
@@ -46,7 +60,28 @@ impl<'a, 'r> Bars<'a, 'r> {
         has_pages: bool,
     ) -> Result<Self> {
         let explainer = Explainer::new(reader, None, Some(redaction::redactor(reader.repo())?));
-        Ok(Bars { reader, redactor, explainer, plan, sessions, has_pages, shown: HashSet::new() })
+        let deadline = Instant::now() + EXPLAIN_TIME;
+        let (shown, wrote, nothing) = (HashSet::new(), HashMap::new(), Wrote::new());
+        Ok(Bars { reader, redactor, explainer, plan, sessions, has_pages, shown, deadline, wrote, nothing })
+    }
+
+    /// Returns the bar of a commit with its change, to stand beside its conversations; `None` if it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If Git fails.
+    pub fn beside(&mut self, made: &Made) -> Result<Option<Bar>> {
+        let bar = self.bar(made, true, true)?;
+        if bar.files.is_empty() {
+            self.shown.clear();
+            return Ok(None);
+        }
+        Ok(Some(bar))
+    }
+
+    /// Returns what the turns of a conversation wrote of the bars so far, by what stands in front of its ids.
+    pub fn wrote(&self, prefix: &str) -> &Wrote {
+        self.wrote.get(prefix).unwrap_or(&self.nothing)
     }
 
     /// Returns the bars of a conversation: that of its commit at the end, and of a whole session those of all its commits,
@@ -79,21 +114,21 @@ impl<'a, 'r> Bars<'a, 'r> {
         let name = commit_id.to_hex_with_len(7).to_string();
         let is_first = self.shown.insert(commit_id);
         let again = self.shown.len();
-        let (mut files, mut is_cut) = (Vec::new(), false);
-        if has_patch && is_first {
-            (files, is_cut) = self.patch(commit_id)?;
-            if is_explained {
-                self.explain(made, &mut files)?;
-            }
-        }
         // A commit of several sessions stands in each; the first has its change.
         let id =
             if is_first { format!("c-{name}") } else { format!("c-{name}-{again}-{}", made.summary.key.file_name()) };
+        let (mut files, mut is_cut, mut is_partly_explained) = (Vec::new(), false, false);
+        if has_patch && is_first {
+            (files, is_cut) = self.patch(commit_id)?;
+            if is_explained {
+                is_partly_explained = !self.explain(made, &mut files, &id)?;
+            }
+        }
         let address = (self.has_pages && !is_explained).then(|| address::commit(commit_id));
         for file in files.iter_mut().filter(|file| self.has_pages && file.is_there()) {
             file.address = Some(address::file(commit_id, &file.path));
         }
-        Ok(Bar { id, name, commit: made.commit.clone(), files, is_cut, address })
+        Ok(Bar { id, name, commit: made.commit.clone(), files, is_cut, is_partly_explained, address })
     }
 
     fn patch(&self, commit_id: ObjectId) -> Result<(Vec<PatchFile>, bool)> {
@@ -116,63 +151,78 @@ impl<'a, 'r> Bars<'a, 'r> {
         Ok((files, is_cut || is_too_large))
     }
 
-    /// Finds the turn of each hunk.
-    fn explain(&mut self, made: &Made, files: &mut [PatchFile]) -> Result<()> {
-        let commit = Rc::new(BlamedCommit { commit_id: made.commit.commit_id, head: Vec::new() });
+    /// Finds the turns of each hunk; says whether there was time for all.
+    fn explain(&mut self, made: &Made, files: &mut [PatchFile], bar_id: &str) -> Result<bool> {
+        let commit_id = made.commit.commit_id;
         let parent_id = made.commit.parent_ids.first().copied();
+        let mut number = 0;
         for file in files {
             let is_new = file.notes.iter().any(|note| note.starts_with("new file"));
             let before = file.notes.iter().find_map(|note| note.strip_prefix("rename from ")).unwrap_or(&file.path);
             let previous = parent_id.filter(|_| !is_new).map(|parent_id| (parent_id, BString::from(before)));
             let path = BString::from(file.path.as_str());
-            let blamed = BlamedFile { path: path.clone(), quoted_path: path, previous, previous_line: None };
-            let blamed = Rc::new(blamed);
             for hunk in &mut file.hunks {
-                self.explain_hunk(made, &commit, &blamed, hunk)?;
+                if Instant::now() >= self.deadline {
+                    return Ok(false);
+                }
+                let turns = self.turns(commit_id, (&path, &previous), hunk)?;
+                let line = hunk.added().first().map_or(hunk.start, |(start, _)| *start);
+                let link = (format!("#{}", hunk_id(bar_id, number)), format!("{}:{line}", outside::line(&file.path)));
+                self.link(made, hunk, turns, &link);
+                number += 1;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn explain_hunk(
+    /// Returns the turns that wrote a hunk, that with the most lines first.
+    fn turns(
         &mut self,
-        made: &Made,
-        commit: &Rc<BlamedCommit>,
-        file: &Rc<BlamedFile>,
+        commit_id: ObjectId,
+        (path, previous): (&BString, &Option<(ObjectId, BString)>),
         hunk: &mut Hunk,
-    ) -> Result<()> {
+    ) -> Result<Vec<(SessionKey, usize)>> {
         let mut votes: HashMap<(SessionKey, usize), usize> = HashMap::new();
         let added = hunk.added();
         for (start, count) in &added {
-            let lines = BlamedLines {
-                commit: Rc::clone(commit),
-                file: Rc::clone(file),
-                orig_line: *start,
-                final_line: *start,
-                count: *count,
-                texts: Vec::new(),
-                is_first: true,
-                names_file: true,
-            };
+            let lines = lines_of(commit_id, path, previous.clone(), *start, *count);
             for found in self.explainer.explain(&lines)? {
-                if let (Some(talk), Some(call)) = (found.talk(), found.call())
-                    && !talk.is_beyond_record
-                {
-                    *votes.entry((talk.key.clone(), call.turn)).or_default() += 1;
+                let is_here = found.talk().is_some_and(|talk| !talk.is_beyond_record);
+                if let Some(turn) = found.turn().filter(|_| is_here) {
+                    *votes.entry(turn).or_default() += 1;
                 }
             }
         }
         hunk.was_explained = !added.is_empty();
+        let mut turns: Vec<((SessionKey, usize), usize)> = votes.into_iter().collect();
         // Of two with as many lines, the earlier turn: the order of a map is not the same twice.
-        let best =
-            votes.into_iter().max_by_key(|((key, turn), votes)| (*votes, std::cmp::Reverse((*turn, key.clone()))));
-        let Some(((key, turn), _)) = best else { return Ok(()) };
-        let Some(at) = self.sessions.iter().copied().find(|at| self.plan.sessions[*at].key == key) else {
-            hunk.was_explained = false;
-            return Ok(());
-        };
-        let prefix = self.plan.prefix(self.sessions, at, made, 0);
-        hunk.turn = Some((format!("#{prefix}t{turn}"), format!("turn {turn}")));
-        Ok(())
+        turns
+            .sort_by(|(one, few), (other, many)| many.cmp(few).then_with(|| (one.1, &one.0).cmp(&(other.1, &other.0))));
+        Ok(turns.into_iter().map(|(turn, _)| turn).collect())
+    }
+
+    /// Links a hunk and the turns that wrote it to each other. `link` is that of the hunk.
+    fn link(&mut self, made: &Made, hunk: &mut Hunk, turns: Vec<(SessionKey, usize)>, link: &(String, String)) {
+        for (key, turn) in turns {
+            let short: String = outside::line(&key.id).chars().take(8).collect();
+            let of_session = |text: String| format!("{text} of {} {short}", outside::line(&key.agent));
+            let at = self.sessions.iter().copied().find(|at| self.plan.sessions[*at].key == key);
+            let named = match at {
+                Some(at) => {
+                    let prefix = self.plan.prefix(self.sessions, at, made, 0);
+                    let address = format!("#{prefix}t{turn}");
+                    self.wrote.entry(prefix).or_default().entry(turn).or_default().push(link.clone());
+                    let text = format!("turn {turn}");
+                    (Some(address), if self.sessions.len() > 1 { of_session(text) } else { text })
+                }
+                None => {
+                    let page = self.has_pages.then(|| address::part(made.commit.commit_id, &key));
+                    (page.map(|page| format!("{page}#t{turn}")), of_session(format!("turn {turn}")))
+                }
+            };
+            if hunk.turns.len() < MAX_TURNS {
+                hunk.turns.push(named);
+            }
+        }
     }
 }

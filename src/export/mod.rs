@@ -15,9 +15,10 @@ use self::bars::Bars;
 pub use self::plan::{Made, Plan, Session, Wanted, clean, clean_commit, clean_summary};
 use crate::error::{Error, Result};
 use crate::pretty::SubAgent;
-use crate::pretty::html::{Outlet, Page, Part, SessionHead, Shape, Span, address, beginning};
+use crate::pretty::html::{Frame, Outlet, Page, Part, SessionHead, Shape, Span, address, beginning};
 use crate::record::{Conversation, Reader, Words};
 use crate::redact::Redactor;
+use crate::stats::{Prices, cost_of};
 
 /// The longest title that is made of a prompt, in characters.
 const TITLE_CHARS: usize = 72;
@@ -69,20 +70,31 @@ impl<'a, 'r> Pages<'a, 'r> {
         let (plan, shape) = (self.plan, self.shape.clone());
         let has_patch = self.has_patch && shape.span != Span::Focused;
         let has_pages = shape.outlet == Outlet::Server;
+        // What somebody pays is nobody else's business; a file is handed on.
+        let prices = if has_pages { Prices::configured(self.reader.repo(), None) } else { Ok(Prices::default()) };
+        let prices = prices.unwrap_or_default();
         let mut bars = Bars::new(self.reader, self.redactor, plan, sessions, has_pages)?;
-        let mut page = Page::begin(out, title, &plan.lead(sessions), up, &shape).map_err(Error::output)?;
+        let change = match plan.only_commit(sessions).filter(|_| has_patch) {
+            Some(made) => bars.beside(made)?,
+            None => None,
+        };
+        let frame = Frame { title, lead: &plan.lead(sessions), up, has_change: change.is_some() };
+        let mut page = Page::begin(out, frame, &shape).map_err(Error::output)?;
         for at in sessions {
             let session = &plan.sessions[*at];
             let (id, summaries) = (format!("s{}", at + 1), session.summaries());
             let address = (has_pages && !session.is_full).then(|| address::session(&session.key));
-            let head = SessionHead { key: &session.key, summaries: &summaries, id: &id, address };
+            let raw = (has_pages && session.is_full).then(|| address::raw(&session.key));
+            let used = session.made.iter().flat_map(|made| [&made.summary].into_iter().chain(&made.sub_agents));
+            let cost = cost_of(&prices, used);
+            let head = SessionHead { key: &session.key, summaries: &summaries, cost, id: &id, address, raw };
             page.session(&head).map_err(Error::output)?;
             for made in session.reads() {
                 let told = self.told(session, made)?;
                 let count = told.len();
                 for (number, Told { conversation, sub_agents, continues }) in told.into_iter().enumerate() {
                     let prefix = plan.prefix(sessions, *at, made, number);
-                    let after = match number + 1 == count {
+                    let after = match number + 1 == count && change.is_none() {
                         true => bars.after(session, made, &conversation, has_patch)?,
                         false => Vec::new(),
                     };
@@ -93,10 +105,14 @@ impl<'a, 'r> Pages<'a, 'r> {
                         prefix: &prefix,
                         offset: made.commit.author.time.offset,
                         bars: &after,
+                        wrote: bars.wrote(&prefix),
                     };
                     page.part(&part).map_err(Error::output)?;
                 }
             }
+        }
+        if let Some(bar) = &change {
+            page.change(bar).map_err(Error::output)?;
         }
         page.end().map_err(Error::output)
     }

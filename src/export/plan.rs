@@ -29,6 +29,8 @@ pub struct Made {
     pub commit: Commit,
     /// The summary in its record.
     pub summary: Summary,
+    /// Those of the session's sub-agents.
+    pub sub_agents: Vec<Summary>,
     /// The length of the session's transcript when it was recorded.
     pub bytes: u64,
 }
@@ -109,7 +111,9 @@ impl Plan {
                     continue;
                 }
                 clean_summary(redactor, &mut summary);
-                session.made.push(Made { commit: clean_commit(reader, commit_id, redactor)?, summary, bytes });
+                let (commit, sub_agents) =
+                    (clean_commit(reader, commit_id, redactor)?, sub_agents(&note, &summary.key));
+                session.made.push(Made { commit, summary, sub_agents, bytes });
             }
         }
         for (session, _) in full.into_values() {
@@ -142,7 +146,8 @@ impl Plan {
             session.is_full |= is_full;
             // A commit can have several records of a session; they are read together.
             if session.made.iter().all(|made| made.commit.commit_id != commit_id) {
-                session.made.push(Made { commit: clean_commit(reader, commit_id, redactor)?, summary, bytes });
+                let (commit, sub_agents) = (clean_commit(reader, commit_id, redactor)?, sub_agents(note, &summary.key));
+                session.made.push(Made { commit, summary, sub_agents, bytes });
             }
         }
         Ok(())
@@ -154,6 +159,14 @@ impl Plan {
         let commits: HashSet<ObjectId> = made().map(|made| made.commit.commit_id).collect();
         let counts = [count(sessions.len() as u64, "session"), count(commits.len() as u64, "commit")];
         counts.join(", ")
+    }
+
+    /// Returns the commit of a page with some sessions if it is about one commit alone.
+    pub fn only_commit(&self, sessions: &[usize]) -> Option<&Made> {
+        let mut sessions = sessions.iter().map(|at| &self.sessions[*at]);
+        let first = sessions.clone().next()?.made.first()?;
+        let is_same = |made: &Made| made.commit.commit_id == first.commit.commit_id;
+        sessions.all(|session| !session.is_full && session.made.iter().all(is_same)).then_some(first)
     }
 
     /// Returns what stands in front of the ids of a conversation on a page with some sessions: nothing if it is alone there.
@@ -209,6 +222,12 @@ impl Session {
 fn has_parent(key: &SessionKey, note: &Note) -> bool {
     let parent = key.parent_id().map(|id| SessionKey::new(&key.agent, id));
     parent.is_some_and(|parent| note.summaries().iter().any(|summary| summary.key == parent))
+}
+
+/// Returns what the records of a session's sub-agents say.
+fn sub_agents(note: &Note, key: &SessionKey) -> Vec<Summary> {
+    let is_own = |own: &SessionKey| own.agent == key.agent && own.parent_id() == Some(&key.id);
+    note.summaries().into_iter().filter(|summary| is_own(&summary.key)).collect()
 }
 
 fn bytes_of(note: &Note, summary: &Summary) -> u64 {

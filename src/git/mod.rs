@@ -3,6 +3,7 @@
 //! Read [`Repository::open`] first. This room knows `gix` and the `git` command; it knows nothing of sessions,
 //! notes or agents. Object ids are the only thing of `gix` that leaves it.
 
+mod added;
 mod blame;
 mod browse;
 mod change;
@@ -40,6 +41,7 @@ use std::time::Duration;
 pub use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
 
+pub use self::added::AddedLines;
 pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines};
 pub use self::browse::browse;
 pub use self::change::PathChange;

@@ -15,6 +15,7 @@ mod found;
 pub mod html;
 mod human;
 mod json;
+mod lines;
 mod markdown;
 mod place;
 mod porcelain;
@@ -40,6 +41,7 @@ pub use self::human::{TurnRange, View, write_commit, write_conversation};
 pub use self::json::{
     branch_object, commit_object, listed_object, message_object, observed_object, write_conversation_object,
 };
+pub use self::lines::{write_line_objects, write_line_table, write_line_values};
 pub use self::porcelain::write_porcelain;
 pub use self::question::summary_question;
 pub use self::rows::Rows;

@@ -67,8 +67,22 @@ pub fn write_table(
             widths.remove(of.keys.len() + at);
         }
     }
+    write_rows(out, &rows, of.keys.len(), style, end)?;
+    remarks(of).iter().try_for_each(|remark| write!(out, "{}{end}", style.paint(&style.dim, remark)))
+}
+
+/// Writes rows in columns, the first row as their head: as many columns with names as `names` says, then numbers.
+pub(super) fn write_rows(
+    out: &mut dyn Write,
+    rows: &[Vec<String>],
+    names: usize,
+    style: &Style,
+    end: char,
+) -> io::Result<()> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let widths: Vec<usize> = (0..columns).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect();
     for (number, row) in rows.iter().enumerate() {
-        let cell = |(at, text): (usize, &String)| match at < of.keys.len() {
+        let cell = |(at, text): (usize, &String)| match at < names {
             true => padded(text, widths[at]),
             false => format!("{}{text}", " ".repeat(widths[at] - width(text))),
         };
@@ -76,7 +90,7 @@ pub fn write_table(
         let color = if number == 0 { style.dim.as_str() } else { "" };
         write!(out, "{}{end}", style.paint(color, line.trim_end()))?;
     }
-    remarks(of).iter().try_for_each(|remark| write!(out, "{}{end}", style.paint(&style.dim, remark)))
+    Ok(())
 }
 
 /// Writes a bar for each group, as long as its cost, or as its tokens if no cost is known. `columns` is the width of the
@@ -265,7 +279,7 @@ pub fn write_values(out: &mut dyn Write, of: Statistics<'_>, end: &str) -> io::R
 }
 
 /// Returns a value as it stands between commas. What a spreadsheet would take for a formula gets an apostrophe.
-fn quoted(value: &str) -> String {
+pub(super) fn quoted(value: &str) -> String {
     if value.starts_with(['=', '+', '-', '@']) {
         return quoted(&format!("'{value}"));
     }

@@ -11,6 +11,7 @@ mod continued;
 mod conversation;
 mod covers;
 mod earlier;
+pub(crate) mod edits;
 mod evidence;
 mod joined;
 pub mod kept;
@@ -51,7 +52,7 @@ pub use self::summary::{save_summary, saved_summary};
 pub use self::walk::{Listed, Query};
 use crate::git::Repository;
 use crate::told::Told;
-use crate::transcript::{ModelUsage, SessionKey, Tally, Tokens};
+use crate::transcript::{EditedPath, ModelUsage, SessionKey, Tally, Tokens};
 
 /// The longest prompt in a record, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
@@ -92,6 +93,9 @@ pub struct Record {
     /// The tokens by model. Empty if one model in the usual service tier used all of them: then [`Record::model`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub usage: Vec<ModelUsage>,
+    /// The files of the repository that calls of the increment changed, sorted by path. Empty if none did or nothing is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<EditedPath>,
     /// The seconds of the increment in which somebody was at work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<u64>,
@@ -125,7 +129,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Returns a record with the counts of an increment. The caller sets the time, `since`, `through`, `bytes` and
+    /// Returns a record with the counts of an increment. The caller sets the time, `edits`, `since`, `through`, `bytes` and
     /// `sha256`.
     pub(crate) fn of(key: &SessionKey, tally: &Tally) -> Self {
         Record {
@@ -141,6 +145,7 @@ impl Record {
             messages: tally.messages,
             tokens: tally.tokens(),
             usage: apart(tally.usage(), tally.model.as_deref()),
+            edits: Vec::new(),
             active: tally.first_time.map(|_| tally.active_secs),
             since: None,
             through: String::new(),
@@ -241,7 +246,7 @@ impl Record {
             // record without a tree cannot be verified; those made from an earlier tool's document have none.
             // A record that was counted again has more of the counts.
             let rank = |record: &Record| {
-                let has_counts = (record.active.is_some(), record.has_long_writes());
+                let has_counts = (record.active.is_some(), record.has_long_writes(), !record.edits.is_empty());
                 (record.bytes, record.tree.is_some(), record.time.clone(), record.prompt.is_some(), has_counts)
             };
             let line = |record: &Record| record.without_summary().to_line();
@@ -275,6 +280,7 @@ impl Record {
             since: first.since.clone(),
             prompt: first.prompt.clone().or_else(|| second.prompt.clone()),
             usage: apart(usage, model.as_deref()),
+            edits: edits::joined(first.edits.iter().chain(&second.edits).cloned()),
             active,
             model,
             turns: first.turns.saturating_add(second.turns),

@@ -9,7 +9,7 @@ use bstr::BString;
 use serde_json::{Map, Value};
 
 use super::{Note, Record, Unit};
-use crate::transcript::{ModelUsage, SessionKey, Tokens};
+use crate::transcript::{EditedPath, ModelUsage, SessionKey, Tokens};
 
 /// The beginning of a record's line.
 const HEAD: &[u8] = b"{\"shiftlog\":";
@@ -66,6 +66,7 @@ fn has_known_type(name: &str, value: &Value) -> bool {
         "model" | "prompt" | "summary" | "summaryTime" | "since" | "tree" => value.is_string() || value.is_null(),
         "turns" | "messages" | "bytes" | "active" => value.is_u64(),
         "usage" => serde_json::from_value::<Vec<ModelUsage>>(value.clone()).is_ok(),
+        "edits" => serde_json::from_value::<Vec<EditedPath>>(value.clone()).is_ok(),
         "tokens" => serde_json::from_value::<Tokens>(value.clone()).is_ok(),
         "rules" => value.is_array(),
         "earlier" => value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Hidden, Note, Record, Unit};
 use crate::told::Told;
-use crate::transcript::{Message, ModelUsage, SessionKey, Tally, Tokens};
+use crate::transcript::{EditedPath, Message, ModelUsage, SessionKey, Tally, Tokens};
 
 /// The data of one record or document.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Summary {
     pub tokens: Option<Tokens>,
     /// The tokens of each model; empty if they are unknown.
     pub usage: Vec<ModelUsage>,
+    /// The files of the repository that calls of the increment changed; empty if none did or nothing is known.
+    pub edits: Vec<EditedPath>,
     /// The seconds of the increment in which somebody was at work.
     pub active: Option<u64>,
     /// The length of the whole transcript up to the end of the increment; 0 if it is unknown.
@@ -56,6 +58,7 @@ impl Summary {
             messages: 0,
             tokens: None,
             usage: Vec::new(),
+            edits: Vec::new(),
             active: None,
             bytes: 0,
             since: None,
@@ -77,6 +80,7 @@ impl Summary {
             messages: record.messages,
             tokens: record.tokens,
             usage: record.usage_by_model(),
+            edits: record.edits.clone(),
             active: record.active,
             bytes: record.bytes,
             since: record.since.clone(),
@@ -125,6 +129,7 @@ impl Summary {
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),
                 usage: earlier.usage(),
+                edits: Vec::new(),
                 active: None,
                 bytes: 0,
                 since: None,

@@ -67,7 +67,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Returns the refs that are read.
-    pub(crate) fn refs(&self) -> &[String] {
+    pub fn refs(&self) -> &[String] {
         &self.refs
     }
 

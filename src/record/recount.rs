@@ -1,14 +1,15 @@
 //! Counting the words of a record again, as a newer version of this program counts them.
 
-use super::{Reader, Record, apart, bounds};
+use super::{Reader, Record, apart, bounds, edits};
 use crate::agent;
 use crate::archive::Chunk;
-use crate::transcript::Tally;
+use crate::git::ObjectId;
+use crate::transcript::{EditedPath, Message, Tally};
 
 impl Reader<'_> {
-    /// Returns a record with the tokens and the time that its words tell; `None` if words are missing, the agent is unknown,
-    /// or the record tells all of it.
-    pub(crate) fn recounted(&self, record: &Record) -> Option<Record> {
+    /// Returns a record of a commit with the tokens, the files and the time that its words tell; `None` if words are missing, the
+    /// agent is unknown, or the record tells all of it.
+    pub(crate) fn recounted(&self, commit_id: ObjectId, record: &Record) -> Option<Record> {
         let contents = self.contents(record, false);
         let is_whole =
             contents.problems.is_empty() && contents.pieces.iter().all(|piece| matches!(piece, Chunk::Bytes(_)));
@@ -25,6 +26,17 @@ impl Reader<'_> {
             counted.tokens = Some(tokens);
             counted.usage = apart(tally.usage(), record.model.as_deref());
         }
+        if record.edits.is_empty() {
+            counted.edits = edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, &bytes));
+        }
         (counted != *record).then_some(counted)
+    }
+
+    /// Returns the files of the repository that calls of an increment changed, as its words tell it. `bytes` are the words that
+    /// `messages` were parsed from, and `commit_id` is the commit that has them.
+    pub fn edits_of(&self, commit_id: ObjectId, messages: &[Message], bytes: &[u8]) -> Vec<EditedPath> {
+        let mut tally = Tally::default();
+        tally.add(messages);
+        edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, bytes))
     }
 }

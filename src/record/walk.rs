@@ -106,6 +106,23 @@ impl Reader<'_> {
         Ok(count)
     }
 
+    /// Returns the commits that a query looks at, newest first, whether or not they have a record. Merges are left out.
+    ///
+    /// # Errors
+    ///
+    /// If history or a commit cannot be read.
+    pub fn commits(&self, query: &Query) -> Result<Vec<Commit>> {
+        let query = Query { agent: None, model: None, session: None, ..query.clone() };
+        let mut commits = Vec::new();
+        for commit_id in self.steps(&query)? {
+            let commit = self.repo().commit(commit_id?)?;
+            if commit.parent_ids.len() < 2 && (query.takes_all() || query.fits(&commit)) {
+                commits.push(commit);
+            }
+        }
+        Ok(commits)
+    }
+
     /// Finds the noted commits at the beginning of history by looking up one commit after another. `None` if the query
     /// wants too many, or too few are near the beginning.
     fn near(&self, query: &Query) -> Result<Option<Near>> {

@@ -71,6 +71,15 @@ impl Found {
         session.prompt_that_sent(&talk.key, call.time)
     }
 
+    /// Returns the session and the number of its turn that led to the line. For a sub-agent those of the session that sent it.
+    pub fn turn(&self) -> Option<(SessionKey, usize)> {
+        let (talk, call) = (self.talk()?, self.call()?);
+        let Some(parent) = talk.key.parent_id() else { return Some((talk.key.clone(), call.turn)) };
+        let parent = SessionKey::new(&talk.key.agent, parent);
+        let session = self.source.talks.iter().find(|talk| talk.key == parent)?;
+        Some((parent, session.turn_that_sent(&talk.key, call.time)?))
+    }
+
     /// Says whether both name the same call of the same session, or the same session, with the same evidence.
     pub fn is_same(&self, other: &Found) -> bool {
         Rc::ptr_eq(&self.source, &other.source)

@@ -4,6 +4,7 @@
 //! the file as it was before ([`Document`]), and each line remembers the edit that wrote it. Comparing texts is the second
 //! choice, and is called that: it cannot tell which of several edits with the same line it was.
 
+mod added;
 mod block;
 mod document;
 mod evidence;
@@ -14,6 +15,7 @@ mod steps;
 mod talk;
 mod texts;
 
+pub use self::added::{Added, added, count_left, lines_of};
 pub use self::block::{Block, BlockLine, blocks};
 pub use self::document::{Document, Origin};
 pub use self::evidence::Evidence;

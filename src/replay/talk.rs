@@ -25,10 +25,10 @@ pub struct Talk {
     pub is_live: bool,
     /// Its calls that change files or run commands, in order.
     pub calls: Vec<Call>,
-    /// The prompts, each with its time.
-    prompts: Vec<(Option<i64>, Rc<str>)>,
-    /// The prompts that sent sub-agents, by the ids of those.
-    sent: HashMap<String, Rc<str>>,
+    /// The prompts, each with its time and the number of its turn.
+    prompts: Vec<(Option<i64>, usize, Rc<str>)>,
+    /// The turns that sent sub-agents, by the ids of those.
+    sent: HashMap<String, usize>,
 }
 
 /// What the agent said or thought.
@@ -138,7 +138,7 @@ impl Talk {
             }
             at.time = message.time.max(at.time);
             if message.role == Role::User {
-                talk.hear(&message, &mut at, is_sub_agent);
+                talk.hear(&message, turn, &mut at, is_sub_agent);
             }
             let (span, is_abandoned, is_sidechain) = (message.span, message.is_abandoned, message.is_sidechain);
             for part in message.parts {
@@ -166,12 +166,12 @@ impl Talk {
     }
 
     /// Takes in a prompt, the task of a sub-agent, or a result that names a sub-agent.
-    fn hear(&mut self, message: &Message, at: &mut Position, is_sub_agent: bool) {
+    fn hear(&mut self, message: &Message, turn: usize, at: &mut Position, is_sub_agent: bool) {
         for part in &message.parts {
             if let Part::ToolResult(result) = part
-                && let Some((sub_agent, prompt)) = result.sub_agent.clone().zip(at.prompt.clone())
+                && let Some(sub_agent) = result.sub_agent.clone().filter(|_| at.prompt.is_some())
             {
-                self.sent.insert(sub_agent, prompt);
+                self.sent.insert(sub_agent, turn);
             }
         }
         let text = message.text();
@@ -183,7 +183,7 @@ impl Talk {
         if message.is_sidechain || (is_sub_agent && at.task.is_none()) {
             at.task = Some(text);
         } else if message.is_prompt() {
-            self.prompts.push((at.time, Rc::clone(&text)));
+            self.prompts.push((at.time, turn, Rc::clone(&text)));
             at.prompt = Some(text);
         }
     }
@@ -191,17 +191,23 @@ impl Talk {
     /// Returns the prompts that came after a call, the first of them first.
     pub fn prompts_after<'t>(&'t self, call: &Call) -> impl Iterator<Item = &'t str> {
         let turn = call.turn;
-        self.prompts.iter().skip(turn).map(|(_, prompt)| &**prompt)
+        self.prompts.iter().filter(move |(_, own, _)| *own > turn).map(|(_, _, prompt)| &**prompt)
     }
 
     /// Returns the prompt of this session that sent a sub-agent, or that was being answered at a time.
     pub fn prompt_that_sent(&self, sub_agent: &SessionKey, time: Option<i64>) -> Option<Rc<str>> {
+        let turn = self.turn_that_sent(sub_agent, time)?;
+        self.prompts.iter().find(|(_, own, _)| *own == turn).map(|(_, _, prompt)| Rc::clone(prompt))
+    }
+
+    /// Returns the number of that prompt's turn.
+    pub fn turn_that_sent(&self, sub_agent: &SessionKey, time: Option<i64>) -> Option<usize> {
         let id = sub_agent.id.split_once('.').map_or("", |(_, id)| id);
         let at_that_time = || {
-            let is_before = |(prompt_time, _): &&(Option<i64>, Rc<str>)| time.is_none() || *prompt_time <= time;
-            self.prompts.iter().rev().find(is_before).map(|(_, prompt)| Rc::clone(prompt))
+            let is_before = |(asked, ..): &&(Option<i64>, usize, Rc<str>)| time.is_none() || *asked <= time;
+            self.prompts.iter().rev().find(is_before).map(|(_, turn, _)| *turn)
         };
-        self.sent.get(id).cloned().or_else(at_that_time)
+        self.sent.get(id).copied().or_else(at_that_time)
     }
 }
 

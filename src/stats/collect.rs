@@ -61,6 +61,12 @@ pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
 }
 
 impl Collected {
+    /// Shortens paths to so many components: `src/` stands for all files below it.
+    pub fn shorten_paths(&mut self, depth: usize) {
+        let edits = self.entries.iter_mut().flat_map(|entry| &mut entry.summary.edits);
+        edits.for_each(|edited| shorten(&mut edited.path, depth));
+    }
+
     /// Leaves only what was done with models whose name contains `part`.
     pub fn retain_model(&mut self, part: &str) {
         let fits = |model: Option<&str>| model.is_some_and(|model| model.contains(part));
@@ -74,5 +80,12 @@ impl Collected {
             }
             is_last || !entry.usage.is_empty()
         });
+    }
+}
+
+/// Shortens a path to so many components.
+pub fn shorten(path: &mut String, depth: usize) {
+    if let Some((at, _)) = path.match_indices('/').nth(depth.saturating_sub(1)) {
+        path.truncate(at + 1);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::branch::branches_of;
+use super::share::Shares;
 use super::{Collected, Cost, Entry, Key, Prices};
 use crate::error::Result;
 use crate::git::ObjectId;
@@ -74,31 +75,41 @@ pub fn counted(
 
 /// Puts records into groups. `branches` is used for [`Key::Branch`] alone.
 ///
-/// Tokens count for the model that used them; turns, messages and time for the last model of their record.
+/// Tokens count for the model that used them; turns, messages and time for the last model of their record. For
+/// [`Key::Path`] tokens are shared among the files that the record tells of by their changed lines, and the rest counts for
+/// the file with the most.
 fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<ObjectId, String>) -> Counted {
     let mut counted = Counted::default();
     let mut index: HashMap<Vec<String>, usize> = HashMap::new();
     for entry in &found.entries {
         let commit = &found.commits[entry.commit];
         let branch = branches.get(&commit.commit_id).map_or("(none)", String::as_str);
-        let mut group = |usage: &ModelUsage| {
-            let values: Vec<String> = keys.iter().map(|key| key.value(commit, &entry.summary, usage, branch)).collect();
+        let shares = if keys.contains(&Key::Path) { Shares::of(&entry.summary.edits) } else { Shares::default() };
+        let mut group = |usage: &ModelUsage, path: &str| {
+            let value = |key: &Key| key.value(commit, Some(&entry.summary.key), Some(usage), (branch, path));
+            let values: Vec<String> = keys.iter().map(value).collect();
             *index.entry(values.clone()).or_insert_with(|| {
                 counted.groups.push(Group { values, sum: Sum::default() });
                 counted.groups.len() - 1
             })
         };
         let last = ModelUsage { model: entry.summary.model.clone(), ..ModelUsage::default() };
-        // Of a model in two tiers, the record does not tell which one spoke last.
-        let main = entry.usage.iter().find(|usage| usage.model == last.model).unwrap_or(&last);
-        let main = group(main);
-        let parts: Vec<(usize, &ModelUsage)> = entry.usage.iter().map(|usage| (group(usage), usage)).collect();
+        // Of a model in two tiers, the record does not tell which one spoke last; that of a sub-agent may not tell it at all.
+        let is_last = |usage: &&ModelUsage| last.model.is_none() || usage.model == last.model;
+        let main = entry.usage.iter().find(is_last).unwrap_or(&last);
+        let main = group(main, shares.largest());
+        let mut parts: Vec<(usize, ModelUsage, Cost)> = Vec::new();
+        for usage in &entry.usage {
+            let cost = prices.cost(usage, &entry.summary.time, entry.is_by_answer);
+            for (path, tokens, cost) in shares.divided(usage.tokens, cost) {
+                parts.push((group(usage, path), ModelUsage { tokens, ..usage.clone() }, cost));
+            }
+        }
         counted.groups[main].sum.add_record(entry);
         counted.total.add_record(entry);
-        for (at, usage) in parts {
-            let cost = prices.cost(usage, &entry.summary.time, entry.is_by_answer);
-            counted.groups[at].sum.add_usage(entry, usage, cost);
-            counted.total.add_usage(entry, usage, cost);
+        for (at, usage, cost) in parts {
+            counted.groups[at].sum.add_usage(entry, &usage, cost);
+            counted.total.add_usage(entry, &usage, cost);
         }
     }
     order(&mut counted.groups, keys);

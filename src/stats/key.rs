@@ -6,8 +6,7 @@ use bstr::ByteSlice as _;
 use jiff::civil::Date;
 
 use crate::git::{Commit, date};
-use crate::record::Summary;
-use crate::transcript::ModelUsage;
+use crate::transcript::{ModelUsage, SessionKey};
 
 /// What records are grouped by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -30,6 +29,8 @@ pub enum Key {
     Month,
     /// The session; sub-agents count for the session that started them.
     Session,
+    /// The file that was changed.
+    Path,
 }
 
 /// The keys by their names.
@@ -43,6 +44,7 @@ const NAMES: &[(&str, Key)] = &[
     ("week", Key::Week),
     ("month", Key::Month),
     ("session", Key::Session),
+    ("path", Key::Path),
 ];
 
 impl FromStr for Key {
@@ -67,21 +69,30 @@ impl Key {
         matches!(self, Key::Day | Key::Week | Key::Month)
     }
 
-    /// Returns the group of a part of a record. `branch` is that of the commit.
-    pub(super) fn value(self, commit: &Commit, summary: &Summary, usage: &ModelUsage, branch: &str) -> String {
+    /// Returns the group of what a session did for a commit. `session` and `usage` are `None` for what nobody recorded; `branch`
+    /// is that of the commit, and `path` that of the file.
+    pub(super) fn value(
+        self,
+        commit: &Commit,
+        session: Option<&SessionKey>,
+        usage: Option<&ModelUsage>,
+        (branch, path): (&str, &str),
+    ) -> String {
+        let none = || "(none)".to_owned();
         match self {
-            Key::Agent => summary.key.agent.clone(),
-            Key::Model => {
+            Key::Agent => session.map_or_else(none, |key| key.agent.clone()),
+            Key::Model => usage.map_or_else(none, |usage| {
                 let model = usage.model.as_deref().unwrap_or("unknown");
                 usage.tier.as_ref().map_or_else(|| model.to_owned(), |tier| format!("{model} ({tier})"))
-            }
+            }),
             Key::Author => format!("{} <{}>", commit.author.name.to_str_lossy(), commit.author.email.to_str_lossy()),
             Key::Branch => branch.to_owned(),
             Key::Commit => commit.commit_id.to_string(),
             Key::Day => day(commit),
             Key::Week => week(&day(commit)),
             Key::Month => day(commit).chars().take(7).collect(),
-            Key::Session => summary.key.parent_id().unwrap_or(&summary.key.id).to_owned(),
+            Key::Session => session.map_or_else(none, |key| key.parent_id().unwrap_or(&key.id).to_owned()),
+            Key::Path => path.to_owned(),
         }
     }
 }

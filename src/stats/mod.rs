@@ -7,14 +7,17 @@ mod branch;
 mod collect;
 mod count;
 mod key;
+mod lines;
 mod once;
 mod price;
 mod row;
+mod share;
 mod words;
 
-pub use self::collect::{Collected, Entry, collect};
+pub use self::collect::{Collected, Entry, collect, shorten};
 pub use self::count::{Counted, Group, Sum, counted};
 pub use self::key::Key;
+pub use self::lines::{CountedLines, LineSum, Lines, Source, counted_lines};
 pub use self::price::{Cost, Prices, cost_of};
 pub use self::row::Row;
 pub use self::words::read_words;

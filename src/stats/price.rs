@@ -38,6 +38,15 @@ impl Cost {
         Cost { parts, is_at_least: self.is_at_least || other.is_at_least || parts == u128::MAX }
     }
 
+    /// Returns the part of it from `start` to `end` if it has `whole` parts. Parts that follow each other add up to it.
+    #[must_use]
+    pub(super) fn between(self, start: u128, end: u128, whole: u128) -> Cost {
+        let below = |bound: u128| self.parts / whole * bound + self.parts % whole * bound / whole;
+        let parts = below(end) - below(start);
+        // A part of nothing is not unknown because of another part.
+        Cost { parts, is_at_least: self.is_at_least && (parts > 0 || self.parts == 0) }
+    }
+
     /// Says whether nothing at all was priced.
     pub fn is_unknown(self) -> bool {
         self.parts == 0 && self.is_at_least

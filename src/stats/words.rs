@@ -28,7 +28,8 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
             let summary = &found.entries[index].summary;
             wanted.insert((summary.key.clone(), summary.since.clone(), summary.through.clone()), index);
         }
-        let Some(note) = reader.note(found.commits[commit].commit_id)? else { continue };
+        let commit_id = found.commits[commit].commit_id;
+        let Some(note) = reader.note(commit_id)? else { continue };
         reader.each_conversation(&note, None, false, Words::Shown, |conversation| {
             let summary = &conversation.summary;
             let key = (summary.key.clone(), summary.since.clone(), summary.through.clone());
@@ -37,6 +38,10 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
                     true => {
                         let entry = &mut found.entries[index];
                         (entry.usage, entry.is_by_answer) = (answers(&conversation, &mut seen), true);
+                        if entry.summary.edits.is_empty() {
+                            entry.summary.edits =
+                                reader.edits_of(commit_id, &conversation.messages, &conversation.bytes);
+                        }
                     }
                     false => lacking += 1,
                 }

@@ -4,6 +4,7 @@
 //! message says where in them it stands. Nothing here knows Git or files.
 
 mod about;
+mod edited;
 mod session;
 mod tally;
 mod tokens;
@@ -14,6 +15,7 @@ use std::ops::Range;
 use bstr::ByteSlice as _;
 
 pub use self::about::about;
+pub use self::edited::EditedPath;
 pub use self::session::{SessionKey, short_ids};
 pub use self::tally::Tally;
 pub use self::tokens::{ModelUsage, Tokens};

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Message, ModelUsage, Part, Role, Tokens};
+use super::edited::Edits;
+use super::{EditedPath, Message, ModelUsage, Part, Role, Tokens};
 
 /// What a stretch of a transcript holds, counted.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,7 @@ pub struct Tally {
     pub last_time: Option<i64>,
     /// The paths that tool calls edit.
     pub edited_paths: BTreeSet<String>,
+    edits: Edits,
     /// The seconds in which somebody was at work: the sum of the gaps between messages that are shorter than
     /// five minutes.
     pub active_secs: u64,
@@ -54,8 +56,13 @@ impl Tally {
         }
         self.last_time = self.last_time.max(message.time);
         for part in &message.parts {
-            if let Part::ToolCall(call) = part {
-                self.edited_paths.extend(call.edits.iter().map(|edit| edit.path.clone()));
+            match part {
+                Part::ToolCall(call) => {
+                    self.edited_paths.extend(call.edits.iter().map(|edit| edit.path.clone()));
+                    self.edits.call(call);
+                }
+                Part::ToolResult(result) => self.edits.answer(result),
+                _ => {}
             }
         }
         if let Some(usage) = message.usage {
@@ -86,6 +93,11 @@ impl Tally {
             let texts = message.parts.iter().filter(|part| matches!(part, Part::Text(_)));
             self.messages += texts.count() as u64;
         }
+    }
+
+    /// Returns what calls that did not fail changed, by the paths that the agent gave.
+    pub fn edits(&self) -> Vec<EditedPath> {
+        self.edits.list()
     }
 
     /// Returns the tokens of all answers, or `None` if the transcript does not tell.

@@ -8,7 +8,8 @@ use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::record::{Note, Reader, Record};
 
-/// Counts the words of records again that do not tell how long somebody was at work, and returns how many it replaced.
+/// Counts the words of records again that do not tell how long somebody was at work, or which files were changed, and returns
+/// how many it replaced.
 /// Records whose words are not all here stay as they are.
 ///
 /// # Errors
@@ -19,8 +20,9 @@ pub fn recount(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<
     let mut changes: BTreeMap<ObjectId, Vec<(Record, Record)>> = BTreeMap::new();
     for entry in notes::list(repo, notes_ref)? {
         let note = Note::parse_lines(&notes::read(repo, entry.note_blob_id)?);
-        for record in note.records().filter(|record| record.active.is_none()) {
-            if let Some(counted) = reader.recounted(record) {
+        let is_older = |record: &&Record| record.active.is_none() || record.edits.is_empty();
+        for record in note.records().filter(is_older) {
+            if let Some(counted) = reader.recounted(entry.annotated_id, record) {
                 changes.entry(entry.annotated_id).or_default().push((record.clone(), counted));
             }
         }

@@ -23,6 +23,8 @@ pub struct Server {
     pub notes_ref: Option<String>,
     /// Revisions and ranges; HEAD and all local branches if empty.
     pub revisions: Vec<String>,
+    /// Whether the lists begin at what all worktrees have checked out, too.
+    pub has_all_worktrees: bool,
     /// Pathspecs that limit the lists, from the directory.
     pub paths: Vec<OsString>,
     /// The port; any that is free if 0.

@@ -1,6 +1,6 @@
 //! What each page reads, and through which room.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -12,17 +12,18 @@ use crate::error::{Error, Kind, Result};
 use crate::export::{Pages, Plan, Wanted, clean, clean_commit, clean_summary};
 use crate::find::{self, Case, Effort, Limits, Terms};
 use crate::git::date::Time;
-use crate::git::{BlameRequest, Commit, ObjectId, Paths, Range, Repository};
+use crate::git::{self, BlameRequest, Commit, ObjectId, Paths, Range, Repository};
 use crate::pretty::html::{
-    self, Entry, Filters, Listing, Searched, Shape, branches_page, commits_page, file_page, overview_page, search_page,
-    stats_page,
+    self, About, Entry, Filters, Listing, Searched, Shape, branches_page, commits_page, file_page, overview_page,
+    search_page, stats_page,
 };
 use crate::pretty::{Statistics, count};
-use crate::record::{Query, Reader, redaction};
+use crate::record::{Query, Reader, Words, redaction};
 use crate::redact::Redactor;
 use crate::replay::Explainer;
 use crate::stats::{self, Key, Prices, cost_of};
 use crate::transcript::SessionKey;
+use crate::{agent, notes};
 
 /// How many commits the overview has, and a page of the list.
 const NEWEST: usize = 50;
@@ -62,6 +63,13 @@ impl<'v> Visit<'v> {
         if self.server.revisions.is_empty() {
             range.tips.extend(self.repo.head()?.commit_id);
             range.tips.extend(self.repo.branches(true, false)?.into_iter().map(|branch| branch.commit_id));
+        }
+        if self.server.has_all_worktrees {
+            // A worktree may have no branch checked out.
+            for worktree in self.repo.worktrees() {
+                let head = Repository::open(&worktree.git_dir).and_then(|own| own.head());
+                range.tips.extend(head.ok().and_then(|head| head.commit_id));
+            }
         }
         let (specs, directory) = (self.server.paths.clone(), self.server.directory.clone());
         let paths = (!specs.is_empty()).then_some(Paths { specs, directory });
@@ -235,6 +243,59 @@ pub fn session(visit: &Visit<'_>, agent: &str, id: &str) -> Result<Vec<u8>> {
     let found = visit.reader.find_session(&key.to_string())?.filter(|(found, _)| *found == key);
     let (key, commit_id) = found.ok_or_else(|| Error::new(Kind::Missing, nothing))?;
     visit.written(Wanted { commit_id, session: Some(key), is_whole: true }, nothing)
+}
+
+/// The transcript of a session up to its last commit, as `git shiftlog show --raw --full` prints it, without secrets.
+pub fn raw(visit: &Visit<'_>, agent: &str, id: &str) -> Result<Vec<u8>> {
+    let nothing = || Error::new(Kind::Missing, "the words of this session are not here");
+    let key = SessionKey::new(agent, id);
+    let found = visit.reader.find_session(&key.to_string())?.filter(|(found, _)| *found == key);
+    let (_, commit_id) = found.ok_or_else(nothing)?;
+    let note = visit.reader.note(commit_id)?.ok_or_else(nothing)?;
+    let mut bytes = Vec::new();
+    visit.reader.each_conversation(&note, Some(id), true, Words::All, |conversation| {
+        if conversation.summary.key == key && bytes.is_empty() {
+            let own = agent::find(&key.agent)
+                .map_or(conversation.bytes.as_slice().into(), |own| own.native(&conversation.bytes));
+            bytes = visit.redactor.redact(&own).0.into_owned();
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    if bytes.is_empty() { Err(nothing()) } else { Ok(bytes) }
+}
+
+/// What is read here, and what of it is not here.
+pub fn about(visit: &Visit<'_>) -> Result<Vec<u8>> {
+    let (repo, reader) = (visit.repo, &visit.reader);
+    let setting = |name: &str, default: &str| repo.config_string(name).unwrap_or_else(|| default.to_owned());
+    let (major, minor) = git::version();
+    let facts = vec![
+        ("git-shiftlog", env!("CARGO_PKG_VERSION").to_owned()),
+        ("Git", format!("{major}.{minor}")),
+        ("Repository", repo.worktree().unwrap_or(repo.git_dir()).to_string_lossy().into_owned()),
+        ("Shared with git push", setting("shiftlog.push", "none")),
+        ("Prices of", Prices::date().to_owned()),
+    ];
+    let mut refs = Vec::new();
+    for name in reader.refs() {
+        refs.push((name.clone(), notes::list(repo, name)?.len()));
+    }
+    let (mut here, mut absent) = (HashSet::new(), HashSet::new());
+    for blob_ids in reader.noted()?.into_values() {
+        let Ok(note) = reader.note_of_blobs(&blob_ids) else { continue };
+        for summary in note.summaries().into_iter().filter(|summary| !summary.is_removed) {
+            let through = summary.through.as_deref().and_then(|id| repo.parse_id(id));
+            let has_words = through.is_none_or(|id| repo.has_object(id));
+            if has_words {
+                here.insert(summary.key)
+            } else {
+                absent.insert(summary.key)
+            };
+        }
+    }
+    let sessions = (here.len(), absent.difference(&here).count());
+    let about = About { facts, refs, sessions, problems: reader.problems().to_vec() };
+    Ok(html::about_page(&about, &visit.shape).into_bytes())
 }
 
 /// A file of a commit, with the turn behind each line.

@@ -15,8 +15,19 @@ use crate::pretty::html::{Outlet, Shape, Span, Theme, notice_page};
 pub struct Answer {
     /// Whether it is what was asked for.
     pub status: StatusCode,
+    /// What it is.
+    pub form: Form,
     /// The page.
     pub page: Vec<u8>,
+}
+
+/// What is sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Form {
+    /// A page that is shown.
+    Page,
+    /// Bytes that the browser saves.
+    File,
 }
 
 /// Makes pages. The repository is opened for each, so that they show it as it is.
@@ -43,7 +54,7 @@ impl Site {
             None => Err(missing()),
         };
         match page {
-            Ok(page) => Answer { status: StatusCode::OK, page },
+            Ok((form, page)) => Answer { status: StatusCode::OK, form, page },
             Err(error) => {
                 let (status, title) = match error.kind() {
                     Kind::Missing => (StatusCode::NOT_FOUND, "Nothing here"),
@@ -57,15 +68,16 @@ impl Site {
 
     /// Returns a page that says something.
     pub fn notice(&self, status: StatusCode, title: &str, sentence: &str) -> Answer {
-        Answer { status, page: notice_page(title, &[sentence], &shape(None)).into_bytes() }
+        Answer { status, form: Form::Page, page: notice_page(title, &[sentence], &shape(None)).into_bytes() }
     }
 
-    fn page(&self, parts: &[String], values: &Values) -> Result<Vec<u8>> {
+    fn page(&self, parts: &[String], values: &Values) -> Result<(Form, Vec<u8>)> {
         let repo = Repository::open(&self.server.directory)?;
         crate::capture::agents::define(&repo);
         let visit = Visit::new(&self.server, &repo, shape(repo.worktree()))?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        match parts.as_slice() {
+        let page = match parts.as_slice() {
+            ["raw", agent, id] => return Ok((Form::File, pages::raw(&visit, agent, id)?)),
             [] => pages::overview(&visit, &self.name),
             ["commits"] => pages::commits(&visit, values),
             ["c", revision] => pages::commit(&visit, revision, None),
@@ -77,8 +89,10 @@ impl Site {
             ["search"] => pages::search(&visit, values.get("q")),
             ["branches"] => pages::branches(&visit),
             ["stats"] => pages::stats(&visit, values),
+            ["about"] => pages::about(&visit),
             _ => Err(missing()),
-        }
+        };
+        Ok((Form::Page, page?))
     }
 }
 

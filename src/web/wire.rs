@@ -10,8 +10,8 @@ use std::time::Duration;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY,
-    SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    LOCATION, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::Server;
 use super::gate::{Gate, Verdict};
-use super::site::{Answer, Site};
+use super::site::{Answer, Form, Site};
 use crate::error::{Error, Result};
 use crate::pretty::html::{Outlet, policy};
 
@@ -148,13 +148,14 @@ impl Desk {
 
 /// Returns a page as it is sent, with what keeps browsers from doing more with it than to show it.
 fn respond(answer: Answer) -> Response<Full<Bytes>> {
+    let form = answer.form;
     let mut response = Response::new(Full::new(Bytes::from(answer.page)));
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();
     let policy = format!("{}; frame-ancestors 'none'", policy(Outlet::Server));
     headers.extend(HeaderValue::from_str(&policy).map(|policy| (CONTENT_SECURITY_POLICY, policy)));
     for (name, value) in [
-        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CONTENT_TYPE, if form == Form::File { "text/plain; charset=utf-8" } else { "text/html; charset=utf-8" }),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
         (CACHE_CONTROL, "no-store"),
@@ -162,6 +163,9 @@ fn respond(answer: Answer) -> Response<Full<Bytes>> {
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+    if form == Form::File {
+        headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
     }
     response
 }

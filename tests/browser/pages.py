@@ -180,6 +180,29 @@ def search_opens_what_it_finds(browser, files):
         assert page.locator("[role=status]").inner_text() == "0 hits"
 
 
+def a_change_stands_beside_its_turns_and_each_leads_to_the_other(browser, files):
+    """Beside on a wide screen, below on a narrow one; with and without scripts."""
+    for name in ("commit", "web commit"):
+        for scripts in (True, False):
+            with Tab(browser, files[name], java_script_enabled=scripts) as page:
+                boxes = [page.locator(s).bounding_box() for s in (".said", ".change")]
+                assert boxes[1]["x"] >= boxes[0]["x"] + boxes[0]["width"] and abs(boxes[0]["y"] - boxes[1]["y"]) < 1, boxes
+                link = page.locator(".hunk-head a").first
+                turn = link.get_attribute("href")
+                link.click()
+                page.wait_for_timeout(600)
+                assert 0 <= top_of(page, turn) < 250, (turn, top_of(page, turn))
+                back = page.locator(turn + " .wrote a").first
+                back.scroll_into_view_if_needed()
+                back.click()
+                page.wait_for_timeout(600)
+                assert page.locator(back.get_attribute("href")).is_visible()
+                assert 0 <= top_of(page, back.get_attribute("href")) < 700
+        with Tab(browser, files[name], viewport={"width": 400, "height": 800}) as page:
+            boxes = [page.locator(s).bounding_box() for s in (".said", ".change")]
+            assert boxes[1]["y"] >= boxes[0]["y"] + boxes[0]["height"] and boxes[0]["x"] == boxes[1]["x"], boxes
+
+
 def everything_is_there_without_scripts(browser, files):
     with Tab(browser, files["session"], java_script_enabled=False) as page:
         for text in ["hammers the server", "Double the delay", "link: back off with jitter", "Add a test for the cap"]:
@@ -254,12 +277,12 @@ def addresses_of(world, commits):
     addresses = {
         "overview": "/", "web commit": f"/c/{whole[0]}", "web session": f"/s/claude/{worlds.RECONNECT}",
         "blame": f"/why/{whole[1]}/relay/link.py", "search": "/search?q=jitter", "branches": "/branches",
-        "stats": "/stats", "commits": "/commits",
+        "stats": "/stats", "commits": "/commits", "about": "/about",
     }
     return {name: SERVED.origin + address for name, address in addresses.items()}
 
 
-SERVER_PAGES = ["overview", "web commit", "web session", "blame", "search", "branches", "stats", "commits"]
+SERVER_PAGES = ["overview", "web commit", "web session", "blame", "search", "branches", "stats", "commits", "about"]
 
 
 def pages_of_the_server_hold_what_those_in_files_hold(browser, files):
@@ -366,7 +389,8 @@ def main():
         files["web villain"] = f"{SERVED.origin}/c/{villain}"
         files["hostile search"] = f"{SERVED.origin}/search?q={urllib.parse.quote(worlds.HOSTILE)}"
         cases = [nothing_hostile_happens, the_policy_stops_what_is_not_ours, a_deep_link_goes_to_its_turn, keys_walk_and_open,
-                 views_show_what_they_say, search_opens_what_it_finds, everything_is_there_without_scripts,
+                 views_show_what_they_say, search_opens_what_it_finds,
+                 a_change_stands_beside_its_turns_and_each_leads_to_the_other, everything_is_there_without_scripts,
                  nothing_is_wider_than_a_phone, colours_follow_the_system_and_the_choice, print_has_the_words_and_no_columns,
                  axe_finds_nothing_serious, pages_of_the_server_hold_what_those_in_files_hold,
                  a_link_of_the_server_leads_to_its_turn, nothing_hostile_happens_on_the_server, long_pages_open_at_once] + ([pictures] if PICTURES else [])

@@ -60,9 +60,17 @@ fn a_record_tells_the_tokens_of_each_model() {
     assert_eq!(record["usage"], expected);
     assert_eq!((&record["tokens"]["input"], &record["tokens"]["cacheWriteLong"]), (&json!(1020), &json!(3000)));
     assert_eq!((&record["model"], &record["active"]), (&json!("claude-test-1"), &json!(0)));
+    assert_eq!(record["edits"], json!([{ "path": "one.txt", "calls": 1, "added": 1, "removed": 0 }]));
     let head = scratch.shiftlog("show", ["HEAD"]).ok();
     assert!(head.contains(", tokens 1020 in, 110 out, 24000 cached, at least 0.05 USD by list prices\n"), "{head}");
     assert_eq!(scratch.shiftlog("log", ["--format=%(cost)"]).ok(), "at least 0.05\n");
+    let page = scratch.shiftlog("export", ["--html"]).ok();
+    assert!(page.contains("<li>at least 0.05 USD</li>"), "{page}");
+    // What somebody pays is nobody else's business.
+    scratch.write("prices", "claude-test-1\t-\t100000\t100000\n");
+    scratch.git(["config", "shiftlog.prices", "prices"]).ok();
+    assert!(scratch.shiftlog("log", ["--format=%(cost)"]).ok().contains("3.05"), "the table is used");
+    assert_eq!(scratch.shiftlog("export", ["--html"]).ok(), page);
 }
 
 #[test]
@@ -124,6 +132,18 @@ fn a_service_tier_has_prices_of_its_own() {
 }
 
 #[test]
+fn a_record_that_names_no_last_model_counts_for_one_that_it_used() {
+    let scratch = Scratch::set_up();
+    work(&scratch, "one");
+    let mut record = scratch.record("HEAD");
+    record.as_object_mut().unwrap().remove("model");
+    scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", &record.to_string(), "HEAD"]).ok();
+    let groups = objects(&scratch, &["--by=model"]);
+    let names: Vec<_> = groups.iter().filter_map(|group| group["by"]["model"].as_str()).collect();
+    assert_eq!(names, ["claude-opus-4-8", "claude-test-1"]);
+}
+
+#[test]
 fn without_a_record_nothing_is_counted() {
     let scratch = Scratch::set_up();
     let ran = scratch.shiftlog("stats", [""; 0]);
@@ -140,7 +160,19 @@ fn groups_of_every_kind_add_up() {
     scratch.git(["switch", "-q", "-c", "topic"]).ok();
     work(&scratch, "three");
     let whole = objects(&scratch, &["--branches"]).pop().unwrap();
-    for by in ["agent", "model", "author", "branch", "commit", "day", "week", "month", "session", "day,model,branch"] {
+    for by in [
+        "agent",
+        "model",
+        "author",
+        "branch",
+        "commit",
+        "day",
+        "week",
+        "month",
+        "session",
+        "path",
+        "day,model,branch,path",
+    ] {
         let mut groups = objects(&scratch, &["--branches", &format!("--by={by}")]);
         assert_eq!(groups.pop().as_ref(), Some(&whole), "{by}");
         for key in ["turns", "messages", "active"] {
@@ -157,6 +189,152 @@ fn groups_of_every_kind_add_up() {
     let branches = objects(&scratch, &["--branches", "--by=branch"]);
     let names: Vec<_> = branches.iter().filter_map(|group| group["by"]["branch"].as_str()).collect();
     assert_eq!(names, ["main", "topic"]);
+}
+
+#[test]
+fn what_was_used_is_shared_among_the_files_that_were_changed() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make both");
+    answers(&session, "msg_1", "claude-opus-4-8", &usage());
+    session.edits("src/net/big.rs", "a\nb\nc\n");
+    session.edits("src/small.rs", "a\n");
+    // Neither a file outside of the repository nor a call that failed has changed anything here.
+    session.calls("x", "Write", &json!({ "file_path": "/elsewhere/x.rs", "content": "a\n" }));
+    session.answers("x", "done");
+    session.calls(
+        "y",
+        "Edit",
+        &json!({ "file_path": scratch.top.join("src/small.rs"), "old_string": "no", "new_string": "a\nb" }),
+    );
+    let result = json!({ "type": "tool_result", "tool_use_id": "y", "content": "not found", "is_error": true });
+    let failed = json!({ "type": "user", "sessionId": "s1", "timestamp": "2026-01-02T03:04:06Z",
+        "message": { "role": "user", "content": [result] } });
+    session.append(format!("{failed}\n").as_bytes());
+    session.commits("add both");
+    session.prompt("tell me");
+    answers(&session, "msg_2", "claude-opus-4-8", &usage());
+    scratch.write("by_hand.txt", "a\n");
+    session.commits("add by hand");
+    let told = |args: &[&str]| -> Vec<(String, u64, u64, String)> {
+        let groups = objects(&scratch, &[&["--model=opus"], args].concat());
+        let (_, groups) = groups.split_last().unwrap();
+        let row = |group: &Value| {
+            let number = |value: &Value| value.as_u64().unwrap();
+            let path = group["by"]["path"].as_str().unwrap().to_owned();
+            (
+                path,
+                number(&group["tokens"]["input"]),
+                number(&group["turns"]),
+                group["cost"].as_str().unwrap().to_owned(),
+            )
+        };
+        groups.iter().map(row).collect()
+    };
+    let expected = |path: &str, input, cost: &str| (path.to_owned(), input, 0, cost.to_owned());
+    assert_eq!(
+        told(&["--by=path"]),
+        [
+            expected("(none)", 1000, "0.05375"),
+            expected("src/net/big.rs", 750, "0.0403125"),
+            expected("src/small.rs", 250, "0.0134375")
+        ]
+    );
+    assert_eq!(
+        told(&["--by=path", "--depth=1"]),
+        [expected("(none)", 1000, "0.05375"), expected("src/", 1000, "0.05375")]
+    );
+    assert_eq!(told(&["--by=path", "--depth=2"])[1], expected("src/net/", 750, "0.0403125"));
+    let record = scratch.record("HEAD~1");
+    let mut older = record.clone();
+    older.as_object_mut().unwrap().remove("edits");
+    scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", &older.to_string(), "HEAD~1"]).ok();
+    assert_eq!(told(&["--by=path"]), [expected("(none)", 2000, "0.1075")], "an earlier version told no files");
+    assert_eq!(told(&["--by=path", "--words"]).len(), 3, "the words do");
+    assert!(scratch.shiftlog("fsck", ["--repair", "--recount"]).ok().starts_with("counted 1 record again\n"));
+    assert_eq!(scratch.record("HEAD~1"), record);
+}
+
+/// Two sessions of two agents' models, a line typed by a person, a line that is moved, and one that a command writes.
+fn lines_of_many() -> Scratch {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make a");
+    session.edits("a.txt", "first line of it\nsecond line of it\nthird line of it\n\n");
+    session.calls("c", "Bash", &json!({ "command": "cat >c.txt <<E\na line of a command\nE" }));
+    scratch.write("c.txt", "a line of a command\n");
+    session.answers("c", "");
+    scratch.write("by_hand.txt", "somebody typed this\nand this as well\n");
+    scratch.write("generated.txt", "made by a program\n");
+    scratch.write(".git/info/attributes", "generated.txt linguist-generated\n");
+    session.commits("add a");
+    session.hook("SessionEnd");
+    let session = scratch.session("s2");
+    session.prompt("make b");
+    session.edits("a.txt", "first line of it\nanother second line\nthird line of it\n\n");
+    session.edits("b.txt", "written into b at first\n");
+    scratch.git(["rm", "-q", "--cached", "-f", "--ignore-unmatch", "b.txt"]).ok();
+    std::fs::rename(scratch.top.join("b.txt"), scratch.top.join("moved.txt")).unwrap();
+    session.commits("add b");
+    scratch
+}
+
+#[test]
+fn the_lines_of_commits_are_told_by_who_wrote_them_and_whether_they_are_still_there() {
+    let scratch = lines_of_many();
+    let table = scratch.shiftlog("stats", ["--lines", "--survival", "--by=session", "HEAD~2.."]).ok();
+    let expected = "\
+2 commits, 9 lines added, 5 of them recorded (56 %), 8 still there (89 %)
+session  commits  added  recorded  moved  shell  other  left  share
+s1             1      5         4      0      1      0     4   80 %
+(none)         1      2         0      0      0      2     2  100 %
+s2             1      2         1      1      0      0     2  100 %
+total          2      9         5      1      1      2     8   89 %
+";
+    assert_eq!(table, expected);
+    let csv = scratch.shiftlog("stats", ["--lines", "--csv", "--agent=claude", "HEAD~2.."]).ok();
+    let expected = "agent,model,commits,added,recorded,moved,shell,other\r\nclaude,claude-test-1,2,7,5,1,1,0\r\n";
+    assert_eq!(csv, expected);
+    let whole = objects(&scratch, &["--lines", "--survival"]).pop().unwrap();
+    for by in ["agent", "model", "author", "branch", "commit", "day", "week", "month", "session", "path"] {
+        let mut groups = objects(&scratch, &["--lines", "--survival", &format!("--by={by}")]);
+        assert_eq!(groups.pop().as_ref(), Some(&whole), "{by}");
+        for key in ["added", "recorded", "moved", "shell", "other", "left"] {
+            let sum: u64 = groups.iter().map(|group| group[key].as_u64().unwrap()).sum();
+            assert_eq!(Some(sum), whole[key].as_u64(), "{key} by {by}");
+        }
+    }
+    let only = objects(&scratch, &["--lines", "--by=path", "HEAD~2..", "--", "c.txt"]);
+    assert_eq!((only.len(), &only[0]["by"]["path"], &only[0]["shell"]), (2, &json!("c.txt"), &json!(1)));
+    // A file that was renamed since has its lines still.
+    scratch.git(["mv", "a.txt", "renamed.txt"]).ok();
+    scratch.git(["rm", "-q", "by_hand.txt"]).ok();
+    scratch.git(["commit", "-q", "-m", "rename"]).ok();
+    let later = objects(&scratch, &["--lines", "--survival", "--by=session", "HEAD~3.."]);
+    let left = |session: &str| {
+        let group = later.iter().find(|group| group["by"]["session"] == session).unwrap();
+        group["left"].as_u64().unwrap()
+    };
+    assert_eq!((left("s1"), left("s2"), left("(none)")), (4, 2, 0));
+    for wrong in [&["--survival"][..], &["--lines", "--chart"], &["--lines", "--words"]] {
+        assert_eq!(scratch.shiftlog("stats", wrong).code, 129, "{wrong:?}");
+    }
+    let nothing = scratch.shiftlog("stats", ["--lines", "HEAD..HEAD"]);
+    assert_eq!((nothing.code, nothing.stderr.as_str()), (1, "error: no commit adds lines\n"));
+}
+
+#[test]
+fn lines_whose_words_are_not_here_count_as_not_recorded() {
+    let scratch = lines_of_many();
+    let other = Scratch::empty(&[]);
+    let from = scratch.top.to_str().unwrap();
+    other.git(["fetch", "-q", from, "main:refs/heads/work", "refs/notes/shiftlog:refs/notes/shiftlog"]).ok();
+    // Nothing says here that a file is generated: attributes of a clone stay there.
+    let ran = other.shiftlog("stats", ["--lines", "--json", "work~2..work"]);
+    let total: Value = serde_json::from_str(ran.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!((&total["added"], &total["other"], &total["recorded"]), (&json!(10), &json!(10), &json!(0)), "{ran:?}");
+    let warning = "warning: not all words of 2 commits are here; what they lack counts as not recorded\n";
+    assert_eq!(ran.stderr, warning);
 }
 
 #[test]
@@ -341,6 +519,7 @@ fn older_records_are_counted_again() {
     let keys = older.as_object_mut().unwrap();
     keys.remove("usage");
     keys.remove("active");
+    keys.remove("edits");
     keys["tokens"].as_object_mut().unwrap().remove("cacheWriteLong");
     // Another clone, in which an earlier version wrote the record.
     let other = Scratch::empty(&[]);
@@ -374,7 +553,10 @@ fn prices_tell_what_holds_for_a_model() {
     let all = scratch.shiftlog("prices", [""; 0]).ok();
     assert!(all.starts_with("# prices of ") && all.lines().count() > 100);
     let ran = scratch.shiftlog("prices", ["anthropic/claude-opus-4.8", "no-such-model"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: no price known for 'no-such-model'\n"));
+    let hint = "hint: 'git shiftlog prices' lists the models with a price\n";
+    assert_eq!((ran.code, ran.stderr), (1, format!("error: no price known for 'no-such-model'\n{hint}")));
+    let part = scratch.shiftlog("prices", ["Opus-4-8"]);
+    assert_eq!(part.stderr.lines().last(), Some("hint: there are prices for claude-opus-4-8, fast/claude-opus-4-8"));
     assert!(ran.stdout.ends_with("\nclaude-opus-4-8\t-\t5\t25\t0.5\t6.25\t10\n"), "{}", ran.stdout);
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/prices.py");
     scratch.run_in(&scratch.top, "python3", [tool.to_str().unwrap(), "--check"]).ok();

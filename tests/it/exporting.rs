@@ -91,6 +91,98 @@ fn a_hunk_that_nobody_recorded_says_so() {
     assert!(rest.contains("<a href=\"#t1\">turn 1</a>"), "{rest}");
 }
 
+/// A commit of two turns of a session, of which the second has sent a sub-agent, and of another session.
+fn of_several() -> Scratch {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("alpha");
+    session.prompt("make one");
+    session.edits("one.rs", "fn one() {}\n");
+    session.edits("both.rs", "fn first_of_both() {}\nfn first_of_both_too() {}\n");
+    session.prompt("make two");
+    session.edits("both.rs", "fn first_of_both() {}\nfn first_of_both_too() {}\nfn second_of_both() {}\n");
+    session.calls("t", "Task", &json!({ "description": "look", "prompt": "make three" }));
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let file = scratch.top.join("three.rs");
+    fs::write(&file, "fn three() {}\n").unwrap();
+    let call = json!({ "type": "tool_use", "id": "x", "name": "Write",
+        "input": { "file_path": file, "content": "fn three() {}\n" } });
+    let words: String = [
+        json!({ "type": "user", "message": { "role": "user", "content": "make three" } }),
+        json!({ "type": "assistant", "message": { "role": "assistant", "model": "m", "content": [call] } }),
+    ]
+    .into_iter()
+    .map(|mut record| {
+        record["isSidechain"] = json!(true);
+        record["agentId"] = json!("a1b2");
+        record["sessionId"] = json!("alpha");
+        record["timestamp"] = json!("2026-01-02T03:04:06Z");
+        format!("{record}\n")
+    })
+    .collect();
+    fs::write(folder.join("agent-a1b2.jsonl"), words).unwrap();
+    session.answers("t", "made");
+    let other = scratch.session("beta");
+    other.prompt("make four");
+    other.edits("four.rs", "fn four() {}\n");
+    session.commits("add all");
+    scratch
+}
+
+/// Returns the hunk of a file with one hunk, and its id.
+fn hunk<'h>(page: &'h str, path: &str) -> (&'h str, &'h str) {
+    let file = page.split_once(&format!("<code class=\"path\">{path}</code>")).unwrap().1;
+    let hunk = file.split_once("<div class=\"hunk\" id=\"").unwrap().1;
+    let (id, rest) = hunk.split_once('"').unwrap();
+    (id, rest.split_once("</div>").unwrap().0)
+}
+
+#[test]
+fn the_change_of_a_commit_stands_beside_its_turns_and_each_leads_to_the_other() {
+    let scratch = of_several();
+    let page = scratch.shiftlog("export", ["--html"]).ok();
+    assert_whole(&page);
+    let (said, change) = page.split_once("</div><div class=\"change\">").unwrap();
+    assert!(said.contains("<main id=\"main\" tabindex=\"-1\" class=\"beside\">"), "{said}");
+    assert!(!said.contains("class=\"hunk\"") && !change.contains("class=\"turn\""));
+    assert_eq!(page.matches("<section class=\"commit\"").count(), 1, "the commit is there once");
+    let prefix = format!("{}-", &scratch.id("HEAD")[..7]);
+    let turn = |page: &str, id: &str| {
+        let start =
+            page.find(&format!("<section class=\"turn\" id=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {page}"));
+        page[start..].split_once("</section>").unwrap().0.to_owned()
+    };
+    let link = |turn: &str, text: &str| format!("<a href=\"#{turn}\">{text}</a>");
+    let alpha = |number: usize| format!("{prefix}t{number}");
+    let (id, one) = hunk(&page, "one.rs");
+    assert!(one.contains(&link(&alpha(1), "turn 1 of claude alpha")), "{one}");
+    assert!(turn(&page, &alpha(1)).contains(&link(id, "one.rs:1")));
+    let (id, both) = hunk(&page, "both.rs");
+    let turns = [link(&alpha(1), "turn 1 of claude alpha"), link(&alpha(2), "turn 2 of claude alpha")];
+    assert!(both.contains(&turns.join(", ")), "both turns wrote it, the first one more: {both}");
+    assert!(
+        turn(&page, &alpha(1)).contains(&link(id, "both.rs:1"))
+            && turn(&page, &alpha(2)).contains(&link(id, "both.rs:1"))
+    );
+    let (_, three) = hunk(&page, "three.rs");
+    assert!(three.contains(&link(&alpha(2), "turn 2 of claude alpha")), "a sub-agent wrote for its session: {three}");
+    let (id, four) = hunk(&page, "four.rs");
+    let beta = format!("{prefix}s2-t1");
+    assert!(four.contains(&link(&beta, "turn 1 of claude beta")), "{four}");
+    assert!(turn(&page, &beta).contains(&link(id, "four.rs:1")));
+    for args in [&["--html", "--no-patch"][..], &["--html", "--view=focused"], &["--html", "alpha"]] {
+        let page = scratch.shiftlog("export", args).ok();
+        assert_whole(&page);
+        assert!(!page.contains("class=\"beside\"") && !page.contains("class=\"wrote\""), "{args:?}");
+    }
+    let one = scratch.shiftlog("export", ["--html", "--session=beta"]).ok();
+    assert_whole(&one);
+    let (_, four) = hunk(&one, "four.rs");
+    assert!(four.contains(&link("t1", "turn 1")), "{four}");
+    let (_, elsewhere) = hunk(&one, "one.rs");
+    assert!(elsewhere.contains("turn 1 of claude alpha") && !elsewhere.contains("href"), "{elsewhere}");
+}
+
 #[test]
 fn a_whole_session_has_its_commits_between_its_turns() {
     let scratch = recorded();
@@ -167,6 +259,17 @@ fn an_export_is_the_same_twice_and_whole_or_not_there() {
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".shiftlog-"));
     assert_eq!(left.count(), 0, "no half file is left");
+}
+
+#[test]
+fn a_page_is_not_written_to_a_terminal_unless_that_is_wanted() {
+    let scratch = recorded();
+    let shown = |command: &str| scratch.run_in(&scratch.top, "script", ["-qec", command, "/dev/null"]);
+    let refused = shown("git shiftlog export --html HEAD");
+    let expected = "fatal: refusing to write a page to a terminal\r\nhint: '-o <file>' writes it to a file\r\n";
+    assert_eq!((refused.code, refused.stdout.as_str()), (128, expected));
+    assert!(shown("git shiftlog export --html -o - HEAD").stdout.contains("<!DOCTYPE html>"));
+    assert!(shown("git shiftlog export --markdown HEAD").stdout.contains("make three"));
 }
 
 #[test]

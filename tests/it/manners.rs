@@ -286,7 +286,8 @@ fn wrong_input_is_answered_with_what_helps() {
             "stats",
             &["--by=x"],
             129,
-            "error: 'x' is not a value for '--by': agent, model, author, branch, commit, day, week, month, session",
+            "error: 'x' is not a value for '--by': agent, model, author, branch, commit, day, week, month, session, \
+             path",
         ),
         ("why", &["--since=garbage", "a.txt:1"], 128, "fatal: cannot read the date 'garbage'"),
         ("blame", &["--since=garbage", "a.txt"], 128, "fatal: cannot read the date 'garbage'"),

@@ -158,6 +158,12 @@ fn crawl(served: &Served) -> BTreeMap<String, String> {
         }
         let reply = served.get(&address);
         assert_eq!(reply.status, 200, "{address}: {reply:?}");
+        if address.starts_with("/raw/") {
+            assert_eq!(reply.headers["content-disposition"], "attachment", "{address} is saved and not shown");
+            assert_eq!(reply.headers["content-type"], "text/plain; charset=utf-8");
+            pages.insert(address, reply.body);
+            continue;
+        }
         assert_whole(&reply.body, &address);
         for link in values(&reply.body, "href").into_iter().map(|link| link.replace("&amp;", "&")) {
             let (target, fragment) = link.split_once('#').unwrap_or((&link, ""));
@@ -305,13 +311,50 @@ fn a_commit_page_is_what_export_writes_but_for_its_frame() {
     let served = Served::start(&scratch, &[]);
     let turns = |page: &str| {
         let start = page.find("<section class=\"turn\"").unwrap();
-        page[start..page.find("<section class=\"commit\"").unwrap()].to_owned()
+        page[start..page.find("<div class=\"change\">").unwrap()].to_owned()
     };
     let page = served.page(&format!("/c/{}", scratch.id("HEAD~1")));
     assert_eq!(turns(&page), turns(&scratch.shiftlog("export", ["--html", "HEAD~1"]).ok()));
     assert!(page.contains("<a href=\"#t1\">turn 1</a>"), "the hunk leads to its turn: {page}");
+    assert!(page.contains("class=\"beside\"") && page.contains("<div class=\"change\">"), "the change is beside it");
     let short = served.page(&format!("/c/{}", &scratch.id("HEAD~1")[..8]));
     assert_eq!(short, page, "the beginning of an id is enough");
+}
+
+#[test]
+fn a_transcript_is_saved_as_show_prints_it_and_the_page_about_tells_what_is_not_here() {
+    let scratch = recorded();
+    let served = Served::start(&scratch, &[]);
+    let session = served.page("/s/claude/alpha-1");
+    assert!(session.contains("<a href=\"/raw/claude/alpha-1\" download>transcript</a>"), "{session}");
+    let raw = served.get("/raw/claude/alpha-1");
+    assert_eq!(raw.body, scratch.shiftlog("show", ["--raw", "--full", "--session=alpha-1", "HEAD~1"]).ok());
+    assert_eq!(served.get("/raw/claude/none").status, 404);
+    let about = served.page("/about");
+    assert_whole(&about, "/about");
+    assert!(about.contains("<code>refs/notes/shiftlog</code></td><td class=\"number\">3</td>"), "{about}");
+    assert!(about.contains("The words of 2 sessions are here.") && !about.contains("are not"), "{about}");
+    // Another clone, with which only notes were shared.
+    let other = Scratch::empty(&[]);
+    let from = scratch.top.to_str().unwrap();
+    other.git(["fetch", "-q", from, "topic/x:refs/heads/work", "refs/notes/shiftlog:refs/notes/shiftlog"]).ok();
+    let served = Served::start(&other, &[]);
+    let about = served.page("/about");
+    assert!(
+        about.contains("The words of 0 sessions are here.") && about.contains("Those of 2 sessions are not"),
+        "{about}"
+    );
+    assert_eq!(served.get("/raw/claude/alpha-1").status, 404);
+}
+
+#[test]
+fn what_other_worktrees_have_checked_out_is_listed_if_wanted() {
+    let scratch = recorded();
+    scratch.git(["worktree", "add", "-q", "--detach", "../other", "topic/x"]).ok();
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["branch", "-q", "-D", "topic/x"]).ok();
+    assert!(!Served::start(&scratch, &[]).page("/").contains("use two"));
+    assert!(Served::start(&scratch, &["--all-worktrees"]).page("/").contains("use two"));
 }
 
 #[test]
@@ -478,6 +521,8 @@ fn what_hostile_people_have_recorded_stays_text_on_every_page() {
     let mut pages = crawl(&served);
     pages.insert("search".into(), served.page("/search?q=remarkable"));
     assert!(pages.len() > 8, "{:?}", pages.keys());
+    // A file that is saved is as it was recorded.
+    pages.retain(|address, _| !address.starts_with("/raw/"));
     for (address, page) in &pages {
         assert_whole(page, address);
         for element in ["<img", "<iframe", "<svg/", "<svg onload", "<object", "<!--"] {

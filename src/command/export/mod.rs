@@ -3,7 +3,7 @@
 mod target;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use bstr::ByteSlice as _;
@@ -138,6 +138,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         if !options.html && !options.markdown {
             return Err(Error::new(Kind::Usage, "a format is missing: '--html' or '--markdown'"));
+        }
+        if options.html && options.output.is_none() && std::io::stdout().is_terminal() {
+            return Err(Error::other("refusing to write a page to a terminal").hint("'-o <file>' writes it to a file"));
         }
         let repo = crate::command::elsewhere::repository(&options.source)?;
         let reader = options.source.reader(&repo);

@@ -19,6 +19,11 @@ pub fn session(key: &SessionKey) -> String {
     format!("/s/{}/{}", outside::component(&key.agent), outside::component(&key.id))
 }
 
+/// Returns the address of the bytes of a session's transcript.
+pub fn raw(key: &SessionKey) -> String {
+    format!("/raw/{}/{}", outside::component(&key.agent), outside::component(&key.id))
+}
+
 /// Returns the address of a file of a commit, with the turn behind each line.
 pub fn file(commit_id: ObjectId, path: &str) -> String {
     let path: Vec<String> = path.split('/').map(outside::component).collect();

@@ -23,6 +23,8 @@ pub struct Bar {
     pub files: Vec<PatchFile>,
     /// Whether not all of that is here.
     pub is_cut: bool,
+    /// Whether the turns of the last hunks were not looked for, because that takes too long.
+    pub is_partly_explained: bool,
     /// The address of its page, if it has one.
     pub address: Option<String>,
 }
@@ -56,8 +58,8 @@ pub struct Hunk {
     pub start: usize,
     /// Its lines.
     pub lines: Vec<Line>,
-    /// The address of the turn that wrote it, and what the link says.
-    pub turn: Option<(String, String)>,
+    /// The turns that wrote it, that with the most lines first: the address if it has one, and what the link says.
+    pub turns: Vec<(Option<String>, String)>,
     /// Whether the turn was looked for.
     pub was_explained: bool,
 }
@@ -171,10 +173,13 @@ impl Bar {
             let summary = html! {
                 (super::super::count(self.files.len() as u64, "file")) " changed" (tally_html(whole))
                 @if self.is_cut { " (the first part of a long change)" }
+                @if self.is_partly_explained { " (without the turns of the last hunks)" }
             };
             write!(out, "<details class=\"patch\" open><summary>{}</summary>", summary.into_string())?;
+            let mut number = 0;
             for file in &self.files {
-                out.write_all(file_html(file).into_string().as_bytes())?;
+                out.write_all(file_html(file, &self.id, number).into_string().as_bytes())?;
+                number += file.hunks.len();
             }
             write!(out, "</details>")?;
         }
@@ -182,7 +187,13 @@ impl Bar {
     }
 }
 
-fn file_html(file: &PatchFile) -> Markup {
+/// Returns the id of a hunk of a bar, by its number from 0 over all files.
+pub fn hunk_id(bar_id: &str, number: usize) -> String {
+    format!("{bar_id}-h{}", number + 1)
+}
+
+/// Returns the change of a file. `first` is the number of its first hunk.
+fn file_html(file: &PatchFile, bar_id: &str, first: usize) -> Markup {
     let all = file.hunks.iter().map(|hunk| tally(&hunk.lines)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
     // A long file is closed at first.
     let is_open = file.hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() <= 200;
@@ -191,12 +202,15 @@ fn file_html(file: &PatchFile) -> Markup {
             summary { code.path { (outside::line(&file.path)) } (tally_html(all)) }
             @if let Some(address) = &file.address { p.blame { a href=(address) { "the turn behind each line" } } }
             @for note in &file.notes { p.notice { (note.trim_end_matches(" mode 100644")) } }
-            @for hunk in &file.hunks {
-                div.hunk {
+            @for (at, hunk) in file.hunks.iter().enumerate() {
+                div.hunk id=(hunk_id(bar_id, first + at)) {
                     p.hunk-head {
                         code { (hunk.head) }
-                        @if let Some((address, text)) = &hunk.turn { " " a href=(address) { (text) } }
-                        @else if hunk.was_explained { " " span.nowhere { "not in the conversation" } }
+                        @if !hunk.turns.is_empty() {
+                            span { @for (at, (address, text)) in hunk.turns.iter().enumerate() {
+                                @if at > 0 { ", " } @if let Some(address) = address { a href=(address) { (text) } } @else { (text) }
+                            } }
+                        } @else if hunk.was_explained { " " span.nowhere { "not in the conversation" } }
                     }
                     (lines_html(&hunk.lines))
                 }

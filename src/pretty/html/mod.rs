@@ -4,6 +4,7 @@
 //! Read [`Page`]. A conversation is written as it is read, so that only one is in memory at a time; what links to it (the
 //! contents) stands behind it in the file, and beside it on the screen.
 
+mod about;
 pub mod address;
 mod call;
 mod change;
@@ -18,12 +19,13 @@ mod tables;
 mod turn;
 mod words;
 
-pub use self::commit::{Bar, Hunk, PatchFile, patch_files};
+pub use self::about::{About, about_page};
+pub use self::commit::{Bar, Hunk, PatchFile, hunk_id, patch_files};
 pub use self::file::file_page;
 pub use self::found::{Searched, search_page};
 pub use self::index::{Indexed, write_index};
 pub use self::listing::{Entry, Filters, Listing, commits_page, notice_page, overview_page};
-pub use self::page::{Page, Part, SessionHead, policy};
+pub use self::page::{Frame, Page, Part, SessionHead, policy};
 pub use self::tables::{branches_page, stats_page};
 pub use self::words::beginning;
 

@@ -253,6 +253,6 @@
         a.setAttribute('aria-current', 'true');
       }
     }, { rootMargin: '-15% 0px -75% 0px' });
-    $$('.turn, .commit', main).forEach(e => watch.observe(e));
+    $$('.turn, .session .commit', main).forEach(e => watch.observe(e));
   }
 })();

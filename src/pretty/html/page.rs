@@ -1,5 +1,6 @@
 //! The frame of a page: head, policy, views, sessions, contents.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use base64::Engine as _;
@@ -19,6 +20,7 @@ use super::turn::Turns;
 use super::words::{beginning, markdown};
 use super::{Outlet, Shape, Span, Theme};
 use crate::record::{Conversation, Summary};
+use crate::stats::Cost;
 use crate::transcript::{SessionKey, turns};
 use crate::{agent, outside};
 
@@ -28,8 +30,13 @@ const CSS: &str = include_str!("page.css");
 const JS: &str = include_str!("page.js");
 
 /// The pages that each page of the server links to.
-const SITE: &[(&str, &str)] =
-    &[("/commits", "Commits"), ("/search", "Search"), ("/branches", "Branches"), ("/stats", "Costs")];
+const SITE: &[(&str, &str)] = &[
+    ("/commits", "Commits"),
+    ("/search", "Search"),
+    ("/branches", "Branches"),
+    ("/stats", "Costs"),
+    ("/about", "About"),
+];
 
 /// What stands above the conversation of a session.
 #[derive(Clone, Debug)]
@@ -38,10 +45,14 @@ pub struct SessionHead<'a> {
     pub key: &'a SessionKey,
     /// What its records say, in the order of the page.
     pub summaries: &'a [Summary],
+    /// What it cost with its sub-agents; `None` if no tokens are known.
+    pub cost: Option<Cost>,
     /// The id that a link to the session has.
     pub id: &'a str,
     /// The address of the whole session, if it has a page of its own.
     pub address: Option<String>,
+    /// The address of its transcript, if it has one.
+    pub raw: Option<String>,
 }
 
 /// A conversation as one commit has it.
@@ -59,6 +70,21 @@ pub struct Part<'a> {
     pub offset: i32,
     /// The commits that were made meanwhile, each after the messages that it has; the last stands at the end.
     pub bars: &'a [(usize, Bar)],
+    /// The hunks that turns wrote, by the numbers of those: the address of each, and what the link says.
+    pub wrote: &'a HashMap<usize, Vec<(String, String)>>,
+}
+
+/// What stands above and beside the conversations of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// The title.
+    pub title: &'a str,
+    /// What stands below it.
+    pub lead: &'a str,
+    /// The address of the overview.
+    pub up: Option<&'a str>,
+    /// Whether a change stands beside the conversations: that of [`Page::change`].
+    pub has_change: bool,
 }
 
 /// An entry of the contents.
@@ -78,29 +104,40 @@ pub struct Page<'p> {
 }
 
 impl<'p> Page<'p> {
-    /// Begins a page. `lead` stands below the title.
+    /// Begins a page.
     ///
     /// # Errors
     ///
     /// If writing fails.
-    pub fn begin(
-        out: &'p mut dyn Write,
-        title: &str,
-        lead: &str,
-        up: Option<&str>,
-        shape: &'p Shape,
-    ) -> io::Result<Self> {
-        let title = outside::line(title);
+    pub fn begin(out: &'p mut dyn Write, frame: Frame<'_>, shape: &'p Shape) -> io::Result<Self> {
+        let title = outside::line(frame.title);
+        let class = frame.has_change.then_some("beside");
         let markup = html! {
-            (header(up, shape, true))
-            main #main tabindex="-1" {
-                header.title { h1 { (title) } @if !lead.is_empty() { p.lead { (outside::line(lead)) } } }
+            (header(frame.up, shape, true))
+            main #main tabindex="-1" class=[class] {
+                header.title { h1 { (title) } @if !frame.lead.is_empty() { p.lead { (outside::line(frame.lead)) } } }
             }
         };
         let markup = markup.into_string();
         let opening = markup.strip_suffix("</main>").unwrap_or(&markup);
         write!(out, "{}{opening}", head(&title, shape))?;
+        if frame.has_change {
+            write!(out, "<div class=\"said\">")?;
+        }
         Ok(Page { out, shape, contents: Vec::new(), is_in_session: false })
+    }
+
+    /// Writes the change that stands beside the conversations, after all of them.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn change(&mut self, bar: &Bar) -> io::Result<()> {
+        self.end_session()?;
+        write!(self.out, "</div><div class=\"change\">")?;
+        bar.write(self.out)?;
+        self.contents.push(entry(bar));
+        write!(self.out, "</div>")
     }
 
     /// Begins a session.
@@ -120,7 +157,9 @@ impl<'p> Page<'p> {
                 h2 id=(name) { a.self href={ "#" (head.id) } { (agent) " " code { (short) } } }
                 ul.facts {
                     @for fact in facts(head.summaries) { li { (fact) } }
+                    @if let Some(cost) = head.cost.filter(|cost| !cost.is_unknown()) { li { (cost.rounded()) " USD" } }
                     @if let Some(address) = &head.address { li { a href=(address) { "whole session" } } }
+                    @if let Some(address) = &head.raw { li { a href=(address) download { "transcript" } } }
                 }
             }
         };
@@ -173,7 +212,8 @@ impl<'p> Page<'p> {
                     (writer.head(number, turn.start, turn.duration_secs()), text)
                 }
             };
-            writer.write(self.out, turn.number, &head, messages)?;
+            let wrote = part.wrote.get(&turn.number).map_or(&[][..], Vec::as_slice);
+            writer.write(self.out, (turn.number, &head), messages, wrote)?;
             let tally = if self.shape.has_tools { tally(messages) } else { String::new() };
             self.contents.push(Entry::Turn { id, number: turn.number, text, tally });
             while let Some((_, bar)) = bars.next_if(|(at, _)| *at <= turn.messages.end) {

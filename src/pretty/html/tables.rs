@@ -24,6 +24,7 @@ const CHOICES: &[(&str, &str)] = &[
     ("week", "Week"),
     ("month", "Month"),
     ("session", "Session"),
+    ("path", "File"),
     ("commit", "Commit"),
 ];
 

@@ -17,6 +17,9 @@ use crate::git::date::{Format, Time};
 use crate::outside;
 use crate::transcript::{Message, Part, ToolResult};
 
+/// How many of the hunks that a turn wrote are named.
+const MAX_WROTE: usize = 12;
+
 /// Writes the items of a conversation.
 pub struct Turns<'a> {
     pub(super) shape: &'a Shape,
@@ -32,7 +35,7 @@ pub struct Turns<'a> {
 }
 
 impl<'a> Turns<'a> {
-    /// Writes one turn. `head` says when it was, `number` is that of `show`.
+    /// Writes one turn. `number` is that of `show`, `head` says when it was, `wrote` are links to what it wrote.
     ///
     /// # Errors
     ///
@@ -40,9 +43,9 @@ impl<'a> Turns<'a> {
     pub fn write(
         &mut self,
         out: &mut dyn Write,
-        number: usize,
-        head: &Markup,
+        (number, head): (usize, &Markup),
         messages: &'a [Message],
+        wrote: &[(String, String)],
     ) -> io::Result<()> {
         let id = format!("{}t{number}", self.prefix);
         let name = format!("{id}-name");
@@ -50,6 +53,18 @@ impl<'a> Turns<'a> {
         let turn = html! { h3 id=(name) { a.self href={ "#" (id) } { (head) } } };
         write!(out, "<section class=\"turn\" id=\"{id}\" aria-labelledby=\"{name}\">{}", turn.into_string())?;
         self.write_items(out, &items, Some(&id))?;
+        if !wrote.is_empty() {
+            let links = html! {
+                p.wrote {
+                    "wrote "
+                    @for (at, (address, text)) in wrote.iter().take(MAX_WROTE).enumerate() {
+                        @if at > 0 { ", " } a href=(address) { (text) }
+                    }
+                    @if wrote.len() > MAX_WROTE { " and " (wrote.len() - MAX_WROTE) " more" }
+                }
+            };
+            out.write_all(links.into_string().as_bytes())?;
+        }
         writeln!(out, "</section>")
     }
 

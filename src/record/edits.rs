@@ -1,0 +1,93 @@
+//! The files that the calls of an increment changed, as a record tells them: from the top of the repository.
+
+use std::collections::BTreeMap;
+
+use bstr::ByteSlice as _;
+
+use crate::agent;
+use crate::git::{ObjectId, Repository};
+use crate::transcript::EditedPath;
+
+/// How many files a record tells: those with the most changed lines.
+const MAX_EDITED: usize = 64;
+/// The longest path that a record tells, in bytes.
+const MAX_PATH_BYTES: usize = 1024;
+
+/// Returns what a record tells of edits: files of the repository alone, by their paths from its top. `place` returns that path,
+/// or `None` for another file.
+pub fn placed(edited: Vec<EditedPath>, place: impl Fn(&str) -> Option<String>) -> Vec<EditedPath> {
+    let placed = edited.into_iter().filter_map(|edited| {
+        let is_plain = |path: &String| {
+            let has_odd_part = path.split('/').any(|part| matches!(part, "" | "." | ".."));
+            !has_odd_part && path.len() <= MAX_PATH_BYTES
+        };
+        let path = place(&edited.path).filter(is_plain)?;
+        Some(EditedPath { path, ..edited })
+    });
+    let mut edits = joined(placed);
+    edits.sort_by(|a, b| b.lines().cmp(&a.lines()).then_with(|| a.path.cmp(&b.path)));
+    edits.truncate(MAX_EDITED);
+    edits.sort_by(|a, b| a.path.cmp(&b.path));
+    edits
+}
+
+/// Adds up edits by path. All files stay, so that the order in which records are joined does not matter.
+pub(super) fn joined(edits: impl IntoIterator<Item = EditedPath>) -> Vec<EditedPath> {
+    let mut by_path: BTreeMap<String, EditedPath> = BTreeMap::new();
+    for edited in edits {
+        let new = || EditedPath { path: edited.path.clone(), ..EditedPath::default() };
+        by_path.entry(edited.path.clone()).or_insert_with(new).add(&edited);
+    }
+    by_path.into_values().collect()
+}
+
+/// Returns the path from the top of the repository of a file that a transcript names, perhaps one of another machine: what
+/// follows this worktree's top, or what follows the session's directory or one above it and is a file of the commit.
+pub(super) fn place_of(repo: &Repository, commit_id: ObjectId, transcript: &[u8]) -> impl Fn(&str) -> Option<String> {
+    let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
+    let directory = agent::directory(transcript);
+    move |named| {
+        let rest_below =
+            |top: &str| named.strip_prefix(top.trim_end_matches('/'))?.strip_prefix('/').map(str::to_owned);
+        let has_file = |path: &str| repo.blob_at(commit_id, path.as_bytes().as_bstr()).is_ok_and(|blob| blob.is_some());
+        if let Some(path) = top.as_deref().and_then(rest_below) {
+            return Some(path);
+        }
+        if !named.starts_with('/') {
+            return has_file(named).then(|| named.to_owned());
+        }
+        match &directory {
+            Some(directory) => {
+                let mut tops = std::path::Path::new(directory).ancestors().filter_map(|top| rest_below(top.to_str()?));
+                tops.find(|path| has_file(path))
+            }
+            None => {
+                named.match_indices('/').map(|(at, _)| &named[at + 1..]).find(|path| has_file(path)).map(str::to_owned)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edited(path: &str, added: u64) -> EditedPath {
+        EditedPath { path: path.into(), calls: 1, added, removed: 0 }
+    }
+
+    #[test]
+    fn files_of_other_places_are_not_told_and_names_of_one_file_are_one() {
+        let place = |named: &str| named.strip_prefix("/top/").or(named.strip_prefix("/link/")).map(str::to_owned);
+        let edits = vec![edited("/top/b", 1), edited("/etc/passwd", 9), edited("/link/b", 2), edited("/top/a/../b", 4)];
+        assert_eq!(placed(edits, place), [EditedPath { calls: 2, ..edited("b", 3) }]);
+        assert_eq!(placed(vec![edited(&format!("/top/{}", "x".repeat(2000)), 1)], place), []);
+    }
+
+    #[test]
+    fn of_very_many_files_those_with_the_most_lines_are_told() {
+        let many = (0..100).map(|number| edited(&format!("{number:03}"), number));
+        let told = placed(many.collect(), |path| Some(path.to_owned()));
+        assert_eq!((told.len(), told[0].path.as_str(), told[63].path.as_str()), (MAX_EDITED, "036", "099"));
+    }
+}

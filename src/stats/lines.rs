@@ -1,0 +1,118 @@
+//! Putting added lines into groups: who wrote them, and how many are still there.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Key;
+use super::branch::branches_of;
+use crate::error::Result;
+use crate::git::{Commit, Repository};
+use crate::transcript::{ModelUsage, SessionKey};
+
+/// What is known of where lines come from.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Source {
+    /// An edit of the file.
+    Edit,
+    /// An edit of another file.
+    Moved,
+    /// A command.
+    Shell,
+    /// Nothing.
+    Unrecorded,
+}
+
+/// Lines that a commit adds to a file, from one source.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    /// The index of the commit.
+    pub commit: usize,
+    /// The path of the file in the commit.
+    pub path: String,
+    /// The session that wrote them, and its model.
+    pub session: Option<(SessionKey, Option<String>)>,
+    /// How that is known.
+    pub source: Source,
+    /// Their numbers in the file, from 1.
+    pub numbers: Vec<usize>,
+    /// How many of them are still there; `None` if nobody has looked.
+    pub left: Option<u64>,
+}
+
+/// What a group of lines adds up to.
+#[derive(Clone, Debug, Default)]
+pub struct LineSum {
+    /// Commits with such lines.
+    pub commits: u64,
+    /// All lines.
+    pub added: u64,
+    /// Those that a recorded edit of the file wrote.
+    pub recorded: u64,
+    /// Those that a recorded edit of another file wrote.
+    pub moved: u64,
+    /// Those that a recorded command has.
+    pub shell: u64,
+    /// Those that are still there; `None` if nobody has looked.
+    pub left: Option<u64>,
+    seen: HashSet<usize>,
+}
+
+/// Groups of lines, and all of them together.
+#[derive(Clone, Debug, Default)]
+pub struct CountedLines {
+    /// The groups, each with its value for each key, in the order of [`super::counted`], those with the most lines first.
+    pub groups: Vec<(Vec<String>, LineSum)>,
+    /// The sum of all.
+    pub total: LineSum,
+    /// How many commits were looked at.
+    pub commits: u64,
+}
+
+impl LineSum {
+    fn add(&mut self, lines: &Lines) {
+        let count = lines.numbers.len() as u64;
+        self.added += count;
+        match lines.source {
+            Source::Edit => self.recorded += count,
+            Source::Moved => self.moved += count,
+            Source::Shell => self.shell += count,
+            Source::Unrecorded => {}
+        }
+        if let Some(left) = lines.left {
+            self.left = Some(self.left.unwrap_or(0) + left);
+        }
+        self.commits += u64::from(self.seen.insert(lines.commit));
+    }
+}
+
+/// Puts lines into groups.
+///
+/// # Errors
+///
+/// If history cannot be read.
+pub fn counted_lines(repo: &Repository, commits: &[Commit], lines: &[Lines], keys: &[Key]) -> Result<CountedLines> {
+    let ids: Vec<_> = commits.iter().map(|commit| commit.commit_id).collect();
+    let branches = if keys.contains(&Key::Branch) { branches_of(repo, &ids)? } else { HashMap::new() };
+    let mut counted = CountedLines { commits: commits.len() as u64, ..CountedLines::default() };
+    let mut index: HashMap<Vec<String>, usize> = HashMap::new();
+    for lines in lines {
+        let commit = &commits[lines.commit];
+        let branch = branches.get(&commit.commit_id).map_or("(none)", String::as_str);
+        let session = lines.session.as_ref();
+        let usage = session.map(|(_, model)| ModelUsage { model: model.clone(), ..ModelUsage::default() });
+        let value = |key: &Key| key.value(commit, session.map(|(key, _)| key), usage.as_ref(), (branch, &lines.path));
+        let values: Vec<String> = keys.iter().map(value).collect();
+        let at = *index.entry(values.clone()).or_insert_with(|| {
+            counted.groups.push((values, LineSum::default()));
+            counted.groups.len() - 1
+        });
+        counted.groups[at].1.add(lines);
+        counted.total.add(lines);
+    }
+    match keys.first() {
+        // Groups were made in the order of commits.
+        Some(Key::Commit) => {}
+        Some(key) if key.is_time() => counted.groups.sort_by(|a, b| a.0.cmp(&b.0)),
+        _ => counted.groups.sort_by(|a, b| b.1.added.cmp(&a.1.added).then_with(|| a.0.cmp(&b.0))),
+    }
+    Ok(counted)
+}
