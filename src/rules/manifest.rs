@@ -279,6 +279,35 @@ impl Manifest {
         }
     }
 
+    fn rule_mut(&mut self, id: &str) -> Option<&mut Map<String, Value>> {
+        let rules = self.value.get_mut("rules")?.as_array_mut()?;
+        rules.iter_mut().find(|rule| rule["id"] == id)?.as_object_mut()
+    }
+
+    /// Changes what Cursor's front matter says of a rule; `null` removes it.
+    pub fn set_field(&mut self, id: &str, key: &str, value: Value) {
+        let Some(rule) = self.rule_mut(id) else { return };
+        let cursor = rule.entry("cursor").or_insert_with(|| json!({}));
+        if !cursor.is_object() {
+            *cursor = json!({});
+        }
+        match (cursor.as_object_mut(), value) {
+            (Some(cursor), Value::Null) => drop(cursor.shift_remove(key)),
+            (Some(cursor), value) => drop(cursor.insert(key.to_owned(), value)),
+            (None, _) => {}
+        }
+    }
+
+    /// Keeps a rule from an agent.
+    pub fn exclude(&mut self, id: &str, agent: &str) {
+        let Some(rule) = self.rule_mut(id) else { return };
+        let mut excluded = strings(rule.get("exclude").unwrap_or(&Value::Null));
+        if !excluded.iter().any(|known| known == agent) {
+            excluded.push(agent.to_owned());
+        }
+        rule.insert("exclude".into(), json!(excluded));
+    }
+
     /// Sets a value in a group of settings, such as `paths` of `agents_md`.
     pub fn set(&mut self, group: &str, key: &str, value: Value) {
         let there = self.value.entry(group).or_insert_with(|| json!({}));

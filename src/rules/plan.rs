@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 
+pub use self::skills::{META, tree_digest, tree_steps};
 use super::apply::Step;
 use super::backup::{self, Backup};
 use super::block;
@@ -33,6 +34,8 @@ pub struct Ways<'o> {
     pub is_forced: bool,
     /// Whether links are written through.
     pub follows: bool,
+    /// The files whose edits are in the store already.
+    pub adopted: &'o BTreeSet<PathBuf>,
     pub now: Time,
 }
 
@@ -233,7 +236,7 @@ impl<'o> Planner<'o> {
             }
             None => false,
         };
-        if is_disturbed && !self.ways.is_forced {
+        if is_disturbed && !self.ways.is_forced && !self.ways.adopted.contains(&path) {
             self.drifted(&path, "changed since it was written");
             return Ok(());
         }

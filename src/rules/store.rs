@@ -7,6 +7,7 @@ use super::apply::Step;
 use super::disk::{self, Node};
 use super::generate::Written;
 use super::manifest::Manifest;
+use super::plan::{META, tree_steps};
 use super::{Place, Scope};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
@@ -16,7 +17,7 @@ use crate::git::date::Time;
 pub struct Skill {
     /// Its name, which is that of its directory.
     pub name: String,
-    /// Where it is now. A command that restores it moves it only after it has been read.
+    /// Where it is read. A command that restores it, or takes an edited copy in, writes the store only after that.
     pub now: PathBuf,
 }
 
@@ -168,6 +169,21 @@ impl Store {
         }
         self.skills.push(Skill { name: name.to_owned(), now: from.to_owned() });
         self.skills.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(())
+    }
+
+    /// Replaces a skill by what is in a copy of it. What was in it is kept in the backup.
+    pub(super) fn replace_skill(&mut self, name: &str, copy: &Path) -> Result<()> {
+        let to = self.skills_directory().join(name);
+        let (there, mut tree) = (disk::tree(&to)?, disk::tree(copy)?);
+        tree.remove(Path::new(META));
+        self.steps.extend(tree_steps(&to, &there, &tree, true)?);
+        let replaced = there.into_iter().filter(|(path, node)| tree.get(path) != Some(node));
+        self.saved.extend(replaced.map(|(path, node)| (to.join(path), node)));
+        // The store has the new text only after these steps.
+        if let Some(skill) = self.skills.iter_mut().find(|skill| skill.name == name) {
+            skill.now = copy.to_owned();
+        }
         Ok(())
     }
 

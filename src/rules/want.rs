@@ -96,7 +96,7 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
         // Where rules are committed, agents that read nothing else than AGENTS.md get them whole.
         let pieces = match is_repository {
             false => generate::listed(&head, header, preamble, &of),
-            true => generate::headed(&format!("{head}\n{header}\n"), &of),
+            true => generate::headed(&head, Some(header), &of),
         };
         for path in paths {
             want(&mut wishes, Wanted { path, target: "agents-md", what: text(pieces.clone(), target.is_block) });
@@ -130,7 +130,7 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
         };
         match places::rules(agent, is_current, is_repository) {
             Some(Rules::Joined(file)) => want(&mut wishes, one(file, generate::joined(&head, &of))),
-            Some(Rules::Headed(file)) => want(&mut wishes, one(file, generate::headed(&head, &of))),
+            Some(Rules::Headed(file)) => want(&mut wishes, one(file, generate::headed(&head, None, &of))),
             Some(Rules::Each(directory, form)) => {
                 each(&mut wishes, &mut want, store, &head, &of, (agent, directory, form));
             }

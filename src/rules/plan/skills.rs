@@ -17,15 +17,47 @@ use crate::error::Result;
 use crate::managed::file::digest;
 
 /// The file that makes a directory a copy of a skill.
-const META: &str = ".sync-meta";
+pub const META: &str = ".sync-meta";
 
-type Tree = BTreeMap<PathBuf, Node>;
+/// What is below a directory, by the path from there.
+pub type Tree = BTreeMap<PathBuf, Node>;
 
 /// Returns what tells a copy of a skill from another, without the file that says when it was copied.
 pub fn tree_digest(tree: &Tree) -> String {
     let parts = tree.iter().filter(|(path, _)| *path != Path::new(META));
     let lines: String = parts.map(|(path, node)| format!("{}\0{}\0", path.display(), stamp(node))).collect();
     digest(lines.as_bytes())
+}
+
+/// Returns the steps after which a directory has what is in `tree`; now it has what is in `there`. `is_there` says whether
+/// the directory is there.
+pub fn tree_steps(top: &Path, there: &Tree, tree: &Tree, is_there: bool) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    let is_gone = |path: &PathBuf, node: &Node| match tree.get(path) {
+        None => true,
+        Some(other) => (*other == Node::Directory) != (*node == Node::Directory),
+    };
+    for (path, node) in there.iter().rev().filter(|(path, node)| is_gone(path, node)) {
+        let path = top.join(path);
+        steps.push(match node {
+            Node::Directory => Step::RemoveDirectory { path },
+            node => Step::Remove { path, before: stamp(node) },
+        });
+    }
+    if !is_there {
+        steps.push(Step::MakeDirectory { path: top.to_owned() });
+    }
+    for (path, node) in tree.iter().filter(|(path, node)| there.get(*path) != Some(*node)) {
+        let before = there.get(path).filter(|node| **node != Node::Directory).unwrap_or(&Node::Absent);
+        let path = top.join(path);
+        match node {
+            Node::Directory => steps.push(Step::MakeDirectory { path }),
+            Node::File { bytes, mode } => steps.push(Step::write(path, bytes, Some(*mode), before)?),
+            Node::Link(target) => steps.push(Step::Link { path, target: target.clone(), before: stamp(before) }),
+            Node::Absent | Node::Other => {}
+        }
+    }
+    Ok(steps)
 }
 
 impl Planner<'_> {
@@ -76,7 +108,7 @@ impl Planner<'_> {
             // What somebody has changed in it was moved to the backup.
             let is_moved = self.steps.iter().any(|step| matches!(step, Step::Move { from, .. } if *from == path));
             let there = if is_moved { Tree::new() } else { there };
-            self.put_tree(&path, &there, &tree, is_ours && !is_moved)?;
+            self.steps.extend(tree_steps(&path, &there, &tree, is_ours && !is_moved)?);
             self.changes.push(Change { path: path.clone(), action: "copy", before: None, after: None });
         }
         let entry = Entry { owned: Owned::Tree, target: wanted.target.to_owned(), digest: new, original };
@@ -84,43 +116,10 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans that a directory has what is in `tree`, where `there` is in it now.
-    pub(super) fn put_tree(&mut self, top: &Path, there: &Tree, tree: &Tree, is_there: bool) -> Result<()> {
-        let is_gone = |path: &PathBuf, node: &Node| match tree.get(path) {
-            None => true,
-            Some(other) => (*other == Node::Directory) != (*node == Node::Directory),
-        };
-        for (path, node) in there.iter().rev().filter(|(path, node)| is_gone(path, node)) {
-            let path = top.join(path);
-            self.steps.push(match node {
-                Node::Directory => Step::RemoveDirectory { path },
-                node => Step::Remove { path, before: stamp(node) },
-            });
-        }
-        if !is_there {
-            self.steps.push(Step::MakeDirectory { path: top.to_owned() });
-        }
-        for (path, node) in tree {
-            let before = there.get(path).filter(|node| **node != Node::Directory).unwrap_or(&Node::Absent);
-            let path = top.join(path);
-            match node {
-                node if there.get(path.strip_prefix(top).unwrap_or(&path)) == Some(node) => {}
-                Node::Directory => self.steps.push(Step::MakeDirectory { path }),
-                Node::File { bytes, mode } => self.steps.push(Step::write(path, bytes, Some(*mode), before)?),
-                Node::Link(target) => {
-                    let before = stamp(before);
-                    self.steps.push(Step::Link { path, target: target.clone(), before });
-                }
-                Node::Absent | Node::Other => {}
-            }
-        }
-        Ok(())
-    }
-
     /// Plans that a copy of ours goes.
     pub(super) fn remove_tree(&mut self, top: &Path) -> Result<()> {
         let there = disk::tree(top)?;
-        self.put_tree(top, &there, &Tree::new(), true)?;
+        self.steps.extend(tree_steps(top, &there, &Tree::new(), true)?);
         self.steps.push(Step::RemoveDirectory { path: top.to_owned() });
         Ok(())
     }
@@ -201,7 +200,7 @@ impl Planner<'_> {
         }
         self.archived.insert(to.clone());
         self.make_above(&to);
-        self.put_tree(&to, &Tree::new(), &tree, false)?;
+        self.steps.extend(tree_steps(&to, &Tree::new(), &tree, false)?);
         self.changes.push(Change { path: to, action: "create", before: None, after: None });
         Ok(())
     }

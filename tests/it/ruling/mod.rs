@@ -1,5 +1,6 @@
 //! `git shiftlog rules`: one store of rules and skills for agents.
 
+mod adopting;
 mod harm;
 mod losses;
 
