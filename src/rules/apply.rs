@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Place;
 use super::backup::Backup;
-use super::disk::{self, Node};
+use super::disk::{self, Modified, Node};
 use super::registry::Registry;
 use super::report::Change;
 use crate::error::{Error, Kind, Result};
@@ -30,9 +30,24 @@ pub enum Step {
     /// Make a directory.
     MakeDirectory { path: PathBuf },
     /// Make or replace a file.
-    Write { path: PathBuf, content: String, mode: Option<u32>, before: String },
+    Write {
+        path: PathBuf,
+        content: String,
+        mode: Option<u32>,
+        /// The time that it gets, if it is not that of the step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        modified: Option<Modified>,
+        before: String,
+    },
     /// Make or replace a link.
-    Link { path: PathBuf, target: PathBuf, before: String },
+    Link {
+        path: PathBuf,
+        target: PathBuf,
+        /// As for a file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        modified: Option<Modified>,
+        before: String,
+    },
     /// Remove a file or a link.
     Remove { path: PathBuf, before: String },
     /// Remove a directory, if it is empty.
@@ -51,7 +66,20 @@ impl Step {
         if matches!(before, Node::Directory | Node::Other) {
             return Err(Error::other(format!("cannot write '{}': it is no file", path.display())));
         }
-        Ok(Step::Write { path, content: STANDARD.encode(bytes), mode, before: stamp(before) })
+        Ok(Step::Write { path, content: STANDARD.encode(bytes), mode, modified: None, before: stamp(before) })
+    }
+
+    /// Returns the step that makes a link, where `before` is now.
+    pub fn link(path: PathBuf, target: PathBuf, before: &Node) -> Self {
+        Step::Link { path, target, modified: None, before: stamp(before) }
+    }
+
+    /// Returns the same step, after which the file or link is as old as it was.
+    pub fn at(mut self, time: Option<Modified>) -> Self {
+        if let Step::Write { modified, .. } | Step::Link { modified, .. } = &mut self {
+            *modified = time;
+        }
+        self
     }
 }
 
@@ -159,7 +187,7 @@ fn finish(place: &Place, journal: &Journal) -> Result<()> {
 fn take(step: &Step) -> Result<()> {
     match step {
         Step::MakeDirectory { path } => fs::create_dir_all(path).map_err(|error| Error::io("create", path, error)),
-        Step::Write { path, content, mode, before } => {
+        Step::Write { path, content, mode, modified, before } => {
             let bytes =
                 STANDARD.decode(content).map_err(|error| Error::other("cannot read the journal").because(error))?;
             if !is_as_planned(path, before)? {
@@ -172,17 +200,21 @@ fn take(step: &Step) -> Result<()> {
                 fault_point("rules-half-written");
                 drop(file);
                 mode.map_or(Ok(()), |mode| disk::set_mode(&unfinished, mode))?;
+                disk::set_modified(&unfinished, *modified);
                 fs::rename(&unfinished, path)
             });
             written.map_err(|error| Error::io("write", path, error))
         }
-        Step::Link { path, target, before } => {
+        Step::Link { path, target, modified, before } => {
             if !is_as_planned(path, before)? {
                 return Ok(());
             }
             let unfinished = unfinished(path);
             let _ = fs::remove_file(&unfinished);
-            let made = std::os::unix::fs::symlink(target, &unfinished).and_then(|()| fs::rename(&unfinished, path));
+            let made = std::os::unix::fs::symlink(target, &unfinished).and_then(|()| {
+                disk::set_modified(&unfinished, *modified);
+                fs::rename(&unfinished, path)
+            });
             made.map_err(|error| Error::io("write", path, error))
         }
         Step::Remove { path, before } => {
@@ -225,17 +257,22 @@ fn move_far(from: &Path, to: &Path) -> Result<()> {
     let _ = fs::remove_dir_all(&unfinished);
     let fail = |error| Error::io("move", from, error);
     fs::create_dir(&unfinished).map_err(fail)?;
-    for (path, node) in disk::tree(from)? {
-        let (source, copy) = (from.join(&path), unfinished.join(&path));
+    let tree = disk::tree(from)?;
+    for (path, node) in &tree {
+        let (source, copy) = (from.join(path), unfinished.join(path));
         match node {
             Node::File { bytes, mode } => {
-                fs::write(&copy, bytes).and_then(|()| disk::set_mode(&copy, mode)).map_err(fail)?
+                fs::write(&copy, bytes).and_then(|()| disk::set_mode(&copy, *mode)).map_err(fail)?
             }
             Node::Link(target) => std::os::unix::fs::symlink(target, &copy).map_err(fail)?,
             _ => fs::create_dir(&copy)
                 .and_then(|()| fs::set_permissions(&copy, fs::metadata(&source)?.permissions()))
                 .map_err(fail)?,
         }
+    }
+    // A directory gets its time when everything is in it.
+    for path in tree.keys().rev().map(PathBuf::as_path).chain([Path::new("")]) {
+        disk::set_modified(&unfinished.join(path), disk::modified(&from.join(path)));
     }
     fs::rename(&unfinished, to).map_err(fail)?;
     fs::remove_dir_all(from).map_err(fail)

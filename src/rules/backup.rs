@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::Place;
-use super::disk;
+use super::disk::{self, Modified};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
 
@@ -18,6 +18,8 @@ pub struct Saved {
     /// Where it is kept, absolute.
     pub kept: PathBuf,
     pub what: What,
+    /// When it was changed last.
+    pub modified: Option<Modified>,
     /// Whether it is what a user made, not what was generated.
     pub is_original: bool,
 }
@@ -72,7 +74,8 @@ impl Backup {
             let name = kept.file_name().unwrap_or_default().to_string_lossy().into_owned();
             kept.set_file_name(format!("{name}.edited"));
         }
-        self.saved.push(Saved { path: path.to_owned(), kept: kept.clone(), what, is_original });
+        let modified = disk::modified(path);
+        self.saved.push(Saved { path: path.to_owned(), kept: kept.clone(), what, modified, is_original });
         kept
     }
 
@@ -95,8 +98,9 @@ impl Backup {
                     disk::set_mode(&saved.kept, *mode).map_err(fail)?;
                 }
                 What::Link { target } => std::os::unix::fs::symlink(target, &saved.kept).map_err(fail)?,
-                What::Directory => {}
+                What::Directory => continue,
             }
+            disk::set_modified(&saved.kept, saved.modified);
         }
         let meta = self.directory.join("meta.json");
         fs::write(&meta, self.meta().to_string() + "\n").map_err(|error| Error::io("write", &meta, error))

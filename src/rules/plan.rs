@@ -15,7 +15,7 @@ pub use self::skills::{META, tree_digest, tree_steps};
 use super::apply::Step;
 use super::backup::{self, Backup};
 use super::block;
-use super::disk::{self, Node};
+use super::disk::{self, Modified, Node};
 use super::generate;
 use super::registry::{Entry, Original, Owned, Registry, stable_digest};
 use super::report::{Change, Drift};
@@ -326,7 +326,7 @@ impl<'o> Planner<'o> {
         let kept = self.backup.add(path, what, is_original);
         match node {
             Node::File { mode, .. } => Original::File { kept, mode: *mode },
-            Node::Link(target) => Original::Link { target: target.clone() },
+            Node::Link(target) => Original::Link { target: target.clone(), modified: disk::modified(path) },
             _ => {
                 self.steps.push(Step::Move { from: path.to_owned(), to: kept.clone() });
                 Original::Directory { kept }
@@ -339,7 +339,15 @@ impl<'o> Planner<'o> {
         if users.is_empty() && can_be_absent {
             return Original::Absent;
         }
-        self.keep(path, &Node::File { bytes: users, mode }, true)
+        let known = self.registry.get(path).map(|entry| entry.original.clone());
+        // The time of the file is that of the block, unless the user has changed the text around it.
+        let modified = known.filter(|known| self.bytes_of(known).is_ok_and(|bytes| bytes == users));
+        let modified = modified.and_then(|known| self.modified_of(&known));
+        let original = self.keep(path, &Node::File { bytes: users, mode }, true);
+        if let (Some(saved), Some(_)) = (self.backup.saved.last_mut(), modified) {
+            saved.modified = modified;
+        }
+        original
     }
 
     /// Returns what was at a path before an earlier tool wrote there.
@@ -352,6 +360,15 @@ impl<'o> Planner<'o> {
         match disk::observe(&kept)? {
             Node::File { mode, .. } => Ok(Original::File { kept, mode }),
             _ => Ok(Original::Absent),
+        }
+    }
+
+    /// Returns when an original was changed last; `None` if it was no file.
+    fn modified_of(&self, original: &Original) -> Option<Modified> {
+        let Original::File { kept, .. } = original else { return None };
+        match self.backup.saved.iter().find(|saved| saved.kept == *kept) {
+            Some(planned) => planned.modified,
+            None => disk::modified(kept),
         }
     }
 

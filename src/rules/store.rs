@@ -163,7 +163,7 @@ impl Store {
             let path = to.join(path);
             self.steps.push(match node {
                 Node::File { bytes, mode } => Step::write(path, &bytes, Some(mode), &Node::Absent)?,
-                Node::Link(target) => Step::Link { path, target, before: super::apply::stamp(&Node::Absent) },
+                Node::Link(target) => Step::link(path, target, &Node::Absent),
                 _ => Step::MakeDirectory { path },
             });
         }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -40,8 +40,8 @@ impl Random {
     }
 }
 
-/// Everything below a directory but the store: kind, mode and content.
-fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+/// Everything below a directory but the store: kind, mode, time and content.
+fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, i64, Vec<u8>)> {
     let (mut found, mut directories) = (BTreeMap::new(), vec![top.to_owned()]);
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(&directory).unwrap() {
@@ -50,6 +50,8 @@ fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
                 continue;
             }
             let metadata = path.symlink_metadata().unwrap();
+            // A directory gets a new time with each file that is made in it.
+            let seconds = if metadata.is_dir() { 0 } else { metadata.mtime() };
             let content = if metadata.is_symlink() {
                 fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
             } else if metadata.is_dir() {
@@ -58,7 +60,7 @@ fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
             } else {
                 fs::read(&path).unwrap()
             };
-            found.insert(path.strip_prefix(top).unwrap().to_owned(), (metadata.permissions().mode(), content));
+            found.insert(path.strip_prefix(top).unwrap().to_owned(), (metadata.permissions().mode(), seconds, content));
         }
     }
     found
@@ -105,6 +107,14 @@ fn put(path: &Path, bytes: &[u8], mode: u32) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, bytes).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Makes all files and links below a directory old, each in its own way.
+fn make_old(top: &Path) {
+    for (number, path) in tree(top, true).into_keys().enumerate() {
+        let seconds = 1_000_000_000 + i64::try_from(number).unwrap();
+        disk::set_modified(&top.join(path), Some(disk::Modified { secs: seconds, nanos: 5 }));
+    }
 }
 
 /// Fills a home with files, links and folders of a user's.
@@ -269,6 +279,7 @@ fn clean_restores_the_first_tree_after_any_commands_on_any_home() {
         let home = root.path().canonicalize().unwrap();
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         fill(&home, &mut random);
+        make_old(&home);
         let expected = tree(&home, false);
         if random.one_in(3) {
             fs::create_dir_all(home.join(STORE)).unwrap();

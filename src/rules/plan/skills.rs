@@ -53,7 +53,7 @@ pub fn tree_steps(top: &Path, there: &Tree, tree: &Tree, is_there: bool) -> Resu
         match node {
             Node::Directory => steps.push(Step::MakeDirectory { path }),
             Node::File { bytes, mode } => steps.push(Step::write(path, bytes, Some(*mode), before)?),
-            Node::Link(target) => steps.push(Step::Link { path, target: target.clone(), before: stamp(before) }),
+            Node::Link(target) => steps.push(Step::link(path, target.clone(), before)),
             Node::Absent | Node::Other => {}
         }
     }
@@ -69,8 +69,8 @@ impl Planner<'_> {
         let Some(original) = self.skill_original(wanted, &path, &node, conflict, is_same)? else { return Ok(()) };
         if !is_same {
             self.make_above(&path);
-            let before = if let Node::Link(_) = node { stamp(&node) } else { stamp(&Node::Absent) };
-            self.steps.push(Step::Link { path: path.clone(), target: target.to_owned(), before });
+            let before = if let Node::Link(_) = node { &node } else { &Node::Absent };
+            self.steps.push(Step::link(path.clone(), target.to_owned(), before));
             self.changes.push(Change { path: path.clone(), action: "link", before: None, after: None });
         }
         let entry = Entry { owned: Owned::Link, target: wanted.target.to_owned(), digest, original };

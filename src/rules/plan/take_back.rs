@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::apply::{Step, stamp};
 use super::super::block;
-use super::super::disk::{self, Node};
+use super::super::disk::{self, Modified, Node};
 use super::super::generate;
 use super::super::places::{self, Form, Rules, SKILL_TARGETS};
 use super::super::registry::{Entry, Original, Owned, stable_digest};
@@ -159,7 +159,9 @@ impl Planner<'_> {
             // Without text of the user's, what was there before comes back, be it nothing or a link.
             let is_empty = users.is_empty() && !matches!(entry.original, Original::File { .. });
             if has_block && !is_empty {
-                self.write(path, users, &node, None, "restore")?;
+                let is_original = self.bytes_of(&entry.original).is_ok_and(|bytes| bytes == users);
+                let modified = is_original.then(|| self.modified_of(&entry.original)).flatten();
+                self.write_back(path, users, &node, None, modified)?;
                 return Ok(true);
             }
             if !has_block && !generate::is_generated(bytes, false) {
@@ -184,19 +186,34 @@ impl Planner<'_> {
         self.changes.push(Change { path: path.to_owned(), action: "remove", before, after: None });
     }
 
+    /// Plans that a file gets its bytes back, and its time.
+    fn write_back(
+        &mut self,
+        path: &Path,
+        bytes: Vec<u8>,
+        node: &Node,
+        mode: Option<u32>,
+        modified: Option<Modified>,
+    ) -> Result<()> {
+        self.write(path, bytes, node, mode, "restore")?;
+        if let Some(step) = self.steps.pop() {
+            self.steps.push(step.at(modified));
+        }
+        Ok(())
+    }
+
     /// Plans that an original comes back to where `node` is now.
     fn restore(&mut self, path: &Path, original: &Original, node: &Node) -> Result<()> {
         match original {
             Original::Absent if *node == Node::Absent => {}
             Original::Absent => self.remove(path, node),
             Original::File { mode, .. } => {
-                let bytes = self.bytes_of(original)?;
-                self.write(path, bytes, node, Some(*mode), "restore")?;
+                let (bytes, modified) = (self.bytes_of(original)?, self.modified_of(original));
+                self.write_back(path, bytes, node, Some(*mode), modified)?;
             }
-            Original::Link { target } => {
+            Original::Link { target, modified } => {
                 self.make_above(path);
-                let before = stamp(node);
-                self.steps.push(Step::Link { path: path.to_owned(), target: target.clone(), before });
+                self.steps.push(Step::link(path.to_owned(), target.clone(), node).at(*modified));
                 self.changes.push(Change { path: path.to_owned(), action: "restore", before: None, after: None });
             }
             Original::Directory { kept } => {

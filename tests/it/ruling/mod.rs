@@ -117,9 +117,9 @@ impl Home {
         feed(command.args(["shiftlog", "rules"]).args(args), input.as_bytes())
     }
 
-    /// Returns everything of the home but the store, and what it is.
+    /// Returns everything of the home but the store, and what it is. A directory has a new time with each file in it.
     fn tree(&self) -> String {
-        let script = "find . -path ./.ai-agent -prune -o -printf '%p %y %m %l\\n' | sort; \
+        let script = "find . -path ./.ai-agent -prune -o -type d -printf '%p %y %m\\n' -o -printf '%p %y %m %T@ %l\\n' | sort; \
                       find . -path ./.ai-agent -prune -o -type f -print | sort | xargs -r sha256sum";
         self.scratch.run_in(&self.scratch.home(), "sh", ["-c", script]).ok()
     }
