@@ -42,7 +42,7 @@ pub enum Outcome {
     Done,
     /// Nothing was found, or some items failed.
     No,
-    /// Files are not as they were written; somebody has to decide.
+    /// Generated files were edited by hand; the user must choose which version stays.
     Differs,
 }
 

@@ -119,6 +119,16 @@ pub fn create_dir(path: &Path) -> Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fail)
 }
 
+/// Opens a file for reading that is no symbolic link. A named pipe does not block.
+///
+/// # Errors
+///
+/// If it is a symbolic link, or cannot be read.
+pub fn open_no_link(path: &Path) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
 /// Writes a file in one step: readers see the old one or the new one, never a part.
 ///
 /// # Errors
