@@ -135,6 +135,19 @@ pub fn open_no_link(path: &Path) -> std::io::Result<File> {
 ///
 /// [`Kind::Storage`] when the disk is full or read-only.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    put(path, bytes, false)
+}
+
+/// Does the same, and waits until the bytes are on the disk.
+///
+/// # Errors
+///
+/// As [`write`].
+pub fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {
+    put(path, bytes, true)
+}
+
+fn put(path: &Path, bytes: &[u8], is_synced: bool) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_dir(directory)?;
     // tempfile makes files with mode 0600.
@@ -144,6 +157,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(|error| Error::io("write", path, error))?;
     share(file.as_file(), is_shared(directory));
     file.write_all(bytes).map_err(|error| Error::io("write", path, error))?;
+    if is_synced {
+        file.as_file().sync_all().map_err(|error| Error::io("write", path, error))?;
+    }
     super::fault_point("file-written");
     file.persist(path).map_err(|error| Error::io("write", path, error.error))?;
     Ok(())
