@@ -193,10 +193,16 @@ fn without_front(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Returns a text without the two lines behind [`MARK`] that say which program wrote it, and when.
+/// Returns a text without the two lines behind [`MARK`] that say which program wrote it, and when. Ends of lines that an
+/// editor has changed to CRLF are LF, as they were written.
 pub fn stable(bytes: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(bytes.len());
-    stable_lines(bytes).into_iter().for_each(|line| kept.extend_from_slice(&bytes[line]));
+    for line in stable_lines(bytes) {
+        match bytes[line.clone()].strip_suffix(b"\r\n") {
+            Some(words) => kept.extend([words, b"\n"].concat()),
+            None => kept.extend_from_slice(&bytes[line]),
+        }
+    }
     kept
 }
 
@@ -207,7 +213,7 @@ pub fn stable_lines(bytes: &[u8]) -> Vec<Range<usize>> {
     for line in bytes.lines_with_terminator() {
         let start = end;
         end += line.len();
-        if line.trim_end() == MARK.as_bytes() {
+        if line.starts_with_str(MARK) && line.trim_end() == MARK.as_bytes() {
             left = 2;
         } else if left > 0 && (line.starts_with_str(RUN) || line.starts_with_str(SYNCED)) {
             left -= 1;
@@ -263,6 +269,14 @@ mod tests {
         assert!(
             whole(&listed(&head, "h", "", &[&rule("d", json!({}), "# only a heading\n")])).ends_with("1. **d** -- d\n")
         );
+    }
+
+    #[test]
+    fn a_summary_is_the_description_or_120_characters_of_the_first_line_or_the_id() {
+        let long = "ü".repeat(130);
+        assert_eq!(summary(&rule("a", json!({}), &format!("# A\n\n  {long}  \nmore\n"))), "ü".repeat(120));
+        assert_eq!(summary(&rule("a", json!({ "description": long }), "x\n")), long, "a description is not cut");
+        assert_eq!(summary(&rule("a", json!({ "description": "" }), "\n# A\n")), "a");
     }
 
     #[test]
