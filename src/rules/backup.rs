@@ -1,6 +1,8 @@
 //! Backups: one for each operation that replaces something of the user's, never overwritten.
 
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -94,7 +96,9 @@ impl Backup {
             let fail = |error| Error::io("write", &saved.kept, error);
             match &saved.what {
                 What::File { bytes, mode } => {
-                    fs::write(&saved.kept, bytes).map_err(fail)?;
+                    let mut options = fs::OpenOptions::new();
+                    let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&saved.kept);
+                    opened.and_then(|mut file| file.write_all(bytes)).map_err(fail)?;
                     disk::set_mode(&saved.kept, *mode).map_err(fail)?;
                 }
                 What::Link { target } => std::os::unix::fs::symlink(target, &saved.kept).map_err(fail)?,

@@ -1,4 +1,4 @@
-//! What is at a path, without following links.
+//! Reads files and directories without following symbolic links.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -75,12 +75,12 @@ pub fn is_directory(path: &Path) -> bool {
 ///
 /// If it cannot be read, is too large, or is not UTF-8.
 pub fn text(path: &Path) -> Result<Option<String>> {
-    let path = &match fs::symlink_metadata(path) {
+    let mut node = observe(path)?;
+    if let Node::Link(_) = node {
         // A store may be kept elsewhere, file by file.
-        Ok(metadata) if metadata.is_symlink() => path.canonicalize().map_err(|error| Error::io("read", path, error))?,
-        _ => path.to_owned(),
-    };
-    match observe(path)? {
+        node = observe(&path.canonicalize().map_err(|error| Error::io("read", path, error))?)?;
+    }
+    match node {
         Node::Absent => Ok(None),
         Node::File { bytes, .. } => {
             String::from_utf8(bytes).map(Some).map_err(|_| Error::other(format!("'{}' is not UTF-8", path.display())))

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::places::{INSTRUCTION_TARGETS, RULE_TARGETS};
-use super::{Place, disk, is_id};
+use super::{Place, Scope, disk, is_id};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 
@@ -100,8 +100,12 @@ impl Manifest {
     pub fn read(place: &Place) -> Result<(Self, String)> {
         let path = place.manifest();
         let Some(text) = disk::text(&path)? else {
-            return Err(Error::new(Kind::Missing, format!("there is no store at '{}'", place.store().display()))
-                .hint("'git shiftlog rules init' makes one"));
+            return Err(Error::new(Kind::Missing, format!("there is no store at '{}'", place.store().display())).hint(
+                match place.scope {
+                    Scope::Home => "'git shiftlog rules init' makes one",
+                    Scope::Repository => "'git shiftlog rules init --scope=repo' makes one",
+                },
+            ));
         };
         Self::parse(&text)
             .map(|manifest| (manifest, text))

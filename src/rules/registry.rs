@@ -49,7 +49,8 @@ pub struct Entry {
     pub owned: Owned,
     /// The agent it is for.
     pub target: String,
-    /// What it holds, so that an edit of the user's is noticed.
+    /// SHA-256 of what was written, without the lines that say which program wrote it and when; of a link, its target. What
+    /// differs from it was edited by the user.
     pub digest: String,
     pub original: Original,
 }

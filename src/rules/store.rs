@@ -7,7 +7,7 @@ use super::apply::Step;
 use super::disk::{self, Node};
 use super::generate::Written;
 use super::manifest::Manifest;
-use super::plan::{META, tree_steps};
+use super::tree::{META, tree_steps};
 use super::{Place, Scope};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
@@ -53,12 +53,14 @@ impl Store {
     ///
     /// If there is none, or it cannot be understood.
     pub fn read(place: &Place) -> Result<Self> {
+        place.check_inside(&place.manifest())?;
         let (manifest, text) = Manifest::read(place)?;
         let mut store = Self::empty(place, manifest);
         store.read = Some(text);
         let directory = store.skills_directory();
         let skill = |name: String| Skill { now: directory.join(&name), name };
         store.skills = disk::folders(&directory).into_iter().map(skill).collect();
+        store.skills.iter().try_for_each(|skill| place.check_inside(&skill.now))?;
         store.archived = disk::folders(&store.archive());
         Ok(store)
     }
@@ -116,6 +118,7 @@ impl Store {
                 Some(text) => text.clone(),
                 None => {
                     let path = self.rule_path(&rule.file);
+                    self.place.check_inside(&path)?;
                     let missing =
                         || Error::other(format!("cannot read rule '{}': '{}' is missing", rule.id, path.display()));
                     disk::text(&path)?.ok_or_else(missing)?
@@ -127,7 +130,7 @@ impl Store {
             }
             written.push(Written { rule, text });
         }
-        if self.place.scope == Scope::Repository && self.manifest.includes_home() {
+        if self.place.scope == Scope::Repository && self.manifest.includes_home() && self.place.shares_home {
             let home = Place::of_home(&self.place.home)?;
             if disk::is_there(&home.manifest()) {
                 let known: Vec<String> = written.iter().map(|written| written.rule.id.clone()).collect();
@@ -141,6 +144,7 @@ impl Store {
     /// Changes the text of a rule, or adds it.
     pub(super) fn set_text(&mut self, file: &str, text: &str) -> Result<()> {
         let path = self.rule_path(file);
+        self.place.check_inside(&self.place.store().join("rules"))?;
         let before = disk::observe(&path)?;
         let mode = if let Node::File { mode, .. } = before { Some(mode) } else { None };
         self.steps.push(Step::write(path, text.as_bytes(), mode, &before)?);

@@ -236,12 +236,12 @@ impl Work {
         profile: Option<&str>,
         choose: &mut dyn FnMut(&Found, &str) -> Choice,
     ) -> Result<(Report, Vec<String>)> {
+        let _lock = self.lock()?;
         let path = self.place.manifest();
         if disk::is_there(&path) {
             return Err(Error::other(format!("there is a store already: '{}'", path.display()))
                 .hint("'git shiftlog rules import' takes what agents have into it"));
         }
-        let _lock = self.lock()?;
         let mut store = Store::empty(&self.place, Manifest::fresh());
         if let Some(profile) = profile {
             store.manifest.set_profile(profile);
@@ -364,8 +364,7 @@ impl Work {
             return Ok(report);
         }
         steps.extend(planner.steps);
-        let is_new = planner.registry != before;
-        apply::carry_out(&self.place, &planner.backup, steps, planner.registry, is_new)?;
+        apply::carry_out(&self.place, &planner.backup, steps, planner.registry, before)?;
         Ok(report)
     }
 }

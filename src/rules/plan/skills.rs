@@ -1,64 +1,20 @@
 //! Planning the links to skills and the copies of skills.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::super::Scope;
 use super::super::apply::{Step, stamp};
 use super::super::backup;
 use super::super::disk::{self, Node};
 use super::super::manifest::Conflict;
 use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
+use super::super::tree::{META, Tree, tree_digest, tree_steps};
 use super::super::want::Wanted;
 use super::Planner;
 use crate::error::Result;
-use crate::managed::file::digest;
-
-/// The file that makes a directory a copy of a skill.
-pub const META: &str = ".sync-meta";
-
-/// What is below a directory, by the path from there.
-pub type Tree = BTreeMap<PathBuf, Node>;
-
-/// Returns what tells a copy of a skill from another, without the file that says when it was copied.
-pub fn tree_digest(tree: &Tree) -> String {
-    let parts = tree.iter().filter(|(path, _)| *path != Path::new(META));
-    let lines: String = parts.map(|(path, node)| format!("{}\0{}\0", path.display(), stamp(node))).collect();
-    digest(lines.as_bytes())
-}
-
-/// Returns the steps after which a directory has what is in `tree`; now it has what is in `there`. `is_there` says whether
-/// the directory is there.
-pub fn tree_steps(top: &Path, there: &Tree, tree: &Tree, is_there: bool) -> Result<Vec<Step>> {
-    let mut steps = Vec::new();
-    let is_gone = |path: &PathBuf, node: &Node| match tree.get(path) {
-        None => true,
-        Some(other) => (*other == Node::Directory) != (*node == Node::Directory),
-    };
-    for (path, node) in there.iter().rev().filter(|(path, node)| is_gone(path, node)) {
-        let path = top.join(path);
-        steps.push(match node {
-            Node::Directory => Step::RemoveDirectory { path },
-            node => Step::Remove { path, before: stamp(node) },
-        });
-    }
-    if !is_there {
-        steps.push(Step::MakeDirectory { path: top.to_owned() });
-    }
-    for (path, node) in tree.iter().filter(|(path, node)| there.get(*path) != Some(*node)) {
-        let before = there.get(path).filter(|node| **node != Node::Directory).unwrap_or(&Node::Absent);
-        let path = top.join(path);
-        match node {
-            Node::Directory => steps.push(Step::MakeDirectory { path }),
-            Node::File { bytes, mode } => steps.push(Step::write(path, bytes, Some(*mode), before)?),
-            Node::Link(target) => steps.push(Step::link(path, target.clone(), before)),
-            Node::Absent | Node::Other => {}
-        }
-    }
-    Ok(steps)
-}
 
 impl Planner<'_> {
     /// Plans a link to a skill.
@@ -100,8 +56,13 @@ impl Planner<'_> {
             if let Node::Link(_) = node {
                 self.steps.push(Step::Remove { path: path.clone(), before: stamp(&node) });
             }
-            let synced_at = self.ways.now.to_rfc3339();
-            let meta = json!({ "source": source, "synced_at": synced_at, "sync_mode": "copy" }).to_string() + "\n";
+            let place = &self.store.place;
+            let meta = match source.strip_prefix(&place.base).ok().filter(|_| place.scope == Scope::Repository) {
+                // It is committed: the same for everybody, wherever the repository is, and whenever it was made.
+                Some(below) => json!({ "source": below, "sync_mode": "copy" }),
+                None => json!({ "source": source, "synced_at": self.ways.now.to_rfc3339(), "sync_mode": "copy" }),
+            };
+            let meta = meta.to_string() + "\n";
             let mode = 0o644;
             tree.insert(PathBuf::from(META), Node::File { bytes: meta.into_bytes(), mode });
             self.make_above(&path);
@@ -152,8 +113,9 @@ impl Planner<'_> {
             Node::Absent => Original::Absent,
             Node::Link(target) if self.store.has(target) => self.earlier_skill(path),
             Node::Directory if self.is_copy(path) => {
-                if matches!(&wanted.what, super::What::Link { .. }) {
-                    self.remove_tree(path)?;
+                if !is_same {
+                    // Nobody has written down what it had, so it can have an edit of the user's.
+                    self.make_room(path, node, false);
                 }
                 self.earlier_skill(path)
             }
@@ -220,7 +182,8 @@ impl Planner<'_> {
     pub(super) fn is_copy(&self, path: &Path) -> bool {
         let Ok(Node::File { bytes, .. }) = disk::observe(&path.join(META)) else { return false };
         let meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        meta["source"].as_str().is_some_and(|source| self.store.has(Path::new(source)))
+        // That of a repository is relative to its top.
+        meta["source"].as_str().is_some_and(|source| self.store.has(&self.store.place.base.join(source)))
     }
 
     /// Returns what was in the place of a skill before an earlier tool put it there.
