@@ -38,7 +38,8 @@ const HANDLERS: &[Handler] = &[
 const ASK: Ask = Ask { name: "amp", program: "amp", words: &["-x"], model_option: None, ..ask::PLAIN };
 
 /// The instruction files that it reads: one of each directory.
-const INSTRUCTIONS: &[Place] = &[Place::edited(&["AGENTS.md", "AGENT.md", "CLAUDE.md"]).first()];
+const INSTRUCTIONS: &[Place] = &[Place::edited(OWN_FILES).first()];
+const OWN_FILES: &[&str] = &["AGENTS.md", "AGENT.md", "CLAUDE.md"];
 
 impl Agent for Amp {
     fn name(&self) -> &'static str {
@@ -57,6 +58,10 @@ impl Agent for Amp {
         let mut home = HomeFolder::all(place::config().map(|config| config.join("amp")), ".config/amp", &["AGENTS.md"]);
         home.extend(HomeFolder::all(place::config(), ".config", &["AGENTS.md"]));
         Some(Instructions { repo: INSTRUCTIONS, home, has_imports: true })
+    }
+
+    fn instructions_above(&self) -> Option<Place> {
+        Some(Place::path(OWN_FILES).first())
     }
 
     fn parser(&self) -> Box<dyn Parser> {

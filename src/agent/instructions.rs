@@ -1,6 +1,6 @@
 //! Which instruction files an agent reads by itself. The lists are in each agent's own file.
 //!
-//! They say what an agent reads by default. What its settings add, such as other names, is not looked at.
+//! They say what an agent reads by default. Of what its settings add, only Gemini CLI's names of files are looked at.
 
 use std::path::PathBuf;
 

@@ -443,6 +443,18 @@ pub trait Agent: Sync {
         None
     }
 
+    /// Returns the instruction files that the agent also reads in the directories above a working tree.
+    fn instructions_above(&self) -> Option<Place> {
+        None
+    }
+
+    /// Returns the names that the agent's settings give to instruction files in the place of its own; none, if they give
+    /// no such names.
+    fn instruction_names(&self, worktree: &Path) -> Vec<String> {
+        let _ = worktree;
+        Vec::new()
+    }
+
     /// Returns the files that hooks are declared in; none if the agent has no hooks.
     ///
     /// `is_shared` means the files that a team commits; otherwise those private to the clone, if there are such.

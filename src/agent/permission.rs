@@ -30,6 +30,30 @@ pub fn read(path: &Path) -> Option<Value> {
     jsonc_parser::cst::CstRootNode::parse(&text, &jsonc_parser::ParseOptions::default()).ok()?.to_serde_value()
 }
 
+/// The largest file that is read of a working tree, whoever has made it.
+const MAX_BYTES: u64 = 256 << 10;
+/// How deep objects and lists in it may be nested.
+const MAX_DEPTH: usize = 64;
+
+/// Reads a file of JSON that anybody may have made, with or without comments; `None` also if it is no regular file, large, or
+/// deeply nested.
+pub fn read_small(path: &Path) -> Option<Value> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
+        return None;
+    }
+    let text = std::fs::read(path).ok()?;
+    let nesting = text.iter().scan(0usize, |depth, byte| {
+        *depth = match byte {
+            b'{' | b'[' => *depth + 1,
+            b'}' | b']' => depth.saturating_sub(1),
+            _ => *depth,
+        };
+        Some(*depth)
+    });
+    if nesting.max() > Some(MAX_DEPTH) { None } else { read(path) }
+}
+
 /// Returns what a map has for a directory or for the nearest one above it, with the directory's name in the map.
 pub fn nearest<'m>(map: &'m Map<String, Value>, directory: &Path) -> Option<(&'m str, &'m Value)> {
     let resolved = place::resolved(directory);

@@ -42,6 +42,10 @@ impl Agent for Pi {
         Some(Instructions { repo: INSTRUCTIONS, home, has_imports: false })
     }
 
+    fn instructions_above(&self) -> Option<Place> {
+        Some(Place::path(OWN_FILES).first())
+    }
+
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(parse)
     }

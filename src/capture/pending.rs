@@ -26,7 +26,7 @@ pub const TOLD: &str = "told";
 pub const REWRITTEN: &str = "rewritten-";
 
 /// The content of a pending file.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Pending {
     /// A commit for which no session has been examined yet.
@@ -110,6 +110,17 @@ pub struct Unredacted {
     pub path: PathBuf,
     /// The position in the agent's file at which the increment ends.
     pub until: u64,
+}
+
+impl<'de> Deserialize<'de> for Pending {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // An enum without a tag would be read from what serde keeps of it, which has no text for a record's `rules`.
+        let value = serde_json::Value::deserialize(deserializer)?;
+        match PendingCommit::deserialize(&value) {
+            Ok(commit) => Ok(Pending::Commit(commit)),
+            Err(_) => Capture::deserialize(value).map(Pending::Capture).map_err(serde::de::Error::custom),
+        }
+    }
 }
 
 impl Pending {

@@ -1,5 +1,6 @@
-//! What a session was told: the instruction files of its agent, read when a commit is recorded.
+//! Recording the instruction files of a session's agent, as they are when a commit is recorded.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
@@ -18,7 +19,7 @@ use crate::told::{self, Content, Found, InstructionFile, Root, Search, Told, fin
 /// After this many seconds, the files may have changed since the commit was made; then they are not looked at.
 const FRESH_SECS: i64 = 60;
 
-/// What `shiftlog.rules` says.
+/// The value of `shiftlog.rules`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Kept {
     /// Nothing is recorded.
@@ -39,10 +40,14 @@ impl Recorder<'_> {
             return None;
         }
         let kept = self.kept();
-        let instructions = agent::find(&live.agent)?.instructions().filter(|_| kept != Kept::Nothing)?;
+        let agent = agent::find(&live.agent)?;
+        let instructions = agent.instructions().filter(|_| kept != Kept::Nothing)?;
         let top = live.worktree.as_deref().or_else(|| self.repo.worktree())?;
         let edited = &increment.survey.tally.edited_paths;
-        let search = Search { top, directory: live.directory.as_deref(), edited, instructions: &instructions };
+        let (directory, names) = (live.directory.as_deref(), agent.instruction_names(top));
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let above = agent.instructions_above().zip(home.as_deref());
+        let search = Search { top, directory, edited, instructions: &instructions, names: &names, above };
         let redactor = (*self.redaction).as_ref().ok()?;
         let mut files = Vec::new();
         for found in find(search) {
@@ -72,8 +77,8 @@ impl Recorder<'_> {
 
     /// Stores the texts that are to be kept, and names their segments in the entries.
     fn store_texts(&self, files: &mut [(InstructionFile, Vec<u8>)], kept: Kept) -> Result<()> {
-        let of_repo = InstructionFile::new(Root::Repo, "").root;
-        let is_kept = |file: &InstructionFile| file.left.is_none() && (kept == Kept::All || file.root == of_repo);
+        let is_of_repo = |file: &InstructionFile| file.root == Root::Repo.name();
+        let is_kept = |file: &InstructionFile| file.left.is_none() && (kept == Kept::All || is_of_repo(file));
         let texts = files.iter().filter(|(file, _)| is_kept(file));
         let texts = texts.filter_map(|(file, text)| Some((file.sha256.as_deref()?, text.as_slice())));
         let is_purged = |id| self.purged.segments.contains_key(&id);

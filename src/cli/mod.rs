@@ -46,7 +46,7 @@ pub enum Outcome {
     No,
     /// Some of many were fetched, others were not; asking again can help.
     Partly,
-    /// Files are not as they were written; somebody has to decide.
+    /// Generated files were edited by hand; the user must choose which version stays.
     Differs,
 }
 

@@ -184,7 +184,7 @@ impl Options {
         }
         let counted = stats::counted_lines(repo, &commits, &lines, &self.by)?;
         if counted.total.added == 0 {
-            return cli::or_no(Err(Error::new(Kind::Missing, "no commit adds lines")));
+            return cli::or_no(Err::<Outcome, Error>(Error::new(Kind::Missing, "no commit adds lines")));
         }
         let mut screen = Screen::paged(repo, self.color, date::Format::SHORT);
         let end = if self.nul { '\0' } else { '\n' };

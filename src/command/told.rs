@@ -29,6 +29,9 @@ pub(super) fn show(repo: &Repository, printing: &Printing, is_json: bool, revisi
     let commit_id = repo.resolve(revision)?;
     let mut screen = printing.screen(repo, printing.dates(repo, date::Format::default())?);
     let mut outcome = Outcome::Done;
+    if files.is_empty() && !is_json {
+        screen.write(|out, _| writeln!(out, "told: nothing"))?;
+    }
     for File { file, agents } in &files {
         let text = told::text(&reader.archive(), file);
         if text.as_ref().is_err_and(|error| error.kind() != Kind::Missing || file.text.is_some()) {
@@ -69,8 +72,8 @@ pub(super) fn diff(repo: &Repository, printing: &Printing, is_json: bool, revisi
         let Some(files) = files_of(&reader, revision)? else { return Ok(Outcome::No) };
         for File { file, .. } in files {
             let sides = sides.entry(file.name()).or_default();
-            // Several sessions made the commit and were told different texts: the first one counts.
-            sides[side].get_or_insert(file);
+            // Several sessions made the commit and were told different texts: the last one counts, as for 'show'.
+            sides[side] = Some(file);
         }
     }
     let mut screen = printing.screen(repo, printing.dates(repo, date::Format::default())?);

@@ -119,12 +119,35 @@ pub fn create_dir(path: &Path) -> Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fail)
 }
 
+/// Opens a file for reading that is no symbolic link. A named pipe does not block.
+///
+/// # Errors
+///
+/// If it is a symbolic link, or cannot be read.
+pub fn open_no_link(path: &Path) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
 /// Writes a file in one step: readers see the old one or the new one, never a part.
 ///
 /// # Errors
 ///
 /// [`Kind::Storage`] when the disk is full or read-only.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    put(path, bytes, false)
+}
+
+/// Does the same, and waits until the bytes are on the disk.
+///
+/// # Errors
+///
+/// As [`write`].
+pub fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {
+    put(path, bytes, true)
+}
+
+fn put(path: &Path, bytes: &[u8], is_synced: bool) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_dir(directory)?;
     // tempfile makes files with mode 0600.
@@ -134,6 +157,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(|error| Error::io("write", path, error))?;
     share(file.as_file(), is_shared(directory));
     file.write_all(bytes).map_err(|error| Error::io("write", path, error))?;
+    if is_synced {
+        file.as_file().sync_all().map_err(|error| Error::io("write", path, error))?;
+    }
     super::fault_point("file-written");
     file.persist(path).map_err(|error| Error::io("write", path, error.error))?;
     Ok(())

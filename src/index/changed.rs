@@ -14,9 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Project;
-use super::files::open_no_link;
 use crate::error::{Error, Result};
-use crate::git::{Repository, git};
+use crate::git::{Repository, git, private};
 use crate::told;
 
 /// The most files that one question tells of.
@@ -137,7 +136,7 @@ fn listed(repo: &Repository, project: &Project) -> Result<Vec<String>> {
 
 /// Returns what a file is told apart by; `None` for what is no regular file.
 fn file_id(repo: &Repository, path: &Path) -> Option<String> {
-    let file = open_no_link(path).ok()?;
+    let file = private::open_no_link(path).ok()?;
     let metadata = file.metadata().ok()?;
     if !metadata.is_file() {
         return None;
@@ -153,7 +152,7 @@ fn file_id(repo: &Repository, path: &Path) -> Option<String> {
 
 /// Returns the content of a file as text; `None` if it is gone, too large or binary.
 pub fn content(project: &Project, path: &str) -> Option<String> {
-    let file = open_no_link(&project.top().join(path)).ok()?;
+    let file = private::open_no_link(&project.top().join(path)).ok()?;
     let metadata = file.metadata().ok()?;
     if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
         return None;

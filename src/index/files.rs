@@ -1,7 +1,7 @@
 //! Where the files of an index are, and reading them. No symbolic link is followed: it could lead to any file of the
 //! user's.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use crate::error::{Error, Kind, Result};
-use crate::git::{Repository, locate};
+use crate::git::{Repository, locate, private};
 
 /// The files of an index without `.json`; each is a root of paths.
 pub const ROOTS: &[&str] = &["arch", "interface", "stories", "issues"];
@@ -192,7 +192,7 @@ pub fn find(directory: &Path) -> Option<PathBuf> {
 pub fn read(directory: &Path, root: &str) -> Result<String, String> {
     let path = directory.join(format!("{root}.json"));
     let is_link = || path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-    let file = open_no_link(&path).map_err(|error| match error.kind() {
+    let file = private::open_no_link(&path).map_err(|error| match error.kind() {
         _ if is_link() => "is a symbolic link",
         std::io::ErrorKind::NotFound => "is missing",
         _ => "cannot be opened",
@@ -209,11 +209,4 @@ pub fn read(directory: &Path, root: &str) -> Result<String, String> {
     let read = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
     read.map_err(|_| "cannot be read as JSON: it is not UTF-8")?;
     if text.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(text) }
-}
-
-/// Opens a file for reading that is no symbolic link.
-pub(super) fn open_no_link(path: &Path) -> std::io::Result<File> {
-    // Opening a named pipe must not block either.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }

@@ -103,19 +103,29 @@ pub fn write(path: &Path, bytes: &[u8], is_executable: bool) -> Result<()> {
         Ok(metadata) => metadata.permissions(),
         Err(_) => new_permissions(is_executable),
     };
-    sweep(path);
-    let unfinished = unfinished(&target);
-    let written = fs::OpenOptions::new().write(true).create_new(true).open(&unfinished).and_then(|mut file| {
+    let written = replace(&target, |unfinished| {
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(unfinished)?;
         file.write_all(bytes)?;
         crate::git::fault_point("init-half-written");
         file.sync_all()?;
-        file.set_permissions(permissions)?;
-        fs::rename(&unfinished, &target)
+        file.set_permissions(permissions)
     });
-    if written.is_err() {
-        sweep(path);
-    }
     written.map_err(fail)
+}
+
+/// Replaces a file or a link in one step: `make` makes the new one under the name of an unfinished file.
+///
+/// # Errors
+///
+/// If it cannot be made. What was there stays then.
+pub fn replace(path: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> std::io::Result<()> {
+    let unfinished = unfinished(path);
+    let _ = fs::remove_file(&unfinished);
+    let made = make(&unfinished).and_then(|()| fs::rename(&unfinished, path));
+    if made.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    made
 }
 
 /// Removes what a process that was killed had written of a file.
@@ -138,7 +148,8 @@ fn target(path: &Path) -> PathBuf {
     path.canonicalize().ok().or_else(linked).unwrap_or_else(|| path.to_owned())
 }
 
-fn unfinished(target: &Path) -> PathBuf {
+/// Returns the name that a file has until it is written.
+pub fn unfinished(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.shiftlog-new"))
 }

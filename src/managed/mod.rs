@@ -13,9 +13,13 @@ pub(crate) mod place;
 mod plan;
 mod toml;
 
+use std::time::Duration;
+
 pub use self::client::Declared;
 pub(crate) use self::plan::{FileKind, Step};
 pub use self::plan::{Left, Plan};
 
+/// How long another process that changes the same files is waited for.
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The program that every hook runs.
 pub(crate) const HOOK_PROGRAM: &str = "git-shiftlog--hook";

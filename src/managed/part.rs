@@ -51,7 +51,7 @@ pub fn has_our_part(kind: FileKind, bytes: &[u8]) -> bool {
     }
 }
 
-/// Says whether nothing of anybody is left in a file: what `init` writes into a new one beside our part does not count.
+/// Says whether a file has only the frame that `init` writes, without content of a user.
 pub fn is_blank(kind: FileKind, bytes: &[u8]) -> bool {
     match kind {
         FileKind::Hook => hook::is_bare(bytes),

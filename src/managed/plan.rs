@@ -1,17 +1,15 @@
 //! Steps to take, which can be shown before they are taken.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::LOCK_TIMEOUT;
 use super::file;
 use super::installed::{EditedFile, Installed, Original};
 use super::part::{has_our_part, is_blank, stripped};
 use super::place::Places;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, fault_point, private};
-
-/// How long another process that changes the set-up is waited for.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a file is, and so how our part is taken out of it after the user has edited it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -176,8 +174,8 @@ impl Plan {
         self.left.iter().any(|left| left.link.as_deref().unwrap_or(&left.path) == named)
     }
 
-    /// Says whether a link leads from the repository to a file outside it, in which nothing of this repository's is, and
-    /// tells so if it matters to anybody.
+    /// Says whether a link leads to a file outside the repository that this repository has not edited. With `matters`, adds
+    /// a remark.
     fn is_of_another(&mut self, path: &Path, named: &Path, kind: FileKind, matters: bool) -> bool {
         let is_other = kind != FileKind::Hook
             && self.places.have(named)
@@ -191,7 +189,7 @@ impl Plan {
     }
 
     /// Returns what a file would have without our part; `None` if there is no file.
-    pub fn current(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+    pub fn current(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
         let Some(bytes) = self.planned(path)? else { return Ok(None) };
         Ok(match self.installed.original(path, &bytes) {
             Some(Original::Absent) => None,
@@ -201,25 +199,29 @@ impl Plan {
     }
 
     /// Returns what a file has once the steps so far are taken, our part included; `None` if there is no file then.
-    pub fn planned(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+    pub fn planned(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
         let settled = self.places.settled(path);
         let planned = self.steps.iter().rev().find_map(|step| match step {
             Step::Write { path: planned, after, .. } if planned == path || *planned == settled => Some(after.clone()),
             _ => None,
         });
-        planned.map_or_else(|| file::read(path), |after| Ok(Some(after)))
+        planned.map_or_else(|| self.read(path), |after| Ok(Some(after)))
     }
 
     /// Does the same for a file that must be text.
-    pub fn planned_text(&self, path: &Path) -> Result<String> {
+    pub fn planned_text(&mut self, path: &Path) -> Result<String> {
         let bytes = self.planned(path)?.unwrap_or_default();
         String::from_utf8(bytes).map_err(|_| Error::other(format!("cannot edit '{}': it is not UTF-8", path.display())))
     }
 
-    /// Reads a file that is to be edited. Nothing is done if it has changed by then.
+    /// Reads a file that is to be edited. Nothing is done if it is then not as it was when it was first read.
     fn read(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
         let bytes = file::read(path)?;
-        self.read.push((path.to_owned(), bytes.as_deref().map(file::digest)));
+        // One file can be named in two ways.
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if !self.read.iter().any(|(known, _)| *known == real) {
+            self.read.push((real, bytes.as_deref().map(file::digest)));
+        }
         Ok(bytes)
     }
 

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::{Answer, Context, Refusal, Server};
 use crate::error::Error;
 use crate::git::date::Time;
-use crate::git::locate;
+use crate::git::{Repository, locate};
 use crate::outside;
-use crate::rules::{NewRule, Options, Place, Report, Scope, Targets, Work, has_store};
+use crate::rules::{NewRule, Options, Place, Report, Scope, Targets, Work, has_store, words as words_of};
 
 /// The longest text of a rule that a call may bring.
 const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -27,7 +27,10 @@ impl Server {
         let here = self.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
         let of_repository = locate(&here).and_then(|location| {
             let top = location.worktree?.canonicalize().ok()?;
-            Place::of_repository(&top, &location.git_dir, &home).ok()
+            let mut place = Place::of_repository(&top, &location.git_dir, &home).ok()?;
+            let repo = Repository::open(&here).ok()?;
+            place.shares_home = repo.config_bool("shiftlog.rulesIncludeHome") == Some(true);
+            Some(place)
         });
         Ok(of_repository.filter(has_store).unwrap_or(of_home))
     }
@@ -123,11 +126,11 @@ pub fn set_config(context: &Context<'_>, arguments: &Arguments) -> Result<Answer
         let here = context.server.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
         let repository = locate(&here).and_then(|location| location.worktree?.canonicalize().ok());
         let allowed: Vec<_> = top.into_iter().chain(repository).collect();
-        for path in value.split(',').map(str::trim).filter(|path| !path.is_empty()) {
-            let absolute = work.place.absolute(path);
+        for path in words_of(value) {
+            let absolute = work.place.absolute(&path);
             let is_markdown = absolute.extension().is_some_and(|extension| extension == "md") || absolute.is_dir();
             if !is_markdown || !allowed.iter().any(|top| absolute.starts_with(top)) {
-                let path = outside::line(path);
+                let path = outside::line(&path);
                 return Err(format!("'{path}' is no Markdown file or folder in the home or in the repository"));
             }
         }
@@ -154,13 +157,12 @@ pub fn add_rule(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, 
     if content.len() > MAX_TEXT_BYTES {
         return Err(format!("content is too long (at most {MAX_TEXT_BYTES} bytes)"));
     }
-    let exclude = word(arguments, "exclude").split(',').map(str::trim).filter(|name| !name.is_empty());
     let new = NewRule {
         id: word(arguments, "id").to_owned(),
         description: word(arguments, "description").to_owned(),
         text: (!content.is_empty()).then(|| content.to_owned()),
         is_always_applied: arguments.get("always_apply").and_then(Value::as_bool).unwrap_or(true),
-        exclude: exclude.map(str::to_owned).collect(),
+        exclude: words_of(word(arguments, "exclude")),
     };
     synced(&work, work.add_rule(&new))
 }

@@ -1,103 +1,349 @@
-//! Leading the edits in a generated text back to the rules that they are in.
+//! Taking edits in generated files into the store.
+//!
+//! Read [`adopt`]. An edit of a file is accepted only as a whole: if one of its lines belongs to nothing in the store, or two
+//! files say different things, the file stays as it is, and the command reports it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use bstr::ByteSlice as _;
+use serde_json::{Value, json};
 
-use super::generate::{Piece, stable, whole};
+use super::disk::{self, Node};
+use super::generate::{Piece, Source, stable, stable_lines, whole};
+use super::import::front;
+use super::registry::{Owned, Registry, stable_digest};
+use super::report::Drift;
+use super::store::Store;
+use super::tree::tree_digest;
+use super::want::{What, Wishes};
+use super::{block, is_id};
+use crate::compare::{DiffOp, steps};
+use crate::error::Result;
 
-/// Returns the new texts of the rules that were changed in a generated text; `None` if something else was changed in it.
-pub fn texts(pieces: &[Piece], current: &[u8]) -> Option<BTreeMap<String, String>> {
+/// The keys of Cursor's front matter that a manifest has.
+const FIELDS: &[&str] = &["description", "alwaysApply", "globs"];
+
+/// A part of the store that an edit changes.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Part {
+    /// The text of a rule.
+    Text(String),
+    /// What the manifest says of a rule, by its key; `null` removes it.
+    Field(String, &'static str),
+    /// The heading of `AGENTS.md`.
+    Header,
+    /// The text below the heading of `AGENTS.md`.
+    Preamble,
+    /// Whether a rule is left out of `AGENTS.md`.
+    Unlisted(String),
+}
+
+/// The edited parts, with their new values.
+type Edits = BTreeMap<Part, Value>;
+
+/// Takes the edits in files that have drifted into the store, as far as possible. Returns the files whose edits were taken.
+///
+/// # Errors
+///
+/// If a file cannot be read.
+pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[Drift]) -> Result<BTreeSet<PathBuf>> {
+    let mut adopted = BTreeSet::new();
+    let mut edits = Edits::new();
+    let mut skills: BTreeMap<String, String> = BTreeMap::new();
+    let rules = store.manifest.rules()?;
+    let is_known = |part: &Part| match part {
+        // The rules of the home that follow those of a repository are not in its store.
+        Part::Text(id) | Part::Field(id, _) | Part::Unlisted(id) => rules.iter().any(|rule| rule.id == *id),
+        Part::Header | Part::Preamble => true,
+    };
+    for wanted in wishes.wanted.iter().filter(|wanted| drift.iter().any(|drift| drift.path == wanted.path)) {
+        match &wanted.what {
+            What::Text { pieces, .. } => {
+                let Node::File { bytes, .. } = disk::observe(&wanted.path)? else { continue };
+                // If the store has changed too, nobody can tell which words are whose.
+                let was_written = stable_digest(whole(pieces).as_bytes());
+                if registry.get(&wanted.path).is_none_or(|entry| entry.digest != was_written) {
+                    continue;
+                }
+                let current = block::split(&bytes).map_or(&bytes[..], |split| split.block);
+                let Some(found) = edits_in(pieces, current, store.manifest.agents_md_header()) else { continue };
+                let fits = |(part, value): (&Part, &Value)| edits.get(part).is_none_or(|known| known == value);
+                if found.keys().all(is_known) && found.iter().all(fits) {
+                    edits.extend(found);
+                    adopted.insert(wanted.path.clone());
+                }
+            }
+            What::Copy { now, source, .. } if now == source && disk::is_directory(source) => {
+                let entry = registry.get(&wanted.path).filter(|entry| entry.owned == Owned::Tree);
+                let is_as_written =
+                    |digest: &String| disk::tree(source).is_ok_and(|tree| tree_digest(&tree) == *digest);
+                if !disk::is_directory(&wanted.path) || !entry.is_some_and(|entry| is_as_written(&entry.digest)) {
+                    continue;
+                }
+                let name = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let digest = tree_digest(&disk::tree(&wanted.path)?);
+                if skills.get(&name).is_none_or(|known| *known == digest) {
+                    if skills.insert(name.clone(), digest).is_none() {
+                        store.replace_skill(&name, &wanted.path)?;
+                    }
+                    adopted.insert(wanted.path.clone());
+                }
+            }
+            What::Copy { .. } | What::Link { .. } => {}
+        }
+    }
+    for (part, value) in edits {
+        match part {
+            Part::Text(id) => {
+                if let (Some(rule), Some(text)) = (rules.iter().find(|rule| rule.id == id), value.as_str()) {
+                    store.set_text(&rule.file, text)?;
+                }
+                continue;
+            }
+            Part::Field(id, key) => store.manifest.set_field(&id, key, value),
+            Part::Header => store.manifest.set("agents_md", "header", value),
+            Part::Preamble => store.manifest.set("agents_md", "preamble", value),
+            Part::Unlisted(id) => store.manifest.exclude(&id, "agents-md"),
+        }
+        store.is_changed = true;
+    }
+    Ok(adopted)
+}
+
+/// Returns the edits in a generated text; `None` if something else was changed in it. `header` is the heading of `AGENTS.md`.
+fn edits_in(pieces: &[Piece], current: &[u8], header: &str) -> Option<Edits> {
+    let mut edits = Edits::new();
+    for (piece, mut text) in pieces.iter().zip(texts(pieces, current)?) {
+        match &piece.source {
+            Source::Fixed => {}
+            Source::Text(id) => {
+                if !piece.text.ends_with('\n') && text.ends_with('\n') {
+                    text.pop();
+                }
+                if text != piece.text {
+                    edits.insert(Part::Text(id.clone()), text.into());
+                }
+            }
+            Source::Front(id) => {
+                let (before, after) = (fields(&format!("{}\n", piece.text))?, fields(&text)?);
+                let changed = FIELDS.iter().filter(|key| before[**key] != after[**key]);
+                edits.extend(changed.map(|key| (Part::Field(id.clone(), key), after[*key].clone())));
+            }
+            Source::Header if text != piece.text => {
+                edits.insert(Part::Header, text.trim_matches('\n').into());
+            }
+            Source::Header => {}
+            Source::List => edits.extend(List::parse(&piece.text, header)?.edits(&List::parse(&text, header)?)?),
+        }
+    }
+    Some(edits)
+}
+
+/// Returns the text that each piece has in an edited text; `None` if a line was changed that no piece has from the store.
+fn texts(pieces: &[Piece], current: &[u8]) -> Option<Vec<String>> {
     // The lines that say who wrote it, and when, are no edit.
-    let (old, new) = (stable(whole(pieces).as_bytes()), stable(current));
-    let (old, new) = (old.to_str().ok()?, new.to_str().ok()?);
-    let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
-    let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
-    let owners = owners(pieces, &old_lines);
-    let mut texts: BTreeMap<&str, String> =
-        pieces.iter().filter_map(|piece| Some((piece.rule.as_deref()?, String::new()))).collect();
-    for op in similar::capture_diff_slices(similar::Algorithm::Myers, &old_lines, &new_lines) {
-        let (tag, from, to) = op.as_tag_tuple();
-        if tag == similar::DiffTag::Equal {
+    let (old, new) = (whole(pieces), stable(current));
+    let starts = stable_lines(old.as_bytes());
+    let old_lines: Vec<&str> = starts.iter().filter_map(|line| old.get(line.clone())).collect();
+    let new_lines: Vec<&str> = new.to_str().ok()?.split_inclusive('\n').collect();
+    let ends = pieces.iter().scan(0, |end, piece| {
+        *end += piece.text.len();
+        Some(*end)
+    });
+    let ends: Vec<usize> = ends.collect();
+    let owner = |line: usize| {
+        let piece = ends.partition_point(|end| *end <= starts[line].start);
+        pieces.get(piece).filter(|piece| piece.source != Source::Fixed).map(|_| piece)
+    };
+    let mut texts = vec![String::new(); pieces.len()];
+    for step in steps(&old_lines, &new_lines, None) {
+        let (from, to) = (step.old_range(), step.new_range());
+        if let DiffOp::Equal { .. } = step {
             for (at, line) in from.zip(&new_lines[to]) {
-                if let Some(owner) = owners[at] {
-                    texts.get_mut(owner)?.push_str(line);
+                if let Some(owner) = owner(at) {
+                    texts[owner].push_str(line);
                 }
             }
             continue;
         }
-        // What is added belongs to the rule before it, or else behind it.
-        let before = from.start.checked_sub(1).and_then(|at| owners[at]);
-        let behind = owners.get(from.end).copied().flatten();
-        let owner = match from.is_empty() {
-            true => before.or(behind)?,
-            false => {
-                let owner = owners[from.start]?;
-                if owners[from].iter().any(|other| *other != Some(owner)) {
-                    return None;
-                }
-                owner
+        let words = new_lines[to].concat();
+        if let Some(first) = from.clone().next() {
+            let owner_of_all = owner(first)?;
+            if from.clone().any(|line| owner(line) != Some(owner_of_all)) {
+                return None;
             }
-        };
-        texts.get_mut(owner)?.push_str(&new_lines[to].concat());
-    }
-    let mut changed = BTreeMap::new();
-    for piece in pieces {
-        let Some(id) = &piece.rule else { continue };
-        let mut text = texts.remove(id.as_str())?;
-        if !piece.text.ends_with('\n') && text.ends_with('\n') {
-            text.pop();
+            texts[owner_of_all].push_str(&words);
+            continue;
         }
-        if text != piece.text {
-            changed.insert(id.clone(), text);
+        // Lines that were added belong to the piece before them, or else to the one behind, over blank lines between.
+        let is_blank = |line: &usize| owner(*line).is_none() && old_lines[*line].trim().is_empty();
+        let blank_before: Vec<usize> = (0..from.start).rev().take_while(is_blank).collect();
+        let blank_behind: Vec<usize> = (from.start..old_lines.len()).take_while(is_blank).collect();
+        let lines = |blank: &[usize]| blank.iter().map(|line| old_lines[*line]).collect::<String>();
+        let before = (from.start - blank_before.len()).checked_sub(1).and_then(owner);
+        let behind = Some(from.start + blank_behind.len()).filter(|line| *line < old_lines.len()).and_then(owner);
+        match (before, behind) {
+            (Some(before), _) => texts[before].push_str(&(lines(&blank_before) + &words)),
+            (None, Some(behind)) => texts[behind].push_str(&(words + &lines(&blank_behind))),
+            (None, None) => return None,
         }
     }
-    Some(changed)
+    Some(texts)
 }
 
-/// Returns the rule that each line begins in.
-fn owners<'p>(pieces: &'p [Piece], lines: &[&str]) -> Vec<Option<&'p str>> {
-    // Only the first piece has lines that are not in `lines`: its length is what is left.
-    let all: usize = lines.iter().map(|line| line.len()).sum();
-    let rest: usize = pieces.iter().skip(1).map(|piece| piece.text.len()).sum();
-    let mut ends = Vec::new();
-    let mut end = 0;
-    for (at, piece) in pieces.iter().enumerate() {
-        end += if at == 0 { all.saturating_sub(rest) } else { piece.text.len() };
-        ends.push((end, piece.rule.as_deref()));
-    }
-    let mut start = 0;
-    let owner = |line: &&str| {
-        let owner = ends.iter().find(|(end, _)| start < *end).and_then(|(_, rule)| *rule);
-        start += line.len();
-        owner
+/// Returns what front matter says; `None` if the manifest has no place for one of its lines.
+fn fields(text: &str) -> Option<Value> {
+    let lines = text.strip_prefix("---\n")?.strip_suffix("---\n")?;
+    let has_place = |line: &str| {
+        let Some((key, value)) = line.split_once(':') else { return line.trim().is_empty() };
+        let is_truth = key != "alwaysApply" || matches!(value.trim(), "" | "true" | "false");
+        FIELDS.contains(&key) && is_truth
     };
-    lines.iter().map(owner).collect()
+    lines.lines().all(has_place).then(|| front(text).0)
+}
+
+/// What `AGENTS.md` says, but for its first lines.
+struct List<'t> {
+    header: &'t str,
+    preamble: String,
+    /// The ids of rules, with their summaries.
+    items: Vec<(&'t str, &'t str)>,
+}
+
+impl<'t> List<'t> {
+    /// Parses a list. `header` is the heading that it had.
+    fn parse(text: &'t str, header: &str) -> Option<Self> {
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let items: Vec<_> = lines.iter().map(|line| item(line)).collect();
+        let first = items.iter().position(Option::is_some).unwrap_or(lines.len());
+        let behind = items.iter().rposition(Option::is_some).map_or(lines.len(), |last| last + 1);
+        let is_item_or_blank = |at: usize| items[at].is_some() || lines[at].trim().is_empty();
+        if !(first..behind).all(is_item_or_blank) {
+            return None;
+        }
+        let length = |lines: &[&str]| lines.iter().map(|line| line.len()).sum::<usize>();
+        let (above, below) = (&text[..length(&lines[..first])], &text[length(&lines[..behind])..]);
+        let above = above.trim_matches('\n');
+        let rest = above.strip_prefix(header).filter(|rest| rest.is_empty() || rest.starts_with('\n'));
+        let (header, rest) = match rest {
+            Some(rest) => (&above[..above.len() - rest.len()], rest),
+            None => above.split_at(above.find('\n').unwrap_or(above.len())),
+        };
+        let parts = [rest, below].map(|part| part.trim_matches('\n'));
+        let preamble = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+        Some(List { header, preamble, items: items.into_iter().flatten().collect() })
+    }
+
+    /// Returns what differs in another list; `None` if it has other rules, or the rules in another order.
+    fn edits(&self, new: &List<'_>) -> Option<Edits> {
+        let mut edits = Edits::new();
+        let mut left = new.items.iter().peekable();
+        for (id, summary) in &self.items {
+            match left.next_if(|(other, _)| other == id) {
+                None => drop(edits.insert(Part::Unlisted((*id).to_owned()), true.into())),
+                Some((_, other)) if other == summary => {}
+                Some((_, other)) => drop(edits.insert(Part::Field((*id).to_owned(), "description"), json!(other))),
+            }
+        }
+        if left.next().is_some() {
+            return None;
+        }
+        if self.header != new.header {
+            edits.insert(Part::Header, json!(new.header));
+        }
+        if self.preamble != new.preamble {
+            edits.insert(Part::Preamble, json!(new.preamble));
+        }
+        Some(edits)
+    }
+}
+
+/// Returns the id and the summary of a rule, if a line has them.
+fn item(line: &str) -> Option<(&str, &str)> {
+    let (number, rest) = line.trim_end().split_once(". **")?;
+    let (id, summary) = rest.split_once("** -- ")?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && is_id(id)).then_some((id, summary))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn pieces() -> Vec<Piece> {
-        let piece = |text: &str, rule: Option<&str>| Piece { text: text.into(), rule: rule.map(str::to_owned) };
-        vec![
-            piece("# Generated from ~/.ai-agent/ -- do not edit directly\n# Last synced: x\n\n\n", None),
-            piece("# A\n\none\n", Some("a")),
-            piece("\n\n", None),
-            piece("# B\ntwo", Some("b")),
-            piece("\n", None),
-        ]
+    fn piece(text: &str, source: Source) -> Piece {
+        Piece { text: text.into(), source }
+    }
+
+    const HEAD: &str = "# Generated from ~/.ai-agent/ -- do not edit directly\n# Last synced: x\n";
+
+    fn edited(pieces: &[Piece], from: &str, to: &str) -> Option<Edits> {
+        let text = whole(pieces);
+        assert!(text.contains(from), "{text}");
+        edits_in(pieces, text.replace(from, to).as_bytes(), "# AGENTS Rules")
+    }
+
+    fn one(part: Part, value: impl Into<Value>) -> Option<Edits> {
+        Some(Edits::from([(part, value.into())]))
     }
 
     #[test]
-    fn an_edit_is_led_back_to_its_rule() {
-        let text = whole(&pieces());
-        let edited = |from: &str, to: &str| texts(&pieces(), text.replace(from, to).as_bytes());
-        let one = |id: &str, text: &str| Some(BTreeMap::from([(id.to_owned(), text.to_owned())]));
-        assert_eq!(edited("one\n", "one\nand more\n"), one("a", "# A\n\none\nand more\n"));
-        assert_eq!(edited("two", "2\n3"), one("b", "# B\n2\n3"));
-        assert_eq!(edited("synced: x", "synced: y"), Some(BTreeMap::new()));
-        assert_eq!(edited("# Generated", "# generated"), None, "the head is not a rule's");
+    fn an_edit_of_a_line_belongs_to_the_rule_that_has_the_line() {
+        let pieces = [
+            piece(&format!("{HEAD}\n\n"), Source::Fixed),
+            piece("# A\n\none\n", Source::Text("a".into())),
+            piece("\n\n", Source::Fixed),
+            piece("# B\ntwo\n", Source::Text("b".into())),
+            piece("\n", Source::Fixed),
+        ];
+        let text = |id: &str, text: &str| one(Part::Text(id.into()), text);
+        assert_eq!(edited(&pieces, "one\n", "one\nand more\n"), text("a", "# A\n\none\nand more\n"));
+        assert_eq!(edited(&pieces, "two", "2\n3"), text("b", "# B\n2\n3\n"));
+        assert_eq!(edited(&pieces, "two\n\n", "two\n\nat the end\n"), text("b", "# B\ntwo\n\nat the end\n"));
+        assert_eq!(edited(&pieces, "# A\n", "first of all\n# A\n"), text("a", "first of all\n# A\n\none\n"));
+        assert_eq!(edited(&pieces, "synced: x", "synced: y"), Some(Edits::new()));
+        assert_eq!(edited(&pieces, "# Generated", "# generated"), None, "the first lines are no rule's");
+    }
+
+    #[test]
+    fn an_edit_of_front_matter_changes_what_the_manifest_says_of_the_rule() {
+        let front = "---\ndescription: \"how code looks\"\nalwaysApply: true\n---";
+        let pieces = [
+            piece(front, Source::Front("a".into())),
+            piece(&format!("\n\n{HEAD}\n"), Source::Fixed),
+            piece("A\n", Source::Text("a".into())),
+        ];
+        let field = |key, value: Value| one(Part::Field("a".into(), key), value);
+        assert_eq!(edited(&pieces, "\"how code looks\"", "looks"), field("description", json!("looks")));
+        assert_eq!(edited(&pieces, "true\n", "false\nglobs: *.rs\n").map(|edits| edits.len()), Some(2));
+        assert_eq!(edited(&pieces, "alwaysApply: true\n", ""), field("alwaysApply", Value::Null));
+        assert_eq!(edited(&pieces, "true\n", "true\nmine: x\n"), None, "the manifest has no place for it");
+        assert_eq!(edited(&pieces, "true\n", "perhaps\n"), None);
+        assert_eq!(edited(&pieces, "---\nd", "d"), None);
+        assert_eq!(edited(&pieces, "\nA\n", "\nA\nB\n"), one(Part::Text("a".into()), "A\nB\n"));
+    }
+
+    #[test]
+    fn an_edit_of_the_list_changes_the_header_the_preamble_or_what_rules_are_about() {
+        let list = "# AGENTS Rules\n\nsome words\n\n1. **a** -- first\n2. **b** -- second\n3. **c** -- third\n";
+        let pieces = [piece(&format!("{HEAD}\n"), Source::Fixed), piece(list, Source::List)];
+        assert_eq!(edited(&pieces, "# AGENTS Rules", "# Ours"), one(Part::Header, "# Ours"));
+        assert_eq!(edited(&pieces, "some words", "other words\n\nmore"), one(Part::Preamble, "other words\n\nmore"));
+        assert_eq!(edited(&pieces, "some words\n\n", ""), one(Part::Preamble, ""));
+        assert_eq!(edited(&pieces, "third\n", "third\n\nbehind\n"), one(Part::Preamble, "some words\n\nbehind"));
+        let field = one(Part::Field("b".into(), "description"), "another");
+        assert_eq!(edited(&pieces, "second", "another"), field);
+        assert_eq!(edited(&pieces, "2. **b** -- second\n3", "2"), one(Part::Unlisted("b".into()), true));
+        assert_eq!(edited(&pieces, "2. **b** -- second\n", ""), one(Part::Unlisted("b".into()), true));
+        assert_eq!(
+            edited(&pieces, "3. **c** -- third\n", "3. **c** -- third\n4. **d** -- new\n"),
+            None,
+            "no such rule"
+        );
+        let turned =
+            edited(&pieces, "1. **a** -- first\n2. **b** -- second\n", "1. **b** -- second\n2. **a** -- first\n");
+        assert_eq!(turned, None, "the order is that of the manifest");
+        assert_eq!(edited(&pieces, "2. **b**", "between\n2. **b**"), None);
+        assert_eq!(edited(&pieces, "# Generated", "mine\n# Generated"), None);
     }
 }

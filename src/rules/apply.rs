@@ -1,11 +1,12 @@
-//! Carrying steps out, so that a process that is killed leaves each file old or new, and the next one finishes.
+//! Taking the steps, so that a process that is killed leaves each file old or new, and the next one finishes.
 //!
 //! The journal has everything that the steps need. It is written before the first step, and each step can be taken twice.
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,15 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Place;
 use super::backup::Backup;
-use super::disk::{self, Node};
+use super::disk::{self, Modified, Node};
 use super::registry::Registry;
 use super::report::Change;
 use crate::error::{Error, Kind, Result};
 use crate::git::{fault_point, private};
-use crate::managed::file::digest;
-
-/// How long another process that changes the same store is waited for.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::managed::LOCK_TIMEOUT;
+use crate::managed::file::{self, digest};
 
 /// One step.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -30,9 +29,24 @@ pub enum Step {
     /// Make a directory.
     MakeDirectory { path: PathBuf },
     /// Make or replace a file.
-    Write { path: PathBuf, content: String, mode: Option<u32>, before: String },
+    Write {
+        path: PathBuf,
+        content: String,
+        mode: Option<u32>,
+        /// The time that it gets, if it is not that of the step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        modified: Option<Modified>,
+        before: String,
+    },
     /// Make or replace a link.
-    Link { path: PathBuf, target: PathBuf, before: String },
+    Link {
+        path: PathBuf,
+        target: PathBuf,
+        /// As for a file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        modified: Option<Modified>,
+        before: String,
+    },
     /// Remove a file or a link.
     Remove { path: PathBuf, before: String },
     /// Remove a directory, if it is empty.
@@ -51,7 +65,32 @@ impl Step {
         if matches!(before, Node::Directory | Node::Other) {
             return Err(Error::other(format!("cannot write '{}': it is no file", path.display())));
         }
-        Ok(Step::Write { path, content: STANDARD.encode(bytes), mode, before: stamp(before) })
+        Ok(Step::Write { path, content: STANDARD.encode(bytes), mode, modified: None, before: stamp(before) })
+    }
+
+    /// Returns the paths that it changes; twice the same, if it is one.
+    fn paths(&self) -> [&Path; 2] {
+        match self {
+            Step::MakeDirectory { path }
+            | Step::Write { path, .. }
+            | Step::Link { path, .. }
+            | Step::Remove { path, .. }
+            | Step::RemoveDirectory { path } => [path, path],
+            Step::Move { from, to } => [from, to],
+        }
+    }
+
+    /// Returns the step that makes a link, where `before` is now.
+    pub fn link(path: PathBuf, target: PathBuf, before: &Node) -> Self {
+        Step::Link { path, target, modified: None, before: stamp(before) }
+    }
+
+    /// Returns the same step, after which the file or link is as old as it was.
+    pub fn at(mut self, time: Option<Modified>) -> Self {
+        if let Step::Write { modified, .. } | Step::Link { modified, .. } = &mut self {
+            *modified = time;
+        }
+        self
     }
 }
 
@@ -70,7 +109,7 @@ pub fn changes(steps: &[Step]) -> Vec<Change> {
     steps.iter().filter_map(change).collect()
 }
 
-/// Returns what tells a node from another.
+/// Returns the kind of a node and a digest of its content, to compare with a later look.
 pub fn stamp(node: &Node) -> String {
     match node {
         Node::Absent => "absent".to_owned(),
@@ -85,7 +124,11 @@ pub fn stamp(node: &Node) -> String {
 #[derive(Debug, Deserialize, Serialize)]
 struct Journal {
     steps: Vec<Step>,
+    /// The registry when all steps are taken.
     registry: Registry,
+    /// The registry as it was.
+    #[serde(default)]
+    previous: Registry,
 }
 
 fn journal_path(place: &Place) -> PathBuf {
@@ -124,72 +167,93 @@ pub fn is_unfinished(place: &Place) -> bool {
 /// # Errors
 ///
 /// If something cannot be written. The next command tries again.
-pub fn carry_out(place: &Place, backup: &Backup, steps: Vec<Step>, registry: Registry, is_new: bool) -> Result<()> {
-    if steps.is_empty() && !is_new {
+pub fn carry_out(
+    place: &Place,
+    backup: &Backup,
+    steps: Vec<Step>,
+    registry: Registry,
+    previous: Registry,
+) -> Result<()> {
+    if steps.is_empty() && registry == previous {
         return Ok(());
     }
     backup.write()?;
     fault_point("rules-backed-up");
-    let journal = Journal { steps, registry };
+    let journal = Journal { steps, registry, previous };
     let bytes =
         serde_json::to_vec(&journal).map_err(|error| Error::other("cannot write the journal").because(error))?;
-    let path = journal_path(place);
-    let unfinished = unfinished(&path);
-    let written = fs::File::create(&unfinished).and_then(|mut file| {
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&unfinished, &path)
-    });
-    written.map_err(|error| Error::io("write", &path, error))?;
+    private::write_synced(&journal_path(place), &bytes)?;
     finish(place, &journal)
 }
 
+/// Takes the steps of a journal. If one fails, those at its path and below it are left out, and the registry says of these
+/// paths what it said before: what cannot be written at one place must not keep a later command from all others. A step
+/// that fails in the store itself ends all.
 fn finish(place: &Place, journal: &Journal) -> Result<()> {
+    let mut registry = journal.registry.clone();
+    let mut failed: Option<Error> = None;
+    let mut left_out: Vec<&Path> = Vec::new();
     for (number, step) in journal.steps.iter().enumerate() {
         fault_point(&format!("rules-step-{number}"));
-        take(step)?;
+        let paths = step.paths();
+        if left_out.iter().any(|left| paths.iter().any(|path| path.starts_with(left))) {
+            continue;
+        }
+        if let Err(error) = take(step) {
+            let is_in_store = paths.iter().all(|path| path.starts_with(place.store()));
+            left_out.extend(if is_in_store { [Path::new("/"); 2] } else { paths });
+            failed.get_or_insert(error);
+        }
     }
+    let is_left_out = |path: &PathBuf| left_out.iter().any(|left| path.starts_with(left));
+    registry.entries.retain(|path, _| !is_left_out(path));
+    let before = journal.previous.entries.iter().filter(|(path, _)| is_left_out(path));
+    registry.entries.extend(before.map(|(path, entry)| (path.clone(), entry.clone())));
     fault_point("rules-stepped");
-    private::write(&Registry::path(place), &journal.registry.to_bytes())?;
+    private::write(&Registry::path(place), &registry.to_bytes())?;
     fault_point("rules-registered");
-    private::remove(&journal_path(place))
+    private::remove(&journal_path(place))?;
+    failed.map_or(Ok(()), Err)
 }
 
 /// Takes a step. One that is done already, or whose file somebody has changed meanwhile, is left out.
 fn take(step: &Step) -> Result<()> {
     match step {
         Step::MakeDirectory { path } => fs::create_dir_all(path).map_err(|error| Error::io("create", path, error)),
-        Step::Write { path, content, mode, before } => {
+        Step::Write { path, content, mode, modified, before } => {
             let bytes =
                 STANDARD.decode(content).map_err(|error| Error::other("cannot read the journal").because(error))?;
             if !is_as_planned(path, before)? {
                 return Ok(());
             }
-            let unfinished = unfinished(path);
-            let _ = fs::remove_file(&unfinished);
-            let written = fs::OpenOptions::new().write(true).create_new(true).open(&unfinished).and_then(|mut file| {
+            // Nobody else reads it before it has its mode; a new file gets what the umask leaves.
+            let first = if mode.is_some() { 0o600 } else { 0o666 };
+            let written = file::replace(path, |unfinished| {
+                let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(first).open(unfinished)?;
                 file.write_all(&bytes)?;
                 fault_point("rules-half-written");
-                drop(file);
-                mode.map_or(Ok(()), |mode| disk::set_mode(&unfinished, mode))?;
-                fs::rename(&unfinished, path)
+                mode.map_or(Ok(()), |mode| disk::set_mode(unfinished, mode))?;
+                disk::set_modified(unfinished, *modified);
+                Ok(())
             });
             written.map_err(|error| Error::io("write", path, error))
         }
-        Step::Link { path, target, before } => {
+        Step::Link { path, target, modified, before } => {
             if !is_as_planned(path, before)? {
                 return Ok(());
             }
-            let unfinished = unfinished(path);
-            let _ = fs::remove_file(&unfinished);
-            let made = std::os::unix::fs::symlink(target, &unfinished).and_then(|()| fs::rename(&unfinished, path));
+            let made = file::replace(path, |unfinished| {
+                std::os::unix::fs::symlink(target, unfinished)?;
+                disk::set_modified(unfinished, *modified);
+                Ok(())
+            });
             made.map_err(|error| Error::io("write", path, error))
         }
         Step::Remove { path, before } => {
             if !is_as_planned(path, before)? {
                 return Ok(());
             }
-            let _ = fs::remove_file(unfinished(path));
+            let _ = fs::remove_file(file::unfinished(path));
             match fs::remove_file(path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
                 _ => Ok(()),
@@ -221,15 +285,16 @@ fn is_as_planned(path: &Path, before: &str) -> Result<bool> {
 
 /// Moves a directory to another file system: copied under another name, then renamed, then removed.
 fn move_far(from: &Path, to: &Path) -> Result<()> {
-    let unfinished = unfinished(to);
+    let unfinished = file::unfinished(to);
     let _ = fs::remove_dir_all(&unfinished);
     let fail = |error| Error::io("move", from, error);
     fs::create_dir(&unfinished).map_err(fail)?;
-    for (path, node) in disk::tree(from)? {
-        let (source, copy) = (from.join(&path), unfinished.join(&path));
+    let tree = disk::tree(from)?;
+    for (path, node) in &tree {
+        let (source, copy) = (from.join(path), unfinished.join(path));
         match node {
             Node::File { bytes, mode } => {
-                fs::write(&copy, bytes).and_then(|()| disk::set_mode(&copy, mode)).map_err(fail)?
+                fs::write(&copy, bytes).and_then(|()| disk::set_mode(&copy, *mode)).map_err(fail)?
             }
             Node::Link(target) => std::os::unix::fs::symlink(target, &copy).map_err(fail)?,
             _ => fs::create_dir(&copy)
@@ -237,11 +302,10 @@ fn move_far(from: &Path, to: &Path) -> Result<()> {
                 .map_err(fail)?,
         }
     }
+    // A directory gets its time when everything is in it.
+    for path in tree.keys().rev().map(PathBuf::as_path).chain([Path::new("")]) {
+        disk::set_modified(&unfinished.join(path), disk::modified(&from.join(path)));
+    }
     fs::rename(&unfinished, to).map_err(fail)?;
     fs::remove_dir_all(from).map_err(fail)
-}
-
-fn unfinished(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.shiftlog-new"))
 }

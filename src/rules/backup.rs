@@ -1,12 +1,14 @@
 //! Backups: one for each operation that replaces something of the user's, never overwritten.
 
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::Place;
-use super::disk;
+use super::disk::{self, Modified};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
 
@@ -18,6 +20,8 @@ pub struct Saved {
     /// Where it is kept, absolute.
     pub kept: PathBuf,
     pub what: What,
+    /// When it was changed last.
+    pub modified: Option<Modified>,
     /// Whether it is what a user made, not what was generated.
     pub is_original: bool,
 }
@@ -72,7 +76,8 @@ impl Backup {
             let name = kept.file_name().unwrap_or_default().to_string_lossy().into_owned();
             kept.set_file_name(format!("{name}.edited"));
         }
-        self.saved.push(Saved { path: path.to_owned(), kept: kept.clone(), what, is_original });
+        let modified = disk::modified(path);
+        self.saved.push(Saved { path: path.to_owned(), kept: kept.clone(), what, modified, is_original });
         kept
     }
 
@@ -91,12 +96,15 @@ impl Backup {
             let fail = |error| Error::io("write", &saved.kept, error);
             match &saved.what {
                 What::File { bytes, mode } => {
-                    fs::write(&saved.kept, bytes).map_err(fail)?;
+                    let mut options = fs::OpenOptions::new();
+                    let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&saved.kept);
+                    opened.and_then(|mut file| file.write_all(bytes)).map_err(fail)?;
                     disk::set_mode(&saved.kept, *mode).map_err(fail)?;
                 }
                 What::Link { target } => std::os::unix::fs::symlink(target, &saved.kept).map_err(fail)?,
-                What::Directory => {}
+                What::Directory => continue,
             }
+            disk::set_modified(&saved.kept, saved.modified);
         }
         let meta = self.directory.join("meta.json");
         fs::write(&meta, self.meta().to_string() + "\n").map_err(|error| Error::io("write", &meta, error))

@@ -2,6 +2,8 @@
 //!
 //! The block stands at the top of the file, so that the user's text behind it stays as it is, whatever ends it.
 
+use std::ops::Range;
+
 use bstr::ByteSlice as _;
 
 pub const BEGIN: &str = "<!-- git-shiftlog rules: begin -->\n";
@@ -18,17 +20,20 @@ pub struct Split<'b> {
 /// Splits a file at its block; `None` if it has none.
 pub fn split(bytes: &[u8]) -> Option<Split<'_>> {
     let begin = find_line(bytes, BEGIN, 0)?;
-    let start = begin + BEGIN.len();
-    let end = find_line(bytes, END, start)?;
-    Some(Split { before: &bytes[..begin], block: &bytes[start..end], after: &bytes[end + END.len()..] })
+    let end = find_line(bytes, END, begin.end)?;
+    Some(Split { before: &bytes[..begin.start], block: &bytes[begin.end..end.start], after: &bytes[end.end..] })
 }
 
-fn find_line(bytes: &[u8], line: &str, from: usize) -> Option<usize> {
+/// Finds a marker line. An editor may have changed the ends of lines to CRLF.
+fn find_line(bytes: &[u8], line: &str, from: usize) -> Option<Range<usize>> {
+    let words = line.trim_end();
     let mut from = from;
     loop {
-        let at = from + bytes[from..].find(line)?;
-        if at == 0 || bytes[at - 1] == b'\n' || &bytes[..at] == BYTE_ORDER_MARK {
-            return Some(at);
+        let at = from + bytes[from..].find(words)?;
+        let behind = &bytes[at + words.len()..];
+        let end = [&b"\n"[..], b"\r\n"].into_iter().find(|end| behind.starts_with(end));
+        if let Some(end) = end.filter(|_| at == 0 || bytes[at - 1] == b'\n' || &bytes[..at] == BYTE_ORDER_MARK) {
+            return Some(at..at + words.len() + end.len());
         }
         from = at + 1;
     }
@@ -65,6 +70,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_block_whose_line_ends_an_editor_has_changed_is_still_one() {
+        let text = String::from_utf8(with(b"mine\n", "block\n")).expect("text").replace('\n', "\r\n");
+        assert_eq!(without(text.as_bytes()), b"mine\r\n");
+        assert_eq!(with(text.as_bytes(), "new\n"), format!("{BEGIN}new\n{END}mine\r\n").as_bytes());
+    }
 
     proptest! {
         #[test]

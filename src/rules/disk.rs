@@ -1,9 +1,11 @@
-//! What is at a path, without following links.
+//! Reads files and directories without following symbolic links.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
@@ -73,12 +75,12 @@ pub fn is_directory(path: &Path) -> bool {
 ///
 /// If it cannot be read, is too large, or is not UTF-8.
 pub fn text(path: &Path) -> Result<Option<String>> {
-    let path = &match fs::symlink_metadata(path) {
+    let mut node = observe(path)?;
+    if let Node::Link(_) = node {
         // A store may be kept elsewhere, file by file.
-        Ok(metadata) if metadata.is_symlink() => path.canonicalize().map_err(|error| Error::io("read", path, error))?,
-        _ => path.to_owned(),
-    };
-    match observe(path)? {
+        node = observe(&path.canonicalize().map_err(|error| Error::io("read", path, error))?)?;
+    }
+    match node {
         Node::Absent => Ok(None),
         Node::File { bytes, .. } => {
             String::from_utf8(bytes).map(Some).map_err(|_| Error::other(format!("'{}' is not UTF-8", path.display())))
@@ -115,6 +117,29 @@ pub fn tree(top: &Path) -> Result<BTreeMap<PathBuf, Node>> {
         }
     }
     Ok(found)
+}
+
+/// When a file was changed last.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Modified {
+    pub secs: i64,
+    pub nanos: i64,
+}
+
+/// Returns when a file or a link was changed last.
+pub fn modified(path: &Path) -> Option<Modified> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    Some(Modified { secs: metadata.mtime(), nanos: metadata.mtime_nsec() })
+}
+
+/// Gives a file, a directory or a link the time at which it was changed last. One that cannot be set stays as it is: a time
+/// is not worth a failure.
+pub fn set_modified(path: &Path, modified: Option<Modified>) {
+    let Some(Modified { secs, nanos }) = modified else { return };
+    let last_access = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
+    let last_modification = rustix::fs::Timespec { tv_sec: secs, tv_nsec: nanos };
+    let times = rustix::fs::Timestamps { last_access, last_modification };
+    let _ = rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
 }
 
 /// Gives a file the permissions of a mode.

@@ -2,6 +2,8 @@
 //!
 //! A text is a list of pieces, so that an edit in it can be led back to the rule that it is in; see `adopt`.
 
+use std::ops::Range;
+
 use bstr::ByteSlice as _;
 use serde_json::Value;
 
@@ -30,8 +32,22 @@ pub struct Written {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Piece {
     pub text: String,
-    /// The id of the rule that it is the text of.
-    pub rule: Option<String>,
+    pub source: Source,
+}
+
+/// What a part of a generated text is made of.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Source {
+    /// Nothing in the store.
+    Fixed,
+    /// The text of a rule, by its id.
+    Text(String),
+    /// What the manifest says of a rule, as Cursor's front matter.
+    Front(String),
+    /// The heading of `AGENTS.md`.
+    Header,
+    /// The heading of `AGENTS.md`, the text below it, and the summaries of rules.
+    List,
 }
 
 /// Returns the whole text of pieces.
@@ -48,11 +64,11 @@ pub fn head(now: Time, scope: Scope) -> String {
 }
 
 fn plain(text: impl Into<String>) -> Piece {
-    Piece { text: text.into(), rule: None }
+    Piece { text: text.into(), source: Source::Fixed }
 }
 
 fn of_rule(written: &Written) -> Piece {
-    Piece { text: written.text.clone(), rule: Some(written.rule.id.clone()) }
+    Piece { text: written.text.clone(), source: Source::Text(written.rule.id.clone()) }
 }
 
 /// Returns all rules one after the other.
@@ -68,9 +84,10 @@ pub fn joined(head: &str, rules: &[&Written]) -> Vec<Piece> {
     pieces
 }
 
-/// Returns all rules one after the other, each below a heading with its id.
-pub fn headed(head: &str, rules: &[&Written]) -> Vec<Piece> {
+/// Returns all rules one after the other, each below a heading with its id. The header stands above them, if it is given.
+pub fn headed(head: &str, header: Option<&str>, rules: &[&Written]) -> Vec<Piece> {
     let mut pieces = vec![plain(format!("{head}\n"))];
+    pieces.extend(header.map(|header| Piece { text: format!("{header}\n\n"), source: Source::Header }));
     for written in rules {
         pieces.push(plain(format!("\n## Rule: {}\n\n", written.rule.id)));
         pieces.push(of_rule(written));
@@ -82,7 +99,8 @@ pub fn headed(head: &str, rules: &[&Written]) -> Vec<Piece> {
 /// Returns one rule below its front matter, as Cursor reads it.
 pub fn cursor(head: &str, written: &Written) -> Vec<Piece> {
     let front = front_matter(&written.rule.cursor, &["description", "alwaysApply", "globs"]);
-    vec![plain(format!("{front}\n\n{head}\n")), of_rule(written)]
+    let front = Piece { text: front, source: Source::Front(written.rule.id.clone()) };
+    vec![front, plain(format!("\n\n{head}\n")), of_rule(written)]
 }
 
 /// Returns one rule below front matter that is given.
@@ -123,14 +141,14 @@ pub fn scalar(text: &str, is_bare: bool) -> String {
 
 /// Returns the list of rules with their summaries.
 pub fn listed(head: &str, header: &str, preamble: &str, rules: &[&Written]) -> Vec<Piece> {
-    let mut lines = vec![head.to_owned(), header.to_owned(), String::new()];
+    let mut lines = vec![header.to_owned(), String::new()];
     if !preamble.is_empty() {
         lines.extend([preamble.to_owned(), String::new()]);
     }
     let numbered = rules.iter().enumerate();
     lines.extend(numbered.map(|(at, rule)| format!("{}. **{}** -- {}", at + 1, rule.rule.id, summary(rule))));
     lines.push(String::new());
-    vec![plain(lines.join("\n"))]
+    vec![plain(format!("{head}\n")), Piece { text: lines.join("\n"), source: Source::List }]
 }
 
 /// Returns what a rule is about: its description, else its first line that is no heading, else its id.
@@ -175,12 +193,27 @@ fn without_front(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Returns a text without the two lines behind [`MARK`] that say which program wrote it, and when.
+/// Returns a text without the two lines behind [`MARK`] that say which program wrote it, and when. Ends of lines that an
+/// editor has changed to CRLF are LF, as they were written.
 pub fn stable(bytes: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(bytes.len());
-    let mut left = 0;
+    for line in stable_lines(bytes) {
+        match bytes[line.clone()].strip_suffix(b"\r\n") {
+            Some(words) => kept.extend([words, b"\n"].concat()),
+            None => kept.extend_from_slice(&bytes[line]),
+        }
+    }
+    kept
+}
+
+/// Returns where the lines of a text are, but for those two.
+pub fn stable_lines(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut kept = Vec::new();
+    let (mut left, mut end) = (0, 0);
     for line in bytes.lines_with_terminator() {
-        if line.trim_end() == MARK.as_bytes() {
+        let start = end;
+        end += line.len();
+        if line.starts_with_str(MARK) && line.trim_end() == MARK.as_bytes() {
             left = 2;
         } else if left > 0 && (line.starts_with_str(RUN) || line.starts_with_str(SYNCED)) {
             left -= 1;
@@ -188,7 +221,7 @@ pub fn stable(bytes: &[u8]) -> Vec<u8> {
         } else {
             left = 0;
         }
-        kept.extend_from_slice(line);
+        kept.push(start..end);
     }
     kept
 }
@@ -217,8 +250,8 @@ mod tests {
         assert_eq!(whole(&joined(&head, &rules)), [HEAD, "", "# A\n\nfirst\n", "", "B\n", ""].join("\n"));
         assert_eq!(whole(&joined(&head, &[])), [HEAD, ""].join("\n"));
         let expected = [HEAD, "", "## Rule: a\n", "# A\n\nfirst\n", "", "## Rule: b\n", "B\n", ""].join("\n");
-        assert_eq!(whole(&headed(&head, &rules)), expected);
-        assert_eq!(whole(&headed(&head, &[])), [HEAD, ""].join("\n"));
+        assert_eq!(whole(&headed(&head, None, &rules)), expected);
+        assert_eq!(whole(&headed(&head, None, &[])), [HEAD, ""].join("\n"));
         let expected = [HEAD, "# AGENTS Rules", "", "1. **a** -- first", "2. **b** -- says: b", ""].join("\n");
         assert_eq!(whole(&listed(&head, "# AGENTS Rules", "", &rules)), expected);
         let expected = [HEAD, "# H", "", "words", "", "1. **a** -- first", ""].join("\n");
@@ -236,6 +269,14 @@ mod tests {
         assert!(
             whole(&listed(&head, "h", "", &[&rule("d", json!({}), "# only a heading\n")])).ends_with("1. **d** -- d\n")
         );
+    }
+
+    #[test]
+    fn a_summary_is_the_description_or_120_characters_of_the_first_line_or_the_id() {
+        let long = "ü".repeat(130);
+        assert_eq!(summary(&rule("a", json!({}), &format!("# A\n\n  {long}  \nmore\n"))), "ü".repeat(120));
+        assert_eq!(summary(&rule("a", json!({ "description": long }), "x\n")), long, "a description is not cut");
+        assert_eq!(summary(&rule("a", json!({ "description": "" }), "\n# A\n")), "a");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::Place;
+use crate::error::{Error, Result};
 
 /// The most entries of directories that one pattern looks at.
 const MAX_ENTRIES: usize = 200_000;
@@ -33,7 +34,15 @@ pub fn is_pattern(path: &str) -> bool {
 
 /// Returns the paths that a pattern fits, sorted. `**` fits any number of directories; hidden names are fitted only by
 /// patterns that begin with a dot; links to directories are not followed below `**`.
-pub fn expand(pattern: &Path) -> Vec<PathBuf> {
+///
+/// # Errors
+///
+/// If it looks at too many entries of directories: with a part of the paths, rules would be taken from the others.
+pub fn expand(pattern: &Path) -> Result<Vec<PathBuf>> {
+    expand_within(pattern, MAX_ENTRIES)
+}
+
+fn expand_within(pattern: &Path, most: usize) -> Result<Vec<PathBuf>> {
     let parts: Vec<String> = pattern
         .components()
         .filter_map(|part| match part {
@@ -41,31 +50,30 @@ pub fn expand(pattern: &Path) -> Vec<PathBuf> {
             _ => None,
         })
         .collect();
-    let (mut found, mut budget) = (Vec::new(), MAX_ENTRIES);
-    walk(Path::new("/"), &parts, &mut budget, &mut found);
+    let (mut found, mut budget) = (Vec::new(), most);
+    if !walk(Path::new("/"), &parts, &mut budget, &mut found) {
+        let pattern = crate::outside::line(&pattern.display().to_string());
+        return Err(Error::other(format!("glob '{pattern}' looks at more than {most} entries of directories")));
+    }
     found.sort();
     found.dedup();
-    found
+    Ok(found)
 }
 
-fn walk(here: &Path, parts: &[String], budget: &mut usize, found: &mut Vec<PathBuf>) {
+/// Returns whether all entries were looked at.
+fn walk(here: &Path, parts: &[String], budget: &mut usize, found: &mut Vec<PathBuf>) -> bool {
     let Some((part, rest)) = parts.split_first() else {
         found.push(here.to_owned());
-        return;
+        return true;
     };
     if !is_pattern(part) {
         let next = here.join(part);
-        if next.symlink_metadata().is_ok() {
-            walk(&next, rest, budget, found);
-        }
-        return;
+        return next.symlink_metadata().is_err() || walk(&next, rest, budget, found);
     }
-    if part == "**" {
-        walk(here, rest, budget, found);
-    }
+    let mut is_whole = part != "**" || walk(here, rest, budget, found);
     for entry in fs::read_dir(here).into_iter().flatten().flatten() {
-        if *budget == 0 {
-            return;
+        if *budget == 0 || !is_whole {
+            return false;
         }
         *budget -= 1;
         let Ok(name) = entry.file_name().into_string() else { continue };
@@ -73,14 +81,15 @@ fn walk(here: &Path, parts: &[String], budget: &mut usize, found: &mut Vec<PathB
         if part == "**" {
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             match is_directory {
-                true if !is_hidden => walk(&here.join(&name), parts, budget, found),
+                true if !is_hidden => is_whole = walk(&here.join(&name), parts, budget, found),
                 false if !is_hidden && rest.is_empty() => found.push(here.join(&name)),
                 _ => {}
             }
         } else if (!is_hidden || part.starts_with('.')) && fits(part.as_bytes(), name.as_bytes()) {
-            walk(&here.join(&name), rest, budget, found);
+            is_whole = walk(&here.join(&name), rest, budget, found);
         }
     }
+    is_whole
 }
 
 /// Says whether a name fits a pattern of one component.
@@ -169,6 +178,7 @@ mod tests {
         std::os::unix::fs::symlink(&top, top.join("a/loop")).unwrap();
         let found = |pattern: &str| -> Vec<String> {
             expand(&top.join(pattern))
+                .unwrap()
                 .iter()
                 .map(|path| path.strip_prefix(&top).unwrap().display().to_string())
                 .collect()
@@ -177,5 +187,8 @@ mod tests {
         assert_eq!(found("**/AGENTS.md"), ["a/AGENTS.md", "a/x/AGENTS.md", "b/AGENTS.md"]);
         assert_eq!(found("[ab]"), ["a", "b"]);
         assert!(found("nosuch/*").is_empty());
+        assert!(expand_within(&top.join("**/AGENTS.md"), 50).is_ok());
+        let error = expand_within(&top.join("**/AGENTS.md"), 3).unwrap_err().to_string();
+        assert!(error.ends_with("looks at more than 3 entries of directories"), "{error}");
     }
 }

@@ -140,7 +140,7 @@ fn folder_of(survey: &mut Survey, place: &Place, agent: &'static str, directory:
 }
 
 /// Splits a text at its front matter, of which the keys are taken that a manifest has.
-fn front(text: &str) -> (Value, String) {
+pub fn front(text: &str) -> (Value, String) {
     let whole = || (Value::Null, ended(text));
     let Some(rest) = text.strip_prefix("---\n") else { return whole() };
     let Some((front, body)) = rest.split_once("\n---\n").or_else(|| Some(("", rest.strip_prefix("---\n")?))) else {

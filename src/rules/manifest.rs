@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::places::{INSTRUCTION_TARGETS, RULE_TARGETS};
-use super::{Place, disk, is_id};
+use super::{Place, Scope, disk, is_id};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 
@@ -100,8 +100,12 @@ impl Manifest {
     pub fn read(place: &Place) -> Result<(Self, String)> {
         let path = place.manifest();
         let Some(text) = disk::text(&path)? else {
-            return Err(Error::new(Kind::Missing, format!("there is no store at '{}'", place.store().display()))
-                .hint("'git shiftlog rules init' makes one"));
+            return Err(Error::new(Kind::Missing, format!("there is no store at '{}'", place.store().display())).hint(
+                match place.scope {
+                    Scope::Home => "'git shiftlog rules init' makes one",
+                    Scope::Repository => "'git shiftlog rules init --scope=repo' makes one",
+                },
+            ));
         };
         Self::parse(&text)
             .map(|manifest| (manifest, text))
@@ -277,6 +281,35 @@ impl Manifest {
         if let Some(rules) = self.value.get_mut("rules").and_then(Value::as_array_mut) {
             rules.retain(|rule| rule["id"] != id);
         }
+    }
+
+    fn rule_mut(&mut self, id: &str) -> Option<&mut Map<String, Value>> {
+        let rules = self.value.get_mut("rules")?.as_array_mut()?;
+        rules.iter_mut().find(|rule| rule["id"] == id)?.as_object_mut()
+    }
+
+    /// Changes what Cursor's front matter says of a rule; `null` removes it.
+    pub fn set_field(&mut self, id: &str, key: &str, value: Value) {
+        let Some(rule) = self.rule_mut(id) else { return };
+        let cursor = rule.entry("cursor").or_insert_with(|| json!({}));
+        if !cursor.is_object() {
+            *cursor = json!({});
+        }
+        match (cursor.as_object_mut(), value) {
+            (Some(cursor), Value::Null) => drop(cursor.shift_remove(key)),
+            (Some(cursor), value) => drop(cursor.insert(key.to_owned(), value)),
+            (None, _) => {}
+        }
+    }
+
+    /// Keeps a rule from an agent.
+    pub fn exclude(&mut self, id: &str, agent: &str) {
+        let Some(rule) = self.rule_mut(id) else { return };
+        let mut excluded = strings(rule.get("exclude").unwrap_or(&Value::Null));
+        if !excluded.iter().any(|known| known == agent) {
+            excluded.push(agent.to_owned());
+        }
+        rule.insert("exclude".into(), json!(excluded));
     }
 
     /// Sets a value in a group of settings, such as `paths` of `agents_md`.

@@ -4,10 +4,9 @@
 //! `want` says which files the agents should have, `plan` compares these with the disk and with the registry of everything
 //! that was written before, and `apply` carries the steps out under a journal.
 //!
-//! The engine of [`crate::managed`] puts a part of ours into files of a repository, and keeps what turns the edited file
-//! back. Here whole files, links and folders are owned in a home, drift must be told from what we wrote, and steps of many
-//! files are finished by the next run if this one is killed. Only the first is needed there and only the rest here, so
-//! the two share the reading of files and the digests, and nothing else.
+//! [`crate::managed`] edits one part of a repository's file and keeps the text it replaced. This room owns whole files, links
+//! and folders, detects edits of the user, and finishes interrupted operations. They share the writing of a file in
+//! one step, the digests, and the lock.
 
 mod adopt;
 mod apply;
@@ -27,11 +26,13 @@ mod store;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod tests;
+mod tree;
 mod want;
 mod work;
 
 use std::path::{Path, PathBuf};
 
+pub use self::edit::words;
 pub use self::import::{Choice, Found};
 pub use self::manifest::{Conflict, Manifest, Rule, SkillTarget, SyncMode};
 pub use self::places::{INSTRUCTION_TARGETS, RULE_TARGETS, SKILL_TARGETS};
@@ -61,6 +62,8 @@ pub struct Place {
     pub base: PathBuf,
     /// The home that `~` means.
     pub home: PathBuf,
+    /// Whether the user lets the rules of the home into the files of a repository whose manifest asks for them.
+    pub shares_home: bool,
     /// The directory of the registry, the journal and the lock.
     state: PathBuf,
     /// The directory of backups.
@@ -80,6 +83,7 @@ impl Place {
             scope: Scope::Home,
             base: home.to_owned(),
             home: home.to_owned(),
+            shares_home: false,
             state: store.join("shiftlog"),
             backups: store.join("backups"),
         })
@@ -97,6 +101,7 @@ impl Place {
             scope: Scope::Repository,
             base: top.to_owned(),
             home: home.to_owned(),
+            shares_home: false,
             backups: state.join("backups"),
             state,
         })
@@ -110,6 +115,29 @@ impl Place {
     /// Returns the file that makes a directory a store.
     pub fn manifest(&self) -> PathBuf {
         self.store().join("manifest.json")
+    }
+
+    /// Fails if a path of the store of a repository leads out of it by a symbolic link: others have made the repository,
+    /// and what its store has is copied into its files. The store of a home may be kept elsewhere, file by file.
+    fn check_inside(&self, path: &Path) -> Result<()> {
+        if self.scope == Scope::Home {
+            return Ok(());
+        }
+        let is_inside = |path: PathBuf| match path.canonicalize() {
+            Ok(resolved) => self.base.canonicalize().is_ok_and(|base| resolved.starts_with(base.join(STORE))),
+            // What is not there leads nowhere.
+            Err(_) => !disk::is_there(&path),
+        };
+        if is_inside(self.store()) && is_inside(path.to_owned()) {
+            return Ok(());
+        }
+        Err(Error::other(format!("'{}' leads out of the repository's store by a symbolic link", self.shown(path))))
+    }
+
+    /// Says whether files may be written at a path. In a repository these are those of its working tree alone.
+    fn allows(&self, path: &Path) -> bool {
+        let is_own = |rest: &Path| !rest.iter().any(|part| part.eq_ignore_ascii_case(".git"));
+        self.scope == Scope::Home || path.strip_prefix(&self.base).is_ok_and(is_own)
     }
 
     /// Returns the absolute path that a configured one means: `~` is the home, a relative one begins at the base.

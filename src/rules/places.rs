@@ -1,7 +1,8 @@
 //! Where each agent's files are.
 //!
-//! The profile `ai-sync` has the places of the earlier tool whose store this is, the profile `current` those that the agents'
-//! manuals name today (looked up in November 2026).
+//! The profile `ai-sync` has the places of the earlier tool whose store this is. The profile `current` has the places that
+//! newer releases read, as documentation named them in November 2026: that of the agents, and for Kiro and Antigravity pages of
+//! others.
 
 /// The agents that can get instructions.
 pub const INSTRUCTION_TARGETS: &[&str] = &["cursor", "codex", "claude", "gemini"];

@@ -1,4 +1,4 @@
-//! From what the agents should have, what was written before and what is there, to steps.
+//! Computes the steps from the wanted files, the registry and the files on disk.
 //!
 //! Read [`Planner::text`]: it decides about one generated file. Skills and taking back stand in `plan/`.
 
@@ -14,7 +14,7 @@ use bstr::ByteSlice as _;
 use super::apply::Step;
 use super::backup::{self, Backup};
 use super::block;
-use super::disk::{self, Node};
+use super::disk::{self, Modified, Node};
 use super::generate;
 use super::registry::{Entry, Original, Owned, Registry, stable_digest};
 use super::report::{Change, Drift};
@@ -33,6 +33,8 @@ pub struct Ways<'o> {
     pub is_forced: bool,
     /// Whether links are written through.
     pub follows: bool,
+    /// The files whose edits are in the store already.
+    pub adopted: &'o BTreeSet<PathBuf>,
     pub now: Time,
 }
 
@@ -54,6 +56,12 @@ pub struct Planner<'o> {
     made: HashSet<PathBuf>,
     /// Names in the archive that this plan gives away.
     archived: HashSet<PathBuf>,
+    /// What is generated, and was not written down: nobody knows whether the user has edited it.
+    discovered: HashSet<PathBuf>,
+    /// Directories that are no links, and in no links below the base.
+    plain: HashSet<PathBuf>,
+    /// Directories that are not ours, and in none of ours.
+    free: HashSet<PathBuf>,
 }
 
 impl<'o> Planner<'o> {
@@ -72,6 +80,9 @@ impl<'o> Planner<'o> {
             wanted: BTreeSet::new(),
             made: HashSet::new(),
             archived: HashSet::new(),
+            discovered: HashSet::new(),
+            plain: HashSet::new(),
+            free: HashSet::new(),
         }
     }
 
@@ -122,13 +133,22 @@ impl<'o> Planner<'o> {
     }
 
     /// Returns a path above another that is ours, or is the store.
-    fn managed_above(&self, path: &Path) -> Option<PathBuf> {
+    fn managed_above(&mut self, path: &Path) -> Option<PathBuf> {
+        // What becomes ours later is refused if something of ours is below it.
+        let directory = path.parent()?;
+        if self.free.contains(directory) {
+            return None;
+        }
         let is_managed = |above: &&Path| {
             self.wanted.contains(*above)
                 || self.registry.entries.contains_key(*above)
                 || **above == self.store.place.store()
         };
-        path.ancestors().skip(1).find(is_managed).map(Path::to_owned)
+        let found = path.ancestors().skip(1).find(is_managed).map(Path::to_owned);
+        if found.is_none() {
+            self.free.insert(directory.to_owned());
+        }
+        found
     }
 
     /// Returns a path of ours below another.
@@ -159,6 +179,9 @@ impl<'o> Planner<'o> {
         match resolved {
             _ if self.ways.is_forced && !self.ways.follows && link == path => return Some(path.to_owned()),
             Some(resolved) if self.store.has(&resolved) => self.refuse(format!("'{shown}' is a link into the store")),
+            Some(resolved) if !self.store.place.allows(&resolved) => {
+                self.refuse(format!("'{shown}' is a symbolic link that leads out of the working tree"));
+            }
             Some(resolved) if self.ways.follows || is_known => {
                 self.registry.followed.insert(path.to_owned(), resolved.clone());
                 return Some(resolved);
@@ -170,21 +193,24 @@ impl<'o> Planner<'o> {
     }
 
     /// Returns the first link on the way from the base to a path. Outside of the base only the path itself counts.
-    fn first_link(&self, path: &Path, has_final: bool) -> Option<PathBuf> {
+    fn first_link(&mut self, path: &Path, has_final: bool) -> Option<PathBuf> {
         let base = &self.store.place.base;
         let is_link = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         let Ok(rest) = path.strip_prefix(base) else {
             return Some(path.to_owned()).filter(|_| has_final).filter(is_link);
         };
-        let length = rest.components().count();
-        let mut here = base.clone();
-        for (at, part) in rest.components().enumerate() {
-            here.push(part);
-            if (at + 1 < length || has_final) && is_link(&here) {
-                return Some(here);
+        let above = path.parent().unwrap_or(base);
+        if !self.plain.contains(above) {
+            let mut here = base.clone();
+            for part in rest.parent().unwrap_or(Path::new("")) {
+                here.push(part);
+                if is_link(&here) {
+                    return Some(here);
+                }
             }
+            self.plain.insert(above.to_owned());
         }
-        None
+        Some(path.to_owned()).filter(|path| has_final && is_link(path))
     }
 
     /// Plans one generated text.
@@ -233,7 +259,7 @@ impl<'o> Planner<'o> {
             }
             None => false,
         };
-        if is_disturbed && !self.ways.is_forced {
+        if is_disturbed && !self.ways.is_forced && !self.ways.adopted.contains(&path) {
             self.drifted(&path, "changed since it was written");
             return Ok(());
         }
@@ -262,9 +288,12 @@ impl<'o> Planner<'o> {
         };
         let is_same = has_block == wants_block && there == new && matches!(node, Node::File { .. });
         if !is_same {
-            if let (Some(_), Node::File { .. }) = (&owned, &node)
-                && (is_disturbed || generate::is_of_earlier_tool(current, has_front))
-            {
+            // What nobody has written down, or others have written, can have an edit of the user's in it.
+            let is_unknown = match owned {
+                None => is_generated || has_block,
+                Some(_) => is_disturbed || generate::is_of_earlier_tool(current, has_front),
+            };
+            if is_unknown && matches!(node, Node::File { .. }) {
                 self.keep(&path, &node, false);
             }
             let action = if node == Node::Absent { "create" } else { "update" };
@@ -323,7 +352,7 @@ impl<'o> Planner<'o> {
         let kept = self.backup.add(path, what, is_original);
         match node {
             Node::File { mode, .. } => Original::File { kept, mode: *mode },
-            Node::Link(target) => Original::Link { target: target.clone() },
+            Node::Link(target) => Original::Link { target: target.clone(), modified: disk::modified(path) },
             _ => {
                 self.steps.push(Step::Move { from: path.to_owned(), to: kept.clone() });
                 Original::Directory { kept }
@@ -336,7 +365,15 @@ impl<'o> Planner<'o> {
         if users.is_empty() && can_be_absent {
             return Original::Absent;
         }
-        self.keep(path, &Node::File { bytes: users, mode }, true)
+        let known = self.registry.get(path).map(|entry| entry.original.clone());
+        // The time of the file is that of the block, unless the user has changed the text around it.
+        let modified = known.filter(|known| self.bytes_of(known).is_ok_and(|bytes| bytes == users));
+        let modified = modified.and_then(|known| self.modified_of(&known));
+        let original = self.keep(path, &Node::File { bytes: users, mode }, true);
+        if let (Some(saved), Some(_)) = (self.backup.saved.last_mut(), modified) {
+            saved.modified = modified;
+        }
+        original
     }
 
     /// Returns what was at a path before an earlier tool wrote there.
@@ -349,6 +386,15 @@ impl<'o> Planner<'o> {
         match disk::observe(&kept)? {
             Node::File { mode, .. } => Ok(Original::File { kept, mode }),
             _ => Ok(Original::Absent),
+        }
+    }
+
+    /// Returns when an original was changed last; `None` if it was no file.
+    fn modified_of(&self, original: &Original) -> Option<Modified> {
+        let Original::File { kept, .. } = original else { return None };
+        match self.backup.saved.iter().find(|saved| saved.kept == *kept) {
+            Some(planned) => planned.modified,
+            None => disk::modified(kept),
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::disk;
+use super::disk::{self, Modified};
 use super::{Place, generate};
 use crate::error::{Error, Kind, Result};
 use crate::managed::file::digest;
@@ -33,7 +33,12 @@ pub enum Original {
     /// A file, kept in a backup.
     File { kept: PathBuf, mode: u32 },
     /// A link.
-    Link { target: PathBuf },
+    Link {
+        target: PathBuf,
+        /// When it was made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        modified: Option<Modified>,
+    },
     /// A directory, kept in a backup.
     Directory { kept: PathBuf },
 }
@@ -44,7 +49,8 @@ pub struct Entry {
     pub owned: Owned,
     /// The agent it is for.
     pub target: String,
-    /// What it holds, so that an edit of the user's is noticed.
+    /// SHA-256 of what was written, without the lines that say which program wrote it and when; of a link, its target. What
+    /// differs from it was edited by the user.
     pub digest: String,
     pub original: Original,
 }

@@ -7,6 +7,7 @@ use super::apply::Step;
 use super::disk::{self, Node};
 use super::generate::Written;
 use super::manifest::Manifest;
+use super::tree::{META, tree_steps};
 use super::{Place, Scope};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
@@ -16,7 +17,7 @@ use crate::git::date::Time;
 pub struct Skill {
     /// Its name, which is that of its directory.
     pub name: String,
-    /// Where it is now. A command that restores it moves it only after it has been read.
+    /// Where it is read. A command that restores it, or takes an edited copy in, writes the store only after that.
     pub now: PathBuf,
 }
 
@@ -52,12 +53,14 @@ impl Store {
     ///
     /// If there is none, or it cannot be understood.
     pub fn read(place: &Place) -> Result<Self> {
+        place.check_inside(&place.manifest())?;
         let (manifest, text) = Manifest::read(place)?;
         let mut store = Self::empty(place, manifest);
         store.read = Some(text);
         let directory = store.skills_directory();
         let skill = |name: String| Skill { now: directory.join(&name), name };
         store.skills = disk::folders(&directory).into_iter().map(skill).collect();
+        store.skills.iter().try_for_each(|skill| place.check_inside(&skill.now))?;
         store.archived = disk::folders(&store.archive());
         Ok(store)
     }
@@ -115,6 +118,7 @@ impl Store {
                 Some(text) => text.clone(),
                 None => {
                     let path = self.rule_path(&rule.file);
+                    self.place.check_inside(&path)?;
                     let missing =
                         || Error::other(format!("cannot read rule '{}': '{}' is missing", rule.id, path.display()));
                     disk::text(&path)?.ok_or_else(missing)?
@@ -126,7 +130,7 @@ impl Store {
             }
             written.push(Written { rule, text });
         }
-        if self.place.scope == Scope::Repository && self.manifest.includes_home() {
+        if self.place.scope == Scope::Repository && self.manifest.includes_home() && self.place.shares_home {
             let home = Place::of_home(&self.place.home)?;
             if disk::is_there(&home.manifest()) {
                 let known: Vec<String> = written.iter().map(|written| written.rule.id.clone()).collect();
@@ -140,6 +144,7 @@ impl Store {
     /// Changes the text of a rule, or adds it.
     pub(super) fn set_text(&mut self, file: &str, text: &str) -> Result<()> {
         let path = self.rule_path(file);
+        self.place.check_inside(&self.place.store().join("rules"))?;
         let before = disk::observe(&path)?;
         let mode = if let Node::File { mode, .. } = before { Some(mode) } else { None };
         self.steps.push(Step::write(path, text.as_bytes(), mode, &before)?);
@@ -162,12 +167,27 @@ impl Store {
             let path = to.join(path);
             self.steps.push(match node {
                 Node::File { bytes, mode } => Step::write(path, &bytes, Some(mode), &Node::Absent)?,
-                Node::Link(target) => Step::Link { path, target, before: super::apply::stamp(&Node::Absent) },
+                Node::Link(target) => Step::link(path, target, &Node::Absent),
                 _ => Step::MakeDirectory { path },
             });
         }
         self.skills.push(Skill { name: name.to_owned(), now: from.to_owned() });
         self.skills.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(())
+    }
+
+    /// Replaces a skill by what is in a copy of it. What was in it is kept in the backup.
+    pub(super) fn replace_skill(&mut self, name: &str, copy: &Path) -> Result<()> {
+        let to = self.skills_directory().join(name);
+        let (there, mut tree) = (disk::tree(&to)?, disk::tree(copy)?);
+        tree.remove(Path::new(META));
+        self.steps.extend(tree_steps(&to, &there, &tree, true)?);
+        let replaced = there.into_iter().filter(|(path, node)| tree.get(path) != Some(node));
+        self.saved.extend(replaced.map(|(path, node)| (to.join(path), node)));
+        // The store has the new text only after these steps.
+        if let Some(skill) = self.skills.iter_mut().find(|skill| skill.name == name) {
+            skill.now = copy.to_owned();
+        }
         Ok(())
     }
 

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 
 use super::*;
@@ -40,8 +41,8 @@ impl Random {
     }
 }
 
-/// Everything below a directory but the store: kind, mode and content.
-fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+/// Everything below a directory but the store: kind, mode, time and content.
+fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, i64, Vec<u8>)> {
     let (mut found, mut directories) = (BTreeMap::new(), vec![top.to_owned()]);
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(&directory).unwrap() {
@@ -50,6 +51,8 @@ fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
                 continue;
             }
             let metadata = path.symlink_metadata().unwrap();
+            // A directory gets a new time with each file that is made in it.
+            let seconds = if metadata.is_dir() { 0 } else { metadata.mtime() };
             let content = if metadata.is_symlink() {
                 fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
             } else if metadata.is_dir() {
@@ -58,7 +61,7 @@ fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
             } else {
                 fs::read(&path).unwrap()
             };
-            found.insert(path.strip_prefix(top).unwrap().to_owned(), (metadata.permissions().mode(), content));
+            found.insert(path.strip_prefix(top).unwrap().to_owned(), (metadata.permissions().mode(), seconds, content));
         }
     }
     found
@@ -105,6 +108,14 @@ fn put(path: &Path, bytes: &[u8], mode: u32) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, bytes).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Makes all files and links below a directory old, each in its own way.
+fn make_old(top: &Path) {
+    for (number, path) in tree(top, true).into_keys().enumerate() {
+        let seconds = 1_000_000_000 + i64::try_from(number).unwrap();
+        disk::set_modified(&top.join(path), Some(disk::Modified { secs: seconds, nanos: 5 }));
+    }
 }
 
 /// Fills a home with files, links and folders of a user's.
@@ -187,8 +198,8 @@ fn write_manifest(store: &Path, random: &mut Random, rules: Value) {
     fs::write(store.join("manifest.json"), serde_json::to_string_pretty(&manifest).unwrap()).unwrap();
 }
 
-/// Runs one random command. Returns what it was, for people.
-fn step(home: &Path, random: &mut Random, now: Time) -> String {
+/// Runs one random command. Returns what it was, for people. `is_edited` says that generated files were edited.
+fn step(home: &Path, random: &mut Random, now: Time, is_edited: bool) -> String {
     let mut options = Options::at(now);
     options.is_dry_run = random.one_in(5);
     options.is_forced = random.one_in(4);
@@ -241,7 +252,9 @@ fn step(home: &Path, random: &mut Random, now: Time) -> String {
     };
     let told =
         format!("{word} {shown}: {:?}", outcome.as_ref().map(|report| &report.drift).map_err(ToString::to_string));
-    if let Ok(report) = &outcome {
+    if let Ok(report) = outcome.as_ref()
+        && !is_edited
+    {
         assert_eq!(report.drift, [], "nobody has edited anything: {told}");
     }
     if is_dry_run {
@@ -269,6 +282,7 @@ fn clean_restores_the_first_tree_after_any_commands_on_any_home() {
         let home = root.path().canonicalize().unwrap();
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         fill(&home, &mut random);
+        make_old(&home);
         let expected = tree(&home, false);
         if random.one_in(3) {
             fs::create_dir_all(home.join(STORE)).unwrap();
@@ -280,7 +294,7 @@ fn clean_restores_the_first_tree_after_any_commands_on_any_home() {
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for at in 0..length {
                 let now = Time { seconds: 1_767_323_047 + i64::try_from(at).unwrap(), offset: 0 };
-                told.push(step(&home, &mut random, now));
+                told.push(step(&home, &mut random, now, false));
             }
             let work =
                 Work::new(Place::of_home(&home).unwrap(), Options::at(Time { seconds: 1_767_400_000, offset: 0 }))
@@ -292,6 +306,59 @@ fn clean_restores_the_first_tree_after_any_commands_on_any_home() {
                 expected.keys().chain(left.keys()).filter(|path| expected.get(*path) != left.get(*path)).collect();
             assert!(differ.is_empty(), "{differ:?}");
             assert_eq!(work.clean().unwrap().changes, [], "there is nothing left to clean");
+        }));
+        assert!(outcome.is_ok(), "sequence {seed}:\n{}", told.join("\n"));
+    }
+}
+
+/// Adds words to a file that is there, be it generated or not. What else is done makes it harder to know whose it is.
+fn edit(home: &Path, random: &mut Random, words: &str) -> Option<String> {
+    let file = match random.one_in(3) {
+        true => format!("{}/SKILL.md", random.pick(SKILLS)),
+        false => (*random.pick(FILES)).to_owned(),
+    };
+    let path = home.join(&file);
+    let text = fs::read(&path).ok()?;
+    let is_taken_over = random.one_in(3);
+    let text = match is_taken_over {
+        true => text.replace("# Run: git shiftlog rules sync", "# Run: python3 sync_agent_rules.py sync"),
+        false => text,
+    };
+    fs::write(&path, [&text, words.as_bytes(), b"\n"].concat()).unwrap();
+    let is_lost = random.one_in(4);
+    if is_lost {
+        let _ = fs::remove_file(home.join(STORE).join("shiftlog/registry.json"));
+    }
+    Some(format!("{file} edited, as by the earlier tool: {is_taken_over}, registry lost: {is_lost}"))
+}
+
+#[test]
+fn words_that_somebody_has_added_are_in_a_file_the_store_or_a_backup_after_any_commands() {
+    let first = number("SHIFTLOG_RULES_FIRST").unwrap_or(1);
+    let count = number("SHIFTLOG_RULES_SEQUENCES").unwrap_or(SEQUENCES);
+    for seed in first..first + count {
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().canonicalize().unwrap();
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        fill(&home, &mut random);
+        make_store(&home, &mut random);
+        let (mut told, mut added) = (Vec::new(), Vec::new());
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for at in 0..3 + random.below(9) {
+                let words = format!("words {seed} {at}.");
+                let edited = if random.one_in(2) { edit(&home, &mut random, &words) } else { None };
+                if let Some(edited) = edited {
+                    told.push(edited);
+                    added.push(words);
+                    continue;
+                }
+                let now = Time { seconds: 1_767_323_047 + i64::try_from(at).unwrap(), offset: 0 };
+                told.push(step(&home, &mut random, now, true));
+                let all = tree(&home, true);
+                let has = |words: &&String| all.values().any(|(.., content)| content.contains_str(words.as_str()));
+                let lost: Vec<&String> = added.iter().filter(|words| !has(words)).collect();
+                assert!(lost.is_empty(), "{lost:?}");
+            }
         }));
         assert!(outcome.is_ok(), "sequence {seed}:\n{}", told.join("\n"));
     }

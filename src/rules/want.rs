@@ -10,7 +10,7 @@ use super::manifest::{Conflict, SyncMode, Target};
 use super::places::{self, Form, Rules};
 use super::store::{Skill, Store};
 use super::{Scope, glob};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::date::Time;
 
 /// Something that an agent should have.
@@ -74,6 +74,10 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
         rules.iter().filter(|written| !written.rule.exclude.iter().any(|excluded| excluded == agent)).collect()
     };
     let mut wishes = Wishes::default();
+    if is_repository && manifest.includes_home() && !place.shares_home {
+        let how = "'git config shiftlog.rulesIncludeHome true' lets them into files that are committed";
+        wishes.warnings.push(format!("    Warning: the rules of the home are left out; {how}"));
+    }
     let mut seen = HashSet::new();
     let mut want = |wishes: &mut Wishes, wanted: Wanted| {
         if is_chosen(only, wanted.target) && seen.insert(wanted.path.clone()) {
@@ -89,14 +93,14 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
 
     let listing = instructions.iter().find(|target| matches!(target.name.as_str(), "cursor" | "codex"));
     if let Some(target) = listing {
-        let (paths, warnings) = configured(store, &manifest.agents_md_paths(), "AGENTS.md");
+        let (paths, warnings) = configured(store, &manifest.agents_md_paths(), "AGENTS.md")?;
         wishes.warnings.extend(warnings);
         let of = for_agent("agents-md");
         let (header, preamble) = (manifest.agents_md_header(), manifest.agents_md_preamble());
         // Where rules are committed, agents that read nothing else than AGENTS.md get them whole.
         let pieces = match is_repository {
             false => generate::listed(&head, header, preamble, &of),
-            true => generate::headed(&format!("{head}\n{header}\n"), &of),
+            true => generate::headed(&head, Some(header), &of),
         };
         for path in paths {
             want(&mut wishes, Wanted { path, target: "agents-md", what: text(pieces.clone(), target.is_block) });
@@ -113,7 +117,7 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
         want(&mut wishes, Wanted { path: place.base.join(file), target: agent, what: text(pieces, target.is_block) });
     }
     if only.is_none() {
-        let (paths, warnings) = configured(store, &manifest.claude_md_paths(), "CLAUDE.md");
+        let (paths, warnings) = configured(store, &manifest.claude_md_paths(), "CLAUDE.md")?;
         wishes.warnings.extend(warnings);
         let pieces = generate::joined(&head, &for_agent("claude"));
         for path in paths {
@@ -130,7 +134,7 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
         };
         match places::rules(agent, is_current, is_repository) {
             Some(Rules::Joined(file)) => want(&mut wishes, one(file, generate::joined(&head, &of))),
-            Some(Rules::Headed(file)) => want(&mut wishes, one(file, generate::headed(&head, &of))),
+            Some(Rules::Headed(file)) => want(&mut wishes, one(file, generate::headed(&head, None, &of))),
             Some(Rules::Each(directory, form)) => {
                 each(&mut wishes, &mut want, store, &head, &of, (agent, directory, form));
             }
@@ -205,19 +209,30 @@ fn claude_front(cursor: &Value) -> String {
 }
 
 /// Returns the files that configured paths name, and what is to be said of them.
-pub fn configured(store: &Store, configured: &[String], file: &str) -> (Vec<PathBuf>, Vec<String>) {
+///
+/// # Errors
+///
+/// If a path leads out of the repository whose store this is, or a pattern looks at too much.
+pub fn configured(store: &Store, configured: &[String], file: &str) -> Result<(Vec<PathBuf>, Vec<String>)> {
     let (mut paths, mut warnings) = (Vec::new(), Vec::new());
     let default = [file.to_owned()];
     let is_default = configured.is_empty() && store.place.scope == Scope::Repository && file == "AGENTS.md";
     for path in if is_default { &default } else { configured } {
         let absolute = glob::absolute(&store.place, path);
-        let expanded = if glob::is_pattern(path) { glob::expand(&absolute) } else { vec![absolute] };
+        if !store.place.allows(&absolute) {
+            let path = crate::outside::line(path);
+            return Err(Error::other(format!(
+                "'{path}' is not in the working tree, and a repository's rules stay there"
+            )));
+        }
+        let expanded = if glob::is_pattern(path) { glob::expand(&absolute)? } else { vec![absolute] };
         if expanded.is_empty() {
             warnings.push(format!("    Warning: glob '{path}' matched no files"));
         }
-        paths.extend(expanded.into_iter().map(|path| in_folder(&path, file)));
+        let expanded = expanded.into_iter().map(|path| in_folder(&path, file));
+        paths.extend(expanded.filter(|path| store.place.allows(path)));
     }
-    (paths, warnings)
+    Ok((paths, warnings))
 }
 
 fn in_folder(path: &Path, file: &str) -> PathBuf {

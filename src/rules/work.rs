@@ -1,23 +1,21 @@
 //! One method for each command: change the store in memory, plan, and carry out.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde_json::json;
 
 use super::adopt;
 use super::apply;
 use super::backup;
-use super::block;
 use super::disk::{self, Node};
 pub use super::edit::{NewRule, Targets};
-use super::generate;
 use super::import::{self, Choice, Found};
 use super::manifest::Manifest;
 use super::plan::{Planner, Ways};
-use super::registry::{Registry, stable_digest};
-use super::report::{Drift, Overview, Report};
+use super::registry::Registry;
+use super::report::{Overview, Report};
 use super::store::Store;
-use super::want::{self, What, Wishes};
+use super::want::{self, Wishes};
 use super::{Place, Scope};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
@@ -238,12 +236,12 @@ impl Work {
         profile: Option<&str>,
         choose: &mut dyn FnMut(&Found, &str) -> Choice,
     ) -> Result<(Report, Vec<String>)> {
+        let _lock = self.lock()?;
         let path = self.place.manifest();
         if disk::is_there(&path) {
             return Err(Error::other(format!("there is a store already: '{}'", path.display()))
                 .hint("'git shiftlog rules import' takes what agents have into it"));
         }
-        let _lock = self.lock()?;
         let mut store = Store::empty(&self.place, Manifest::fresh());
         if let Some(profile) = profile {
             store.manifest.set_profile(profile);
@@ -311,7 +309,9 @@ impl Work {
         }
         let before = Registry::read(&self.place)?;
         let only = options.only.as_deref();
-        let ways = Ways { only, is_forced: options.is_forced, follows: options.follows, now: options.now };
+        let (nothing, mut adopted) = (BTreeSet::new(), BTreeSet::new());
+        let ways =
+            |adopted| Ways { only, is_forced: options.is_forced, follows: options.follows, adopted, now: options.now };
         let wishes = |store: &Store| match goal {
             Goal::Synced => want::wishes(store, only, options.now),
             _ => Ok(Wishes::default()),
@@ -320,15 +320,15 @@ impl Work {
         registry.imported.extend(store.imported.iter().cloned());
         let mut wished = wishes(&store)?;
         if options.adopts && goal == Goal::Synced {
-            let mut planner = Planner::new(&store, registry.clone(), command, ways);
+            let mut planner = Planner::new(&store, registry.clone(), command, ways(&nothing));
             planner.plan(&wished)?;
             let drift = planner.drift;
             if !drift.is_empty() {
-                adopt_all(&mut store, &registry, &wished, &drift)?;
+                adopted = adopt::adopt(&mut store, &registry, &wished, &drift)?;
                 wished = wishes(&store)?;
             }
         }
-        let mut planner = Planner::new(&store, registry, command, ways);
+        let mut planner = Planner::new(&store, registry, command, ways(&adopted));
         if goal != Goal::Kept {
             planner.plan(&wished)?;
         }
@@ -364,37 +364,9 @@ impl Work {
             return Ok(report);
         }
         steps.extend(planner.steps);
-        let is_new = planner.registry != before;
-        apply::carry_out(&self.place, &planner.backup, steps, planner.registry, is_new)?;
+        apply::carry_out(&self.place, &planner.backup, steps, planner.registry, before)?;
         Ok(report)
     }
-}
-
-/// Takes edits in generated texts into the store, as far as they are in rules.
-fn adopt_all(store: &mut Store, registry: &Registry, wished: &Wishes, drift: &[Drift]) -> Result<()> {
-    let mut texts: BTreeMap<String, String> = BTreeMap::new();
-    for wanted in wished.wanted.iter().filter(|wanted| drift.iter().any(|drift| drift.path == wanted.path)) {
-        let What::Text { pieces, .. } = &wanted.what else { continue };
-        let Node::File { bytes, .. } = disk::observe(&wanted.path)? else { continue };
-        // If the store has changed too, nobody can tell which words are whose.
-        let was_written = stable_digest(generate::whole(pieces).as_bytes());
-        if registry.get(&wanted.path).is_none_or(|entry| entry.digest != was_written) {
-            continue;
-        }
-        let current = block::split(&bytes).map_or(&bytes[..], |split| split.block);
-        if let Some(changed) = adopt::texts(pieces, current) {
-            for (id, text) in changed {
-                texts.entry(id).or_insert(text);
-            }
-        }
-    }
-    let rules = store.manifest.rules()?;
-    for (id, text) in texts {
-        if let Some(rule) = rules.iter().find(|rule| rule.id == id) {
-            store.set_text(&rule.file, &text)?;
-        }
-    }
-    Ok(())
 }
 
 /// Says whether a store is at a place.

@@ -141,7 +141,7 @@ fn below_top(repo: &Repository, hooks: &Path) -> Option<PathBuf> {
 /// # Errors
 ///
 /// If the directory with Git's hooks cannot be told, or the hook cannot be read.
-pub fn will_run(repo: &Repository, plan: &Plan, event: &str) -> Result<bool> {
+pub fn will_run(repo: &Repository, plan: &mut Plan, event: &str) -> Result<bool> {
     if are_in_config() {
         return Ok(true);
     }

@@ -88,7 +88,7 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
     } else {
         git_hooks::take_back(repo, &mut plan)?;
     }
-    let carries_notes = has_git_hooks && git_hooks::will_run(repo, &plan, "post-rewrite")?;
+    let carries_notes = has_git_hooks && git_hooks::will_run(repo, &mut plan, "post-rewrite")?;
     plan_config(repo, &mut plan, carries_notes);
     for agent in agents::chosen(&wanted.agents)? {
         agents::plan(repo, &mut plan, agent, wanted, &program)?;

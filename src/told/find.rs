@@ -5,14 +5,13 @@
 //! and only up to fixed limits. A file that is left out is still named.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::{File, OpenOptions};
 use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::imports::{imports, is_prose, is_secret};
 use super::{MAX_ENTRIES, MAX_FILE_BYTES, Root};
-use crate::agent::{Choice, HomeFolder, Instructions, Reach};
+use crate::agent::{Choice, HomeFolder, Instructions, Place, Reach};
+use crate::git::private;
 
 /// How many files are read.
 const MAX_FILES: usize = 64;
@@ -30,6 +29,10 @@ const MAX_DIRECTORIES: usize = 256;
 const MAX_LISTED: usize = 4096;
 /// How deep `**` goes.
 const MAX_NESTING: usize = 4;
+/// How many names from an agent's settings are looked for.
+const MAX_NAMES: usize = 8;
+/// How many directories above the working tree are looked into.
+const MAX_ABOVE: usize = 32;
 
 /// Where instruction files are looked for.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +45,11 @@ pub struct Search<'a> {
     pub edited: &'a BTreeSet<String>,
     /// The files that its agent reads.
     pub instructions: &'a Instructions,
+    /// The names that its settings give to such files instead; empty if they give none.
+    pub names: &'a [String],
+    /// The files that it reads in the directories above the working tree, and the user's home directory: those outside
+    /// of it are left out.
+    pub above: Option<(Place, &'a Path)>,
 }
 
 /// An instruction file.
@@ -71,6 +79,8 @@ struct Base {
     directory: PathBuf,
     /// What is put before paths in it: empty, or the usual path of the agent's directory below the home directory.
     prefix: &'static str,
+    /// Whether files in it may be imported by others.
+    is_open: bool,
 }
 
 /// Returns the instruction files that an agent reads, in its order, with what they import.
@@ -84,18 +94,22 @@ pub fn find(search: Search<'_>) -> Vec<Found> {
         let file = below(search.top, &top, directory.as_deref(), file);
         edited.extend(file.and_then(|file| Some(file.parent()?.to_owned())).into_iter().flat_map(ancestors));
     }
-    finder.bases.push(Base { root: Root::Repo, directory: top, prefix: "" });
+    finder.bases.push(Base { root: Root::Repo, directory: top.clone(), prefix: "", is_open: true });
     for folder in &search.instructions.home {
         // A path that leads nowhere has no files.
         let directory = folder.directory.canonicalize().unwrap_or_else(|_| folder.directory.clone());
-        finder.bases.push(Base { root: Root::Home, directory, prefix: folder.name });
+        finder.bases.push(Base { root: Root::Home, directory, prefix: folder.name, is_open: true });
     }
     finder.has_imports = search.instructions.has_imports;
+    finder.names = search.names.iter().filter(|name| is_name(name)).take(MAX_NAMES).cloned().collect();
     for (index, HomeFolder { patterns, choice, .. }) in search.instructions.home.iter().enumerate() {
         let is_wanted = *choice != Choice::Fallback || finder.found.is_empty();
         if is_wanted {
             finder.directory(index + 1, Path::new(""), patterns, *choice);
         }
+    }
+    if let Some((place, home)) = search.above {
+        finder.above(&top, place, home);
     }
     let of_home = finder.found.len();
     for place in search.instructions.repo {
@@ -112,6 +126,12 @@ pub fn find(search: Search<'_>) -> Vec<Found> {
         }
     }
     finder.found
+}
+
+/// Says whether a name from settings is that of a file in a directory, and no pattern.
+fn is_name(name: &str) -> bool {
+    let is_plain = Path::new(name).components().map(|part| matches!(part, Component::Normal(_))).eq([true]);
+    is_plain && !name.contains(['*', '/'])
 }
 
 /// Returns the directories from the top to another one, from the top down, as paths below the top.
@@ -142,6 +162,8 @@ struct Finder {
     /// The working tree, then the agent's directories.
     bases: Vec<Base>,
     has_imports: bool,
+    /// The names of files that are looked for instead of the agent's own.
+    names: Vec<String>,
     found: Vec<Found>,
     seen: HashSet<(Root, String)>,
     /// The files whose imports were followed, with symbolic links resolved.
@@ -153,8 +175,32 @@ struct Finder {
 }
 
 impl Finder {
+    /// Reads the files in the directories above the top, from the home directory down. All of the home directory is a base
+    /// then, so nothing can be imported from there.
+    fn above(&mut self, top: &Path, place: Place, home: &Path) {
+        let Ok(home) = home.canonicalize() else { return };
+        let Some(below) = top.parent().and_then(|above| above.strip_prefix(&home).ok()) else { return };
+        let mut directories: Vec<&Path> = below.ancestors().collect();
+        directories.reverse();
+        self.bases.push(Base { root: Root::Home, directory: home.clone(), prefix: "", is_open: false });
+        let base = self.bases.len() - 1;
+        for directory in directories.into_iter().take(MAX_ABOVE) {
+            self.directory(base, directory, place.patterns, place.choice);
+        }
+    }
+
     /// Reads the files of one directory, given by its base and its path below it.
     fn directory(&mut self, base: usize, directory: &Path, patterns: &[&str], choice: Choice) {
+        let names = std::mem::take(&mut self.names);
+        // What settings name in a home directory could be any file of the agent's.
+        let is_allowed = |name: &&str| self.bases[base].root == Root::Repo || is_prose(name);
+        let named: Vec<&str> = names.iter().map(String::as_str).filter(is_allowed).collect();
+        let patterns = if names.is_empty() { patterns } else { &named };
+        self.in_directory(base, directory, patterns, choice);
+        self.names = names;
+    }
+
+    fn in_directory(&mut self, base: usize, directory: &Path, patterns: &[&str], choice: Choice) {
         for pattern in patterns {
             let before = self.found.len();
             match pattern.rsplit_once('/').map_or(("", *pattern), |(folder, name)| (folder, name)) {
@@ -176,6 +222,11 @@ impl Finder {
     /// Reads the files whose names fit a pattern with one `*`, also in directories below.
     fn pattern(&mut self, base: usize, directory: &Path, name: &str, nesting: usize) {
         let (start, end) = name.split_once('*').unwrap_or((name, ""));
+        let above = &self.bases[base].directory;
+        // A directory can be a link that leads elsewhere. Not even the names there are anybody's business.
+        if !above.join(directory).canonicalize().is_ok_and(|resolved| resolved.starts_with(above)) {
+            return;
+        }
         let mut names: Vec<(String, bool)> = Vec::new();
         for entry in std::fs::read_dir(self.bases[base].directory.join(directory)).into_iter().flatten().flatten() {
             self.listed += 1;
@@ -198,7 +249,7 @@ impl Finder {
 
     /// Reads a file, given by its base and its path below it, and what it imports.
     fn file(&mut self, base: usize, below: &Path, depth: usize) -> Option<()> {
-        let Base { root, directory, prefix } = &self.bases[base];
+        let Base { root, directory, prefix, .. } = &self.bases[base];
         let (root, file) = (*root, directory.join(below));
         // An entry that is not there is the usual case.
         file.symlink_metadata().ok()?;
@@ -240,7 +291,7 @@ impl Finder {
         if self.imported.contains(&resolved) || !resolved.is_file() {
             return None;
         }
-        let is_below = |base: &Base| resolved.strip_prefix(&base.directory).is_ok();
+        let is_below = |base: &Base| base.is_open && resolved.strip_prefix(&base.directory).is_ok();
         let base = self.bases.iter().position(is_below)?;
         let below = resolved.strip_prefix(&self.bases[base].directory).ok()?.to_owned();
         // An agent's directory also has its credentials.
@@ -269,7 +320,7 @@ impl Finder {
             return Some(Err("size"));
         }
         let mut text = Vec::new();
-        let file = open(resolved).ok()?;
+        let file = private::open_no_link(resolved).ok()?;
         // It may have been replaced meanwhile.
         if !file.metadata().ok()?.is_file() {
             return Some(Err("kind"));
@@ -279,160 +330,6 @@ impl Finder {
     }
 }
 
-/// Opens a file without waiting, as opening a pipe would.
-fn open(path: &Path) -> std::io::Result<File> {
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-    OpenOptions::new().read(true).custom_flags(i32::try_from(flags.bits()).unwrap_or(0)).open(path)
-}
-
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
-
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-    use crate::agent::{self, Place};
-
-    struct Tree {
-        root: tempfile::TempDir,
-    }
-
-    impl Tree {
-        fn new(files: &[(&str, &str)]) -> Self {
-            let tree = Tree { root: tempfile::tempdir().unwrap() };
-            for folder in ["repo", "home/.claude"] {
-                fs::create_dir_all(tree.root.path().join(folder)).unwrap();
-            }
-            for (path, text) in files {
-                let path = tree.root.path().join(path);
-                fs::create_dir_all(path.parent().unwrap()).unwrap();
-                fs::write(path, text).unwrap();
-            }
-            tree
-        }
-
-        fn find(&self, agent: &str, directory: &str, edited: &[&str]) -> Vec<String> {
-            let mut instructions = agent::find(agent).unwrap().instructions().unwrap();
-            // Not the home directory of whoever runs the tests.
-            instructions.home = HomeFolder::all(Some(self.root.path().join("home/.claude")), ".claude", &["CLAUDE.md"]);
-            let top = self.root.path().join("repo");
-            let directory = top.join(directory);
-            let edited = edited.iter().map(|path| (*path).to_owned()).collect();
-            let search =
-                Search { top: &top, directory: Some(&directory), edited: &edited, instructions: &instructions };
-            let found = find(search).into_iter().map(|found| match (found.root, found.content) {
-                (Root::Repo, Content::Text(_)) => found.path,
-                (Root::Home, Content::Text(_)) => format!("~/{}", found.path),
-                (_, Content::Left(why)) => format!("{}: {why}", found.path),
-            });
-            found.collect()
-        }
-    }
-
-    #[test]
-    fn each_agent_reads_its_own_files_from_the_top_to_where_it_works() {
-        let files = [
-            "repo/AGENTS.md",
-            "repo/CLAUDE.md",
-            "repo/GEMINI.md",
-            "repo/.cursor/rules/a/style.mdc",
-            "repo/.claude/rules/tests.md",
-            "repo/sub/AGENTS.md",
-            "repo/sub/AGENTS.override.md",
-            "repo/other/CLAUDE.md",
-            "repo/other/GEMINI.md",
-            "home/.claude/CLAUDE.md",
-        ];
-        let tree = Tree::new(&files.map(|path| (path, path)));
-        let home = "~/.claude/CLAUDE.md";
-        assert_eq!(tree.find("claude", "sub", &[]), [home, "CLAUDE.md", ".claude/rules/tests.md"]);
-        assert_eq!(
-            tree.find("claude", "", &["other/deep/a.rs"]),
-            [home, "CLAUDE.md", ".claude/rules/tests.md", "other/CLAUDE.md"]
-        );
-        assert_eq!(tree.find("codex", "sub", &["other/a.rs"]), [home, "AGENTS.md", "sub/AGENTS.override.md"]);
-        assert_eq!(tree.find("gemini", "", &["other/a.rs"]), [home, "GEMINI.md", "other/GEMINI.md"]);
-        assert_eq!(
-            tree.find("cursor", "sub", &[]),
-            [home, ".cursor/rules/a/style.mdc", "AGENTS.md", "sub/AGENTS.md", "CLAUDE.md"]
-        );
-        fs::remove_file(tree.root.path().join("repo/CLAUDE.md")).unwrap();
-        assert_eq!(tree.find("claude", "", &[]), [home, "AGENTS.md", ".claude/rules/tests.md"], "AGENTS.md instead");
-        assert!(agent::find("aider").unwrap().instructions().is_none());
-    }
-
-    #[test]
-    fn imports_are_followed_within_the_repository_and_the_agents_directory_and_end_in_a_circle() {
-        let tree = Tree::new(&[
-            ("repo/CLAUDE.md", "@docs/a.md @../outside.md @/etc/passwd @.env @missing.md"),
-            ("repo/docs/a.md", "@b.md @../CLAUDE.md"),
-            ("repo/docs/b.md", "@a.md"),
-            ("repo/.env", "KEY=1"),
-            ("outside.md", "no"),
-            ("home/.claude/CLAUDE.md", "@own.md @.credentials.json @settings.json"),
-            ("home/.claude/own.md", "mine"),
-            ("home/.claude/.credentials.json", "{}"),
-            ("home/.claude/settings.json", "{}"),
-        ]);
-        let expected =
-            ["~/.claude/CLAUDE.md", "~/.claude/own.md", "CLAUDE.md", "docs/a.md", "docs/b.md", ".env: secret"];
-        assert_eq!(tree.find("claude", "", &[]), expected);
-        assert_eq!(tree.find("codex", "", &[]), ["~/.claude/CLAUDE.md"], "Codex has no imports");
-        let long: Vec<(String, String)> = (0..9).map(|n| (format!("repo/{n}.md"), format!("@{}.md", n + 1))).collect();
-        let mut files: Vec<(&str, &str)> = long.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        files.push(("repo/CLAUDE.md", "@0.md"));
-        let found = Tree::new(&files).find("claude", "", &[]);
-        assert_eq!(found, ["CLAUDE.md", "0.md", "1.md", "2.md", "3.md", "4.md"], "five imports deep");
-    }
-
-    #[test]
-    fn links_out_pipes_and_large_files_are_named_and_not_read() {
-        let tree = Tree::new(&[("repo/AGENTS.md", "x"), ("outside.md", "no")]);
-        let top = tree.root.path().join("repo");
-        for (target, link) in [
-            ("../outside.md", "CLAUDE.md"),
-            ("AGENTS.md", "CLAUDE.local.md"),
-            ("nowhere.md", ".claude/CLAUDE.md"),
-            ("/etc", ".claude/rules"),
-        ] {
-            fs::create_dir_all(top.join(link).parent().unwrap()).unwrap();
-            symlink(target, top.join(link)).unwrap();
-        }
-        assert_eq!(tree.find("claude", "", &[]), ["CLAUDE.md: link", "CLAUDE.local.md"]);
-        fs::remove_file(top.join("CLAUDE.md")).unwrap();
-        assert!(std::process::Command::new("mkfifo").arg(top.join("CLAUDE.md")).status().unwrap().success());
-        fs::remove_file(top.join("CLAUDE.local.md")).unwrap();
-        File::create(top.join("CLAUDE.local.md")).unwrap().set_len(100 << 20).unwrap();
-        assert_eq!(tree.find("claude", "", &[]), ["CLAUDE.md: kind", "CLAUDE.local.md: size"]);
-    }
-
-    #[test]
-    fn there_is_an_end_to_files_and_bytes() {
-        let names: Vec<String> = (0..200).map(|n| format!("repo/.claude/rules/{n:03}.md")).collect();
-        let many = Tree::new(&names.iter().map(|path| (path.as_str(), "x")).collect::<Vec<_>>());
-        let found = many.find("claude", "", &[]);
-        let left = found.iter().filter(|name| name.ends_with(": number")).count();
-        assert_eq!((found.len(), left), (MAX_ENTRIES, MAX_ENTRIES - MAX_FILES));
-        let text = "x".repeat(MAX_FILE_BYTES);
-        let large = Tree::new(&names[..6].iter().map(|path| (path.as_str(), text.as_str())).collect::<Vec<_>>());
-        let left = large.find("claude", "", &[]).iter().filter(|name| name.ends_with(": size")).count();
-        assert_eq!(left, 2, "four of them make a megabyte");
-    }
-
-    #[test]
-    fn every_list_of_an_agent_names_relative_paths_that_stay_below() {
-        let mut count = 0;
-        for instructions in agent::ALL.iter().filter_map(|agent| agent.instructions()) {
-            let of_repo = instructions.repo.iter().flat_map(|place: &Place| place.patterns);
-            let of_home = instructions.home.iter().flat_map(|folder| folder.patterns);
-            for pattern in of_repo.chain(of_home) {
-                count += 1;
-                let is_plain = Path::new(pattern).components().all(|part| matches!(part, Component::Normal(_)));
-                assert!(is_plain && pattern.matches("/*").count() <= 2, "{pattern}");
-            }
-        }
-        assert!(count > 40);
-    }
-}
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+mod tests;

@@ -4,7 +4,10 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::support::{Scratch, bin_dir};
+use crate::told::works;
 
 /// Returns what stands below each command in a text: commands begin with `$ `.
 fn printed(text: &str) -> Vec<(&str, &str)> {
@@ -36,5 +39,39 @@ fn the_readme_shows_what_its_demonstration_prints() {
     for (command, output) in example {
         let found = shown.iter().find(|(other, _)| *other == command).map(|(_, output)| *output);
         assert_eq!(found, Some(output), "{command}");
+    }
+}
+
+#[test]
+fn the_readme_shows_what_is_told_of_rules() {
+    let scratch = Scratch::set_up();
+    let manifest = json!({
+        "version": "1.0", "updated": "2026-11-23",
+        "active_targets": {
+            "instructions": ["cursor", "codex", "claude", "gemini"], "rules": ["cursor", "codex", "kiro"],
+            "skills": [{ "name": "claude", "sync_mode": "symlink", "conflict_strategy": "archive" }],
+        },
+        "rules": [
+            { "id": "style", "cursor": { "alwaysApply": true, "description": "How code looks" } },
+            { "id": "tests", "imported_from": "claude", "cursor": { "alwaysApply": true } },
+        ],
+        "agents_md": { "paths": ["~/ws/AGENTS.md"] },
+    });
+    let store = scratch.home().join(".ai-agent");
+    fs::create_dir_all(store.join("skills/review")).unwrap();
+    fs::write(store.join("manifest.json"), manifest.to_string()).unwrap();
+    scratch.write("CLAUDE.md", "Be brief.\n");
+    scratch.write(".claude/rules/tests.md", "# Tests\n\nTest what you change.\n");
+    let session = scratch.session("s1");
+    let before = works(&session, "one");
+    scratch.write(".claude/rules/tests.md", "# Tests\n\nWrite the test first.\n");
+    works(&session, "two");
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let example = readme.split("```console\n").nth(2).unwrap().split("```\n").next().unwrap();
+    let example = printed(example);
+    assert_eq!(example.len(), 3, "{example:#?}");
+    for (command, output) in example {
+        let shown = scratch.run_in(&scratch.top, "sh", ["-c", command.trim_start_matches("$ ")]).stdout;
+        assert_eq!(shown.trim(), output.replace("1d5d34d", &before[..7]), "{command}");
     }
 }

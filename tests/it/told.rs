@@ -75,6 +75,14 @@ fn a_commit_names_what_its_agent_had_read_and_tells_what_changed_since_the_one_b
     let shown = scratch.shiftlog("show", [&two]).ok();
     assert!(shown.contains("told: ~/.claude/CLAUDE.md, CLAUDE.md, docs/style.md\n"), "{shown}");
 
+    let listed = scratch.shiftlog("log", ["-n2", "--format=%s %(rules)"]).ok();
+    assert_eq!(listed, "three CLAUDE.md,docs/style.md\ntwo ~/.claude/CLAUDE.md,CLAUDE.md,docs/style.md\n");
+    let page = |range: &str| scratch.shiftlog("export", ["--html", range]).ok();
+    assert!(page(&three).contains("told: CLAUDE.md, docs/style.md</p>"), "the page of a commit says it");
+    let all = page("HEAD~3..HEAD");
+    assert_eq!(all.matches("told: ").count(), 2, "a page with three commits says it where it has changed: {all}");
+    assert!(all.contains("docs/style.md changed, ~/.claude/CLAUDE.md removed since the commit before</p>"), "{all}");
+
     let log = |args: &[&str]| scratch.shiftlog("log", [&["--format=%s", "--rules-changed"], args].concat()).ok();
     assert_eq!(log(&[]), "three\n", "there is nothing before the first one");
     assert_eq!((log(&["-n0"]), log(&["main~1"])), (String::new(), String::new()));
@@ -125,12 +133,38 @@ fn a_session_reads_what_is_above_its_directory_and_in_its_own_working_tree() {
 }
 
 #[test]
+fn files_above_a_working_tree_in_the_home_directory_count_with_their_digest_alone() {
+    let scratch = Scratch::set_up();
+    let home = scratch.home();
+    let top = home.join("ws/project");
+    fs::create_dir_all(&top).unwrap();
+    scratch.git(["clone", "-q", scratch.top.to_str().unwrap(), top.to_str().unwrap()]).ok();
+    scratch.shiftlog_in(&top, "init", ["--agent=claude", "-q"]).ok();
+    fs::write(home.join("ws/CLAUDE.md"), "for all projects\n@private.md\n").unwrap();
+    fs::write(home.join("ws/private.md"), "no\n").unwrap();
+    fs::write(top.join("CLAUDE.md"), "@../private.md\n").unwrap();
+    let session = scratch.session_in("s1", &top);
+    let commit = works(&session, "one");
+    let note = scratch.git_in(&top, ["notes", "--ref=shiftlog", "show", &commit]).ok();
+    let record: Value = serde_json::from_str(note.trim()).unwrap();
+    let paths: Vec<_> =
+        record["rules"].as_array().unwrap().iter().map(|entry| entry["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["ws/CLAUDE.md", "CLAUDE.md"]);
+    assert_eq!((&record["rules"][0]["root"], record["rules"][0].get("text")), (&json!("home"), None));
+    assert!(places(&scratch, &top, "for all projects").is_empty());
+}
+
+#[test]
 fn codex_gemini_and_cursor_are_told_their_own_files() {
     let scratch = Scratch::new();
     scratch.shiftlog("init", ["--agent=codex", "--agent=gemini", "--agent=cursor", "-q"]).ok();
     for path in ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursor/rules/a.mdc"] {
         scratch.write(path, &format!("{path}\n"));
     }
+    scratch.write("RULES.md", "its settings name this file\n");
+    let settings = fs::read_to_string(scratch.top.join(".gemini/settings.json")).unwrap();
+    let named = settings.replacen('{', "{ \"context\": { \"fileName\": [\"RULES.md\", \"../outside.md\"] },", 1);
+    scratch.write(".gemini/settings.json", &named);
     fs::create_dir_all(scratch.home().join(".codex")).unwrap();
     fs::write(scratch.home().join(".codex/AGENTS.md"), "mine\n").unwrap();
     scratch.git(["add", "-A"]).ok();
@@ -151,7 +185,7 @@ fn codex_gemini_and_cursor_are_told_their_own_files() {
     };
     let cases: [(&str, &str, &[&str]); 3] = [
         ("codex", "UserPromptSubmit", &["~/.codex/AGENTS.md", "AGENTS.md"]),
-        ("gemini", "BeforeAgent", &["GEMINI.md"]),
+        ("gemini", "BeforeAgent", &["RULES.md"]),
         ("cursor", "beforeSubmitPrompt", &[".cursor/rules/a.mdc", "AGENTS.md", "CLAUDE.md"]),
     ];
     for (agent, event, expected) in cases {
@@ -310,6 +344,7 @@ fn the_manual_names_every_instruction_file_that_is_looked_for() {
             assert!(text.contains(path), "{pattern} of {}", agent.name());
         }
         assert_eq!(text.contains("Imports."), instructions.has_imports, "{}", agent.name());
+        assert_eq!(text.contains("\nAbove"), agent.instructions_above().is_some(), "{}", agent.name());
         assert_eq!(text.contains("Home:"), !instructions.home.is_empty(), "{}", agent.name());
     }
 }

@@ -95,6 +95,10 @@ impl Agent for Claude {
         Some(Instructions { repo: INSTRUCTIONS, home, has_imports: true })
     }
 
+    fn instructions_above(&self) -> Option<Place> {
+        Some(Place::path(OWN_FILES))
+    }
+
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(records::parse)
     }

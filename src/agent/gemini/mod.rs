@@ -74,6 +74,16 @@ impl Agent for Gemini {
         })
     }
 
+    fn instruction_names(&self, worktree: &Path) -> Vec<String> {
+        // Those of the working tree come before those of the user.
+        let places = [Some(worktree.to_owned()), home()];
+        let settings = places.into_iter().flatten().map(|place| place.join(".gemini/settings.json"));
+        settings
+            .filter_map(|path| permission::read_small(&path))
+            .find_map(|settings| names(&settings))
+            .unwrap_or_default()
+    }
+
     fn parser(&self) -> Box<dyn Parser> {
         Box::new(chat::Chat::default())
     }
@@ -260,6 +270,14 @@ fn home() -> Option<PathBuf> {
 
 fn root() -> Option<PathBuf> {
     Some(home()?.join(".gemini"))
+}
+
+/// Returns the names of instruction files in settings: one, or a list.
+fn names(settings: &serde_json::Value) -> Option<Vec<String>> {
+    // Settings of releases before September 2025 have another key.
+    let names = settings.pointer("/context/fileName").or_else(|| settings.get("contextFileName"))?;
+    let one = names.as_str().map(|name| vec![name.to_owned()]);
+    one.or_else(|| Some(names.as_array()?.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()))
 }
 
 /// What a transcript says of itself.

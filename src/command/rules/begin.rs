@@ -2,7 +2,7 @@
 
 use super::{Options, all_targets, ask, tell};
 use crate::cli::{self, Outcome};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rules::{Choice, Found, INSTRUCTION_TARGETS, RULE_TARGETS, Report, SKILL_TARGETS, Targets, Work};
 
 /// Makes a store of what agents have.
@@ -62,7 +62,10 @@ fn targets(options: &Options, there: &[Vec<&str>; 3]) -> Result<Option<Targets>>
             true => Some(there[at].iter().map(|name| (*name).to_owned()).collect()),
             false => ask::which(question, items, &there[at])?,
         };
-        let Some(answer) = answer else { return Ok(None) };
+        let Some(answer) = answer else {
+            cli::error(&Error::other("nobody has answered").hint("'--yes' takes the answers that are proposed"));
+            return Ok(None);
+        };
         chosen[at] = answer;
     }
     Ok(Some(all_targets(chosen)))

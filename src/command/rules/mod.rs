@@ -70,7 +70,8 @@ pub struct Options {
     /// List archived skills
     #[arg(long)]
     list: bool,
-    /// The command
+    /// status, sync, check, diff, init, import, add-rule, remove-rule, set, reconfigure, clean, show, archive-skill or
+    /// restore-skill
     #[arg(value_name = "command")]
     command: String,
     /// Its arguments
@@ -179,7 +180,9 @@ impl Options {
             Scope::Repo => {
                 let repo = cli::repository()?;
                 let top = repo.worktree().ok_or_else(|| Error::other("a bare repository has no rules of its own"))?;
-                Place::of_repository(top, repo.git_dir(), &home)
+                let mut place = Place::of_repository(top, repo.git_dir(), &home)?;
+                place.shares_home = repo.config_bool("shiftlog.rulesIncludeHome") == Some(true);
+                Ok(place)
             }
         }
     }
@@ -198,13 +201,7 @@ impl Options {
             description: self.description.clone(),
             text: self.file.as_ref().map(read).transpose()?,
             is_always_applied: !self.no_always_apply,
-            exclude: self
-                .exclude
-                .split(',')
-                .map(str::trim)
-                .filter(|name| !name.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            exclude: rules::words(&self.exclude),
         })
     }
 
@@ -244,7 +241,11 @@ fn wrong_words(command: &str) -> Error {
         "set" => "a key and a value",
         "archive-skill" | "restore-skill" => "names of skills",
         "status" | "sync" | "check" | "diff" | "init" | "import" | "reconfigure" | "clean" => "no arguments",
-        _ => return Error::new(Kind::Usage, format!("unknown command '{command}'")).hint("git shiftlog rules -h"),
+        _ => {
+            let known = "status, sync, check, diff, init, import, add-rule, remove-rule, set, reconfigure, clean, show, \
+                         archive-skill, restore-skill";
+            return Error::new(Kind::Usage, format!("unknown command '{command}'")).hint(format!("commands: {known}"));
+        }
     };
     Error::new(Kind::Usage, format!("'{command}' takes {arguments}"))
 }

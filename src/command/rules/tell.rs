@@ -83,7 +83,7 @@ pub fn check(options: &Options, work: &Work) -> Result<Outcome> {
     if problems.is_empty() { Ok(Outcome::Done) } else { Ok(Outcome::Differs) }
 }
 
-/// Prints what a command has done; for edits of the user's that were in its way, why it has not.
+/// Prints the changes; if generated files were edited, prints these and exits with 3.
 pub fn report(options: &Options, work: &Work, report: &Report, is_sync: bool) -> Result<Outcome> {
     if options.json {
         print_json(report.to_json())?;

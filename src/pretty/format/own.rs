@@ -4,6 +4,7 @@ use crate::outside;
 use crate::pretty::rows::main_sessions;
 use crate::record::Summary;
 use crate::stats::{Cost, Prices, cost_of};
+use crate::told::Told;
 
 /// Our placeholders, without their `%(` and `)`.
 pub(super) const NAMES: &[&str] = &[
@@ -14,6 +15,7 @@ pub(super) const NAMES: &[&str] = &[
     "turns",
     "prompt",
     "summary",
+    "rules",
     "time",
     "tokens:input",
     "tokens:output",
@@ -44,6 +46,16 @@ pub(super) fn value(name: &str, summaries: &[Summary], prices: &Prices) -> Strin
         "tokens:input" => tokens(|summary| summary.tokens.map(|tokens| tokens.input)),
         "tokens:output" => tokens(|summary| summary.tokens.map(|tokens| tokens.output)),
         "cost" => cost_of(prices, summaries).map_or_else(String::new, Cost::rounded),
+        "rules" => {
+            let files = summaries.iter().filter_map(|summary| summary.rules.as_ref()).flat_map(Told::files);
+            let mut names: Vec<String> = Vec::new();
+            for name in files.map(|file| file.name()) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            names.join(",")
+        }
         "prompt" => summaries.iter().find_map(|summary| summary.prompt.clone()).unwrap_or_default(),
         "summary" => summaries.iter().find_map(|summary| summary.summary.clone()).unwrap_or_default(),
         _ => String::new(),

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::place::Place;
 use super::super::stats::short;
 use super::super::sub_agent::SubAgent;
+use super::super::told::told_line;
 use super::super::{count, human};
 use super::call::Calls;
 use super::commit::Bar;
@@ -21,6 +22,7 @@ use super::words::{beginning, markdown};
 use super::{Outlet, Shape, Span, Theme};
 use crate::record::{Conversation, Summary};
 use crate::stats::Cost;
+use crate::told::{Changes, Told};
 use crate::transcript::{SessionKey, turns};
 use crate::{agent, outside};
 
@@ -101,6 +103,8 @@ pub struct Page<'p> {
     shape: &'p Shape,
     contents: Vec<Entry>,
     is_in_session: bool,
+    /// The instruction files of the last conversation of the session whose record has such.
+    told: Option<Told>,
 }
 
 impl<'p> Page<'p> {
@@ -124,7 +128,7 @@ impl<'p> Page<'p> {
         if frame.has_change {
             write!(out, "<div class=\"said\">")?;
         }
-        Ok(Page { out, shape, contents: Vec::new(), is_in_session: false })
+        Ok(Page { out, shape, contents: Vec::new(), is_in_session: false, told: None })
     }
 
     /// Writes the change that stands beside the conversations, after all of them.
@@ -148,6 +152,7 @@ impl<'p> Page<'p> {
     pub fn session(&mut self, head: &SessionHead<'_>) -> io::Result<()> {
         self.end_session()?;
         self.is_in_session = true;
+        self.told = None;
         let agent = agent_name(&head.key.agent);
         let short: String = outside::line(&head.key.id).chars().take(8).collect();
         self.contents.push(Entry::Session { id: head.id.to_owned(), text: format!("{agent} {short}") });
@@ -177,9 +182,11 @@ impl<'p> Page<'p> {
         let summary = &conversation.summary;
         let notice = summary.newer_notice();
         let class = if conversation.lack.is_some() { "notice" } else { "problem" };
+        let told = self.told_line(summary);
         let has_words = !conversation.bytes.is_empty() || summary.is_removed;
         let head = html! {
             @for problem in notice.iter().chain(&conversation.problems) { p.(class) { (outside::line(problem)) } }
+            @if let Some(told) = told { p.notice.told { (told) } }
             @if let Some(text) = &summary.summary { div.summary { span.who { "Summary" } (markdown(text)) } }
             @if let Some(prompt) = summary.shown_prompt().filter(|_| !has_words) {
                 div.prompt { span.who { "Prompt" } div.typed { (outside::text(&prompt)) } }
@@ -231,6 +238,18 @@ impl<'p> Page<'p> {
             self.contents.push(entry(bar));
         }
         Ok(())
+    }
+
+    /// Returns what the agent was told, unless it was the same as before in this session.
+    fn told_line(&mut self, summary: &Summary) -> Option<String> {
+        let told = summary.rules.clone()?;
+        let before = self.told.replace(told.clone());
+        if before.as_ref() == Some(&told) {
+            return None;
+        }
+        let files = told.files();
+        let changes = before.map(|before| Changes::between(&before.files(), &files));
+        told_line(&files, changes.as_ref().map(|changes| ("the commit before", changes)))
     }
 
     fn end_session(&mut self) -> io::Result<()> {

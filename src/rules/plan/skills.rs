@@ -1,32 +1,20 @@
 //! Planning the links to skills and the copies of skills.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::super::Scope;
 use super::super::apply::{Step, stamp};
 use super::super::backup;
 use super::super::disk::{self, Node};
 use super::super::manifest::Conflict;
 use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
+use super::super::tree::{META, Tree, tree_digest, tree_steps};
 use super::super::want::Wanted;
 use super::Planner;
 use crate::error::Result;
-use crate::managed::file::digest;
-
-/// The file that makes a directory a copy of a skill.
-const META: &str = ".sync-meta";
-
-type Tree = BTreeMap<PathBuf, Node>;
-
-/// Returns what tells a copy of a skill from another, without the file that says when it was copied.
-pub fn tree_digest(tree: &Tree) -> String {
-    let parts = tree.iter().filter(|(path, _)| *path != Path::new(META));
-    let lines: String = parts.map(|(path, node)| format!("{}\0{}\0", path.display(), stamp(node))).collect();
-    digest(lines.as_bytes())
-}
 
 impl Planner<'_> {
     /// Plans a link to a skill.
@@ -37,8 +25,8 @@ impl Planner<'_> {
         let Some(original) = self.skill_original(wanted, &path, &node, conflict, is_same)? else { return Ok(()) };
         if !is_same {
             self.make_above(&path);
-            let before = if let Node::Link(_) = node { stamp(&node) } else { stamp(&Node::Absent) };
-            self.steps.push(Step::Link { path: path.clone(), target: target.to_owned(), before });
+            let before = if let Node::Link(_) = node { &node } else { &Node::Absent };
+            self.steps.push(Step::link(path.clone(), target.to_owned(), before));
             self.changes.push(Change { path: path.clone(), action: "link", before: None, after: None });
         }
         let entry = Entry { owned: Owned::Link, target: wanted.target.to_owned(), digest, original };
@@ -68,15 +56,20 @@ impl Planner<'_> {
             if let Node::Link(_) = node {
                 self.steps.push(Step::Remove { path: path.clone(), before: stamp(&node) });
             }
-            let synced_at = self.ways.now.to_rfc3339();
-            let meta = json!({ "source": source, "synced_at": synced_at, "sync_mode": "copy" }).to_string() + "\n";
+            let place = &self.store.place;
+            let meta = match source.strip_prefix(&place.base).ok().filter(|_| place.scope == Scope::Repository) {
+                // It is committed: the same for everybody, wherever the repository is, and whenever it was made.
+                Some(below) => json!({ "source": below, "sync_mode": "copy" }),
+                None => json!({ "source": source, "synced_at": self.ways.now.to_rfc3339(), "sync_mode": "copy" }),
+            };
+            let meta = meta.to_string() + "\n";
             let mode = 0o644;
             tree.insert(PathBuf::from(META), Node::File { bytes: meta.into_bytes(), mode });
             self.make_above(&path);
             // What somebody has changed in it was moved to the backup.
             let is_moved = self.steps.iter().any(|step| matches!(step, Step::Move { from, .. } if *from == path));
             let there = if is_moved { Tree::new() } else { there };
-            self.put_tree(&path, &there, &tree, is_ours && !is_moved)?;
+            self.steps.extend(tree_steps(&path, &there, &tree, is_ours && !is_moved)?);
             self.changes.push(Change { path: path.clone(), action: "copy", before: None, after: None });
         }
         let entry = Entry { owned: Owned::Tree, target: wanted.target.to_owned(), digest: new, original };
@@ -84,43 +77,10 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans that a directory has what is in `tree`, where `there` is in it now.
-    pub(super) fn put_tree(&mut self, top: &Path, there: &Tree, tree: &Tree, is_there: bool) -> Result<()> {
-        let is_gone = |path: &PathBuf, node: &Node| match tree.get(path) {
-            None => true,
-            Some(other) => (*other == Node::Directory) != (*node == Node::Directory),
-        };
-        for (path, node) in there.iter().rev().filter(|(path, node)| is_gone(path, node)) {
-            let path = top.join(path);
-            self.steps.push(match node {
-                Node::Directory => Step::RemoveDirectory { path },
-                node => Step::Remove { path, before: stamp(node) },
-            });
-        }
-        if !is_there {
-            self.steps.push(Step::MakeDirectory { path: top.to_owned() });
-        }
-        for (path, node) in tree {
-            let before = there.get(path).filter(|node| **node != Node::Directory).unwrap_or(&Node::Absent);
-            let path = top.join(path);
-            match node {
-                node if there.get(path.strip_prefix(top).unwrap_or(&path)) == Some(node) => {}
-                Node::Directory => self.steps.push(Step::MakeDirectory { path }),
-                Node::File { bytes, mode } => self.steps.push(Step::write(path, bytes, Some(*mode), before)?),
-                Node::Link(target) => {
-                    let before = stamp(before);
-                    self.steps.push(Step::Link { path, target: target.clone(), before });
-                }
-                Node::Absent | Node::Other => {}
-            }
-        }
-        Ok(())
-    }
-
     /// Plans that a copy of ours goes.
     pub(super) fn remove_tree(&mut self, top: &Path) -> Result<()> {
         let there = disk::tree(top)?;
-        self.put_tree(top, &there, &Tree::new(), true)?;
+        self.steps.extend(tree_steps(top, &there, &Tree::new(), true)?);
         self.steps.push(Step::RemoveDirectory { path: top.to_owned() });
         Ok(())
     }
@@ -153,8 +113,9 @@ impl Planner<'_> {
             Node::Absent => Original::Absent,
             Node::Link(target) if self.store.has(target) => self.earlier_skill(path),
             Node::Directory if self.is_copy(path) => {
-                if matches!(&wanted.what, super::What::Link { .. }) {
-                    self.remove_tree(path)?;
+                if !is_same {
+                    // Nobody has written down what it had, so it can have an edit of the user's.
+                    self.make_room(path, node, false);
                 }
                 self.earlier_skill(path)
             }
@@ -201,7 +162,7 @@ impl Planner<'_> {
         }
         self.archived.insert(to.clone());
         self.make_above(&to);
-        self.put_tree(&to, &Tree::new(), &tree, false)?;
+        self.steps.extend(tree_steps(&to, &Tree::new(), &tree, false)?);
         self.changes.push(Change { path: to, action: "create", before: None, after: None });
         Ok(())
     }
@@ -221,7 +182,8 @@ impl Planner<'_> {
     pub(super) fn is_copy(&self, path: &Path) -> bool {
         let Ok(Node::File { bytes, .. }) = disk::observe(&path.join(META)) else { return false };
         let meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        meta["source"].as_str().is_some_and(|source| self.store.has(Path::new(source)))
+        // That of a repository is relative to its top.
+        meta["source"].as_str().is_some_and(|source| self.store.has(&self.store.place.base.join(source)))
     }
 
     /// Returns what was in the place of a skill before an earlier tool put it there.

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use super::super::apply::{Step, stamp};
 use super::super::block;
-use super::super::disk::{self, Node};
+use super::super::disk::{self, Modified, Node};
 use super::super::generate;
 use super::super::places::{self, Form, Rules, SKILL_TARGETS};
 use super::super::registry::{Entry, Original, Owned, stable_digest};
 use super::super::report::Change;
+use super::super::tree::tree_digest;
 use super::super::{Scope, want};
 use super::Planner;
 use crate::error::Result;
@@ -38,10 +39,15 @@ impl Planner<'_> {
             }
         }
         let manifest = &self.store.manifest;
-        let listed = want::configured(self.store, &manifest.agents_md_paths(), "AGENTS.md").0;
-        files.extend(listed.into_iter().map(|path| ("agents-md", path)));
-        let copies = want::configured(self.store, &manifest.claude_md_paths(), "CLAUDE.md").0;
-        files.extend(copies.into_iter().map(|path| ("claude-md", path)));
+        // Paths that are refused have nothing of ours; a sync says why.
+        let paths = [
+            ("agents-md", manifest.agents_md_paths(), "AGENTS.md"),
+            ("claude-md", manifest.claude_md_paths(), "CLAUDE.md"),
+        ];
+        for (target, configured, file) in paths {
+            let (listed, _) = want::configured(self.store, &configured, file).unwrap_or_default();
+            files.extend(listed.into_iter().map(|path| (target, path)));
+        }
         for (target, path) in files {
             self.discover_file(target, &path, false)?;
         }
@@ -67,13 +73,12 @@ impl Planner<'_> {
                         Ok(Node::Link(target)) if self.store.has(&target) => {
                             (Owned::Link, target.display().to_string())
                         }
-                        Ok(Node::Directory) if self.is_copy(&path) => {
-                            (Owned::Tree, super::skills::tree_digest(&disk::tree(&path)?))
-                        }
+                        Ok(Node::Directory) if self.is_copy(&path) => (Owned::Tree, tree_digest(&disk::tree(&path)?)),
                         _ => continue,
                     };
                     let original = self.earlier_skill(&path);
                     let entry = Entry { owned, target: (*agent).to_owned(), digest, original };
+                    self.discovered.insert(path.clone());
                     self.registry.entries.insert(path, entry);
                 }
             }
@@ -99,6 +104,7 @@ impl Planner<'_> {
         } else {
             return Ok(());
         };
+        self.discovered.insert(path.to_owned());
         self.registry.entries.insert(path.to_owned(), Entry { owned, target: target.to_owned(), digest, original });
         Ok(())
     }
@@ -123,12 +129,16 @@ impl Planner<'_> {
                 self.registry.followed.retain(|_, resolved| *resolved != path);
             }
         }
+        // Whether those that stay were edited is known no better after this.
+        self.registry.entries.retain(|path, _| !self.discovered.contains(path));
         Ok(())
     }
 
     /// Plans that one thing goes. Returns whether it does.
     fn take_back(&mut self, path: &Path, entry: &Entry) -> Result<bool> {
         let node = disk::observe(path)?;
+        // What is generated and nobody has written down can have an edit of the user's in it.
+        let mut is_unknown = self.discovered.contains(path) && matches!(node, Node::File { .. } | Node::Directory);
         let is_disturbed = match (entry.owned, &node) {
             (Owned::Link | Owned::Tree, node) => self.is_skill_disturbed(path, node, entry)?,
             (_, Node::Absent) => false,
@@ -137,7 +147,10 @@ impl Planner<'_> {
                     block::split(bytes).map_or_else(|| stable_digest(bytes), |split| stable_digest(split.block));
                 let has_front = path.extension().is_some_and(|extension| extension == "mdc");
                 let is_users = entry.owned == Owned::Block && block::split(bytes).is_none();
-                !is_users && there != entry.digest && !generate::is_of_earlier_tool(bytes, has_front)
+                let is_changed = !is_users && there != entry.digest;
+                let is_of_earlier_tool = generate::is_of_earlier_tool(bytes, has_front);
+                is_unknown |= is_changed && is_of_earlier_tool || is_users && generate::is_generated(bytes, has_front);
+                is_changed && !is_of_earlier_tool
             }
             _ => true,
         };
@@ -146,7 +159,7 @@ impl Planner<'_> {
             return Ok(false);
         }
         let mut node = node;
-        if is_disturbed {
+        if is_disturbed || is_unknown {
             self.keep(path, &node, false);
             if node == Node::Directory {
                 // The step that keeps it has moved it away.
@@ -159,7 +172,9 @@ impl Planner<'_> {
             // Without text of the user's, what was there before comes back, be it nothing or a link.
             let is_empty = users.is_empty() && !matches!(entry.original, Original::File { .. });
             if has_block && !is_empty {
-                self.write(path, users, &node, None, "restore")?;
+                let is_original = self.bytes_of(&entry.original).is_ok_and(|bytes| bytes == users);
+                let modified = is_original.then(|| self.modified_of(&entry.original)).flatten();
+                self.write_back(path, users, &node, None, modified)?;
                 return Ok(true);
             }
             if !has_block && !generate::is_generated(bytes, false) {
@@ -184,19 +199,34 @@ impl Planner<'_> {
         self.changes.push(Change { path: path.to_owned(), action: "remove", before, after: None });
     }
 
+    /// Plans that a file gets its bytes back, and its time.
+    fn write_back(
+        &mut self,
+        path: &Path,
+        bytes: Vec<u8>,
+        node: &Node,
+        mode: Option<u32>,
+        modified: Option<Modified>,
+    ) -> Result<()> {
+        self.write(path, bytes, node, mode, "restore")?;
+        if let Some(step) = self.steps.pop() {
+            self.steps.push(step.at(modified));
+        }
+        Ok(())
+    }
+
     /// Plans that an original comes back to where `node` is now.
     fn restore(&mut self, path: &Path, original: &Original, node: &Node) -> Result<()> {
         match original {
             Original::Absent if *node == Node::Absent => {}
             Original::Absent => self.remove(path, node),
             Original::File { mode, .. } => {
-                let bytes = self.bytes_of(original)?;
-                self.write(path, bytes, node, Some(*mode), "restore")?;
+                let (bytes, modified) = (self.bytes_of(original)?, self.modified_of(original));
+                self.write_back(path, bytes, node, Some(*mode), modified)?;
             }
-            Original::Link { target } => {
+            Original::Link { target, modified } => {
                 self.make_above(path);
-                let before = stamp(node);
-                self.steps.push(Step::Link { path: path.to_owned(), target: target.clone(), before });
+                self.steps.push(Step::link(path.to_owned(), target.clone(), node).at(*modified));
                 self.changes.push(Change { path: path.to_owned(), action: "restore", before: None, after: None });
             }
             Original::Directory { kept } => {

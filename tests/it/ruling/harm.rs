@@ -67,6 +67,42 @@ fn two_commands_at_once_wait_for_each_other() {
 }
 
 #[test]
+fn of_two_commands_that_make_a_store_one_does() {
+    for _ in 0..4 {
+        let home = Home::empty();
+        home.write(".claude/CLAUDE.md", "# Style\n\nfour spaces\n");
+        let children: Vec<_> = (0..2)
+            .map(|_| {
+                let mut command = home.scratch.command("git", &home.scratch.top);
+                command.args(["shiftlog", "rules", "init", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null());
+                command.spawn().unwrap()
+            })
+            .collect();
+        let codes: Vec<_> = children.into_iter().map(|mut child| child.wait().unwrap().code().unwrap()).collect();
+        assert_eq!(codes.iter().sum::<i32>(), 1, "one makes it, the other finds it: {codes:?}");
+        let value: Value = serde_json::from_str(&home.rules(&["status", "--json"]).ok()).unwrap();
+        assert_eq!(value["rules"].as_array().unwrap().len(), 1, "{value}");
+    }
+}
+
+#[test]
+fn one_place_that_cannot_be_written_keeps_no_command_from_the_others() {
+    let home = Home::new();
+    home.write(".kiro/steering", "a file, where a directory should be\n");
+    let before = home.tree();
+    let ran = home.rules(&["sync"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains(".kiro/steering/conventions.md'"), "{ran:?}");
+    assert!(home.read(".claude/CLAUDE.md").contains("four spaces"), "the others are written");
+    home.rules(&["sync", "--only=claude"]).ok();
+    home.rules(&["set", "agents_md.header", "# Other"]).ok();
+    home.answered(&["reconfigure"], "all\n1\nall\n").ok();
+    assert_eq!(home.rules(&["check"]).ok(), "");
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.tree(), before);
+}
+
+#[test]
 fn a_hostile_manifest_does_no_harm() {
     let home = Home::new();
     for text in

@@ -46,6 +46,9 @@ fn a_backup_is_never_shared_and_has_absolute_paths() {
     assert_eq!(ids.len(), 3, "one for each command that replaced something: {ids:?}");
     let meta = |at: usize| -> Value { serde_json::from_slice(&fs::read(ids[at].join("meta.json")).unwrap()).unwrap() };
     assert_eq!((&meta(0)["command"], &meta(2)["command"]), (&json!("sync"), &json!("remove-rule")));
+    let id = ids[0].file_name().unwrap().to_str().unwrap();
+    let shape: String = id.chars().map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect();
+    assert_eq!(shape, "00000000T000000Z");
     assert_eq!(meta(0)["created"], ids[0].file_name().unwrap().to_str().unwrap());
     assert_eq!(meta(1)["files"][0]["path"], json!(outside));
     assert_eq!(fs::read_to_string(ids[0].join("files/.cursor/rules/tests.mdc")).unwrap(), "mine\n");

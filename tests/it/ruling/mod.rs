@@ -1,7 +1,10 @@
 //! `git shiftlog rules`: one store of rules and skills for agents.
 
+mod adopting;
 mod harm;
+mod hostile;
 mod losses;
+mod unknown;
 
 use std::fs;
 use std::path::PathBuf;
@@ -116,9 +119,9 @@ impl Home {
         feed(command.args(["shiftlog", "rules"]).args(args), input.as_bytes())
     }
 
-    /// Returns everything of the home but the store, and what it is.
+    /// Returns everything of the home but the store, and what it is. A directory has a new time with each file in it.
     fn tree(&self) -> String {
-        let script = "find . -path ./.ai-agent -prune -o -printf '%p %y %m %l\\n' | sort; \
+        let script = "find . -path ./.ai-agent -prune -o -type d -printf '%p %y %m\\n' -o -printf '%p %y %m %T@ %l\\n' | sort; \
                       find . -path ./.ai-agent -prune -o -type f -print | sort | xargs -r sha256sum";
         self.scratch.run_in(&self.scratch.home(), "sh", ["-c", script]).ok()
     }
@@ -245,6 +248,50 @@ fn a_repository_has_rules_of_its_own_that_a_build_can_check() {
     assert!(found.stdout.contains("outdated: AGENTS.md\n"), "{found:?}");
     scratch.shiftlog_in(&clone, "rules", ["sync", "--scope=repo"]).ok();
     assert_eq!(check().ok(), "");
+}
+
+#[test]
+fn a_copy_of_claude_md_has_the_rules_of_claude() {
+    let home = Home::new();
+    home.rules(&["add-rule", "no-claude", "--exclude=claude,agents-md"]).ok();
+    fs::create_dir_all(home.path("p")).unwrap();
+    home.rules(&["set", "claude_md.paths", "~/p/CLAUDE.md"]).ok();
+    home.rules(&["sync"]).ok();
+    assert_eq!(timeless(&home.read("p/CLAUDE.md")), timeless(&home.read(".claude/CLAUDE.md")));
+    assert!(!home.read("p/CLAUDE.md").contains("No Claude") && home.read(".gemini/GEMINI.md").contains("No Claude"));
+    assert!(!home.read("ws/AGENTS.md").contains("no-claude"));
+    home.rules(&["set", "agents_md.preamble", "Words."]).ok();
+    home.rules(&["sync", "--only=cursor"]).ok();
+    assert!(
+        timeless(&home.read("ws/AGENTS.md"))
+            .ends_with("T\n\n# AGENTS Rules\n\nWords.\n\n1. **style** -- How code looks\n2. **tests** -- test first\n")
+    );
+}
+
+#[test]
+fn a_change_of_mode_cleans_up_the_other_kind() {
+    let home = Home::new();
+    home.rules(&["sync"]).ok();
+    let meta: Value = serde_json::from_str(&home.read(".claude/skills/review/.sync-meta")).unwrap();
+    let time = meta["synced_at"].as_str().unwrap();
+    assert!(time.len() == 20 && time.ends_with('Z'), "{time}");
+    let modes = |codex: &str, claude: &str| {
+        let mut manifest: Value = serde_json::from_str(&home.read(".ai-agent/manifest.json")).unwrap();
+        manifest["active_targets"]["skills"] =
+            json!([{ "name": "codex", "sync_mode": codex }, { "name": "claude", "sync_mode": claude }]);
+        home.write(".ai-agent/manifest.json", &manifest.to_string());
+        home.rules(&["sync"]).ok();
+    };
+    modes("copy", "symlink");
+    assert!(home.is_there(".codex/skills/review/.sync-meta"));
+    let link = |path: &str| fs::read_link(home.path(path)).ok();
+    assert_eq!(link(".codex/skills/review"), None);
+    assert_eq!(link(".claude/skills/review"), Some(home.path(".ai-agent/skills/review")));
+    modes("symlink", "copy");
+    assert_eq!(link(".codex/skills/review"), Some(home.path(".ai-agent/skills/review")));
+    assert!(home.is_there(".claude/skills/review/.sync-meta"));
+    assert!(!home.is_there(".ai-agent/backups"), "what we wrote is no original");
+    assert!(!home.is_there(".ai-agent/skills/review/.sync-meta"));
 }
 
 #[test]

@@ -1,0 +1,94 @@
+//! Generated files that the registry does not know: of the earlier tool, of a fresh clone, or after the registry was lost.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::Home;
+
+impl Home {
+    /// Says how often words are anywhere in the home: in files of agents, in the store, or in a backup.
+    fn words(&self, words: &str) -> usize {
+        self.scratch.run_in(&self.path("."), "grep", ["-rl", words, "."]).stdout.lines().count()
+    }
+
+    /// Makes the home one in which the earlier tool has written all files.
+    fn by_the_earlier_tool() -> Home {
+        let home = Home::new();
+        home.rules(&["sync"]).ok();
+        let script = "find . -type f -not -path './.ai-agent/*' -print0 \
+                      | xargs -0 sed -i 's/^# Run: git shiftlog rules sync/# Run: python3 sync_agent_rules.py sync/'";
+        home.scratch.run_in(&home.path("."), "sh", ["-c", script]).ok();
+        fs::remove_dir_all(home.path(".ai-agent/shiftlog")).unwrap();
+        home
+    }
+}
+
+#[test]
+fn edits_in_files_of_the_earlier_tool_are_kept_in_the_backup() {
+    for command in [&["sync"][..], &["clean", "--yes"], &["reconfigure"]] {
+        let home = Home::by_the_earlier_tool();
+        let claude = home.read(".claude/CLAUDE.md");
+        home.write(".claude/CLAUDE.md", &(claude + "an edit of mine\n"));
+        home.write(".cursor/rules/gone.mdc", &(home.read(".cursor/rules/style.mdc") + "an edit of old\n"));
+        home.write(".claude/skills/review/notes.md", "an edit of the skill\n");
+        let ran = home.answered(command, "none\nnone\nnone\n");
+        assert_eq!(ran.code, 0, "{command:?}: {ran:?}");
+        for words in ["an edit of mine", "an edit of old", "an edit of the skill"] {
+            assert_eq!(home.words(words), 1, "{command:?}: '{words}' is in the backup");
+        }
+        assert!(!home.is_there(".cursor/rules/gone.mdc"), "{command:?}");
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(home.words("an edit of the skill"), 1, "it does not come back: it was generated");
+        assert!(!home.is_there(".claude/skills/review"));
+    }
+}
+
+#[test]
+fn an_edit_in_a_fresh_clone_is_kept_in_the_backup() {
+    let home = Home::new();
+    let scratch = &home.scratch;
+    scratch.write(".ai-agent/rules/build.md", "# Build\n\nmake it\n");
+    scratch.write(".ai-agent/skills/deploy/SKILL.md", "how to deploy\n");
+    let manifest = json!({ "version": "1.0", "rules": [{ "id": "build" }],
+        "active_targets": { "instructions": ["codex", "claude"], "skills": ["claude"] } });
+    scratch.write(".ai-agent/manifest.json", &manifest.to_string());
+    home.rules(&["sync", "--scope=repo"]).ok();
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "rules"]).ok();
+    let meta = fs::read_to_string(scratch.top.join(".claude/skills/deploy/.sync-meta")).unwrap();
+    assert_eq!(
+        meta, "{\"source\":\".ai-agent/skills/deploy\",\"sync_mode\":\"copy\"}\n",
+        "nothing of the author's home"
+    );
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", ".", clone.to_str().unwrap()]).ok();
+    let rules = |command: &str| scratch.shiftlog_in(&clone, "rules", [command, "--scope=repo"]);
+    assert_eq!(rules("check").ok(), "", "what was committed is right in the clone, copied skills too");
+    rules("sync").ok();
+    assert_eq!(scratch.git_in(&clone, ["status", "--porcelain"]).ok(), "");
+    fs::remove_dir_all(clone.join(".git/shiftlog/rules")).unwrap();
+
+    let agents = fs::read_to_string(clone.join("AGENTS.md")).unwrap();
+    fs::write(clone.join("AGENTS.md"), agents + "an edit of mine\n").unwrap();
+    fs::write(clone.join(".claude/skills/deploy/SKILL.md"), "an edit of the skill\n").unwrap();
+    rules("sync").ok();
+    assert_eq!(scratch.git_in(&clone, ["status", "--porcelain"]).ok(), "", "the generated texts are back");
+    for words in ["an edit of mine", "an edit of the skill"] {
+        let found = scratch.run_in(&clone, "grep", ["-rl", words, ".git/shiftlog/rules/backups"]).ok();
+        assert_eq!(found.lines().count(), 1, "{words}: {found}");
+    }
+}
+
+#[test]
+fn a_block_whose_line_ends_were_changed_goes_as_a_whole() {
+    let home = Home::new();
+    home.write(".claude/CLAUDE.md", "mine\n");
+    home.rules(&["sync"]).ok();
+    home.write(".claude/CLAUDE.md", &home.read(".claude/CLAUDE.md").replace('\n', "\r\n"));
+    assert_eq!(home.rules(&["check"]).ok(), "", "the words are those that were written");
+    home.rules(&["add-rule", "new"]).ok();
+    assert_eq!(home.read(".claude/CLAUDE.md").matches("rules: begin").count(), 1);
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.read(".claude/CLAUDE.md"), "mine\r\n");
+}
