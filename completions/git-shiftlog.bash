@@ -1388,7 +1388,7 @@ _git__shiftlog__stats() {
 
     case "${cmd}" in
         git__shiftlog__stats)
-            opts="-z -h --by --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --words --no-cost --prices --chart --json --csv --ref --color"
+            opts="-z -h --by --depth --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --words --lines --survival --no-cost --prices --chart --json --csv --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1396,6 +1396,10 @@ _git__shiftlog__stats() {
             case "${prev}" in
                 --by)
                     COMPREPLY=($(compgen -W "$(__git_shiftlog_stats_keys)" -- "${cur}"))
+                    return 0
+                    ;;
+                --depth)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --since)
@@ -1613,7 +1617,7 @@ _git__shiftlog__web() {
 
     case "${cmd}" in
         git__shiftlog__web)
-            opts="-h --port --browser --no-browser --idle --ref"
+            opts="-h --port --browser --no-browser --idle --all-worktrees --ref"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2081,7 +2085,7 @@ _git__shiftlog__evidence() {
 
     case "${cmd}" in
         git__shiftlog__evidence)
-            opts="-n -q -h --kind --note --json --dry-run --ref --quiet"
+            opts="-o -n -q -h --kind --note --words --since --until --user --failed --max-count --target --attach --json --dry-run --ref --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2092,6 +2096,34 @@ _git__shiftlog__evidence() {
                     return 0
                     ;;
                 --note)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --attach)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -422,7 +422,8 @@ complete -c git-shiftlog-branches -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-branches -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-branches -s h -d 'Print this usage'
 
-complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, author, branch, commit, day, week, month, session' -r -f -a '(__fish_git_shiftlog_stats_keys)'
+complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, author, branch, commit, day, week, month, session, path' -r -f -a '(__fish_git_shiftlog_stats_keys)'
+complete -c git-shiftlog-stats -l depth -d 'Put files into groups by so many components of their paths' -r
 complete -c git-shiftlog-stats -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-stats -l until -l before -d 'Only commits made at or before a date' -r
 complete -c git-shiftlog-stats -l author -d 'Only commits whose author matches a pattern' -r
@@ -443,6 +444,8 @@ complete -c git-shiftlog-stats -l branches -d 'Start from all local branches'
 complete -c git-shiftlog-stats -l tags -d 'Start from all tags'
 complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches'
 complete -c git-shiftlog-stats -l words -d 'Count each answer in the recorded words'
+complete -c git-shiftlog-stats -l lines -d 'Count the lines that commits add instead, and who wrote them'
+complete -c git-shiftlog-stats -l survival -d 'With --lines, count how many of them are still there'
 complete -c git-shiftlog-stats -l no-cost -d 'Leave out costs'
 complete -c git-shiftlog-stats -l chart -d 'Draw a bar for each group'
 complete -c git-shiftlog-stats -l json -d 'Print one JSON object a line'
@@ -478,6 +481,7 @@ complete -c git-shiftlog-web -l browser -d 'Open this browser' -r -f -a '(__fish
 complete -c git-shiftlog-web -l idle -d 'End when nothing was asked for in so many minutes (default: 60)' -r
 complete -c git-shiftlog-web -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-web -l no-browser -d 'Open no browser'
+complete -c git-shiftlog-web -l all-worktrees -d 'Start from what all worktrees have checked out, too'
 complete -c git-shiftlog-web -s h -d 'Print this usage'
 
 complete -c git-shiftlog-get -s h -d 'Print this usage'
@@ -527,13 +531,21 @@ complete -c git-shiftlog-import -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-import -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-import -s h -d 'Print this usage'
 
-complete -c git-shiftlog-evidence -l kind -d 'Say what kind of text it is (test, ci or log)' -r -f -a "test\t''
+complete -c git-shiftlog-evidence -l kind -d 'With \'attach\', the kind of the files (test, ci or log; default: log)' -r -f -a "test\t''
 ci\t''
 log\t''"
-complete -c git-shiftlog-evidence -l note -d 'Say this of it' -r
+complete -c git-shiftlog-evidence -l note -d 'With \'attach\', a remark that is kept with the files' -r
+complete -c git-shiftlog-evidence -l since -d 'With \'pull\', fetch logs that began since a date, instead of since the last pull' -r
+complete -c git-shiftlog-evidence -l until -d 'With \'pull\', fetch logs that began until a date' -r
+complete -c git-shiftlog-evidence -l user -d 'With \'pull\', fetch the logs of this user' -r
+complete -c git-shiftlog-evidence -l max-count -d 'With \'pull\', fetch at most this many logs, the newest' -r
+complete -c git-shiftlog-evidence -s o -l target -d 'With \'pull\', ask this org, by its alias or the name of a user' -r
+complete -c git-shiftlog-evidence -l attach -d 'With \'pull\', attach the logs to this commit' -r
 complete -c git-shiftlog-evidence -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-evidence -l json -d 'Print one JSON object a line'
-complete -c git-shiftlog-evidence -s n -l dry-run -d 'Say what would be done, and do nothing'
+complete -c git-shiftlog-evidence -l words -d 'With \'attach\' and \'pull\', store the texts in the archive, without secrets'
+complete -c git-shiftlog-evidence -l failed -d 'With \'pull\', fetch only logs whose status tells a failure'
+complete -c git-shiftlog-evidence -l json -d 'With \'list\' and \'pull\', print one JSON object a line'
+complete -c git-shiftlog-evidence -s n -l dry-run -d 'Print what would be attached, fetched or dropped, and change nothing'
 complete -c git-shiftlog-evidence -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-evidence -s h -d 'Print this usage'
 
