@@ -142,7 +142,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`].
 pub fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {
     put(path, bytes, true)
 }

@@ -44,7 +44,7 @@ pub fn is_secret(path: &str) -> bool {
     is_place(&path, name) || WORDS.iter().copied().any(is_named)
 }
 
-/// Says whether a path names a file that holds secrets and no code: as [`is_secret`], but a source file may have a word such as
+/// Says whether a path names a file that holds secrets and no code: as `is_secret`, but a source file may have a word such as
 /// `token` in its name.
 pub fn is_secret_data(path: &str) -> bool {
     const DATA: &[&str] =
