@@ -86,9 +86,8 @@ impl Note {
 
     /// Remembers how many lines were left out of a note that is too large.
     pub(super) fn take_problem(&mut self, left_out: usize) {
-        if left_out > 0 {
-            self.problems.push(format!("the note is too large: lines left out: {left_out}"));
-        }
+        let problem = || format!("the note is too large: lines left out: {left_out}");
+        self.problems.extend((left_out > 0).then(problem));
     }
 
     /// Returns an empty note whose problem is `why`, for a note that cannot be read.
@@ -230,9 +229,8 @@ impl Note {
 
     /// Adds a record that is not shown.
     pub(super) fn hide(&mut self, hidden: Hidden) {
-        if !self.hidden.contains(&hidden) {
-            self.hidden.push(hidden);
-        }
+        let is_new = !self.hidden.contains(&hidden);
+        self.hidden.extend(is_new.then_some(hidden));
     }
 
     /// Adds a unit unless the note has it. Does not join records.
@@ -245,9 +243,11 @@ impl Note {
         }
     }
 
-    /// Returns a note without units, but with the same hidden records and problems.
+    /// Returns a note without units, which may be large and are not copied, but with all else.
     pub(super) fn without_units(&self) -> Self {
-        Note { units: Vec::new(), ..self.clone() }
+        let mut note = Note { trees: self.trees.clone(), problems: self.problems.clone(), ..Note::default() };
+        note.hide_all(self);
+        note
     }
 
     /// Adds everything in `other` that this note lacks. Does not join records.
