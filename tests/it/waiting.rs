@@ -85,7 +85,7 @@ fn a_commit_whose_transcript_was_deleted_says_so() {
     let expected = "warning: the transcript of claude/s1 was deleted before it could be stored\n";
     assert!(ran.stderr.contains(expected), "{ran:?}");
     assert_eq!(scratch.waiting(), 0);
-    assert_eq!(scratch.shiftlog("log", [""; 0]).stderr, "", "once");
+    assert!(!scratch.shiftlog("log", [""; 0]).stderr.contains("was deleted"), "once");
 }
 
 #[test]
