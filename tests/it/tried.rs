@@ -1,5 +1,7 @@
 //! What somebody finds who tries the programs from the README alone: wrong words help, and nothing is lost by one.
 
+mod purge;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -26,100 +28,6 @@ fn recorded() -> Scratch {
 #[track_caller]
 fn told(ran: &Ran, code: i32, stderr: &str) {
     assert_eq!((ran.code, ran.stderr.as_str()), (code, stderr), "{ran:?}");
-}
-
-/// Two clones, of which one has a commit with a conversation in two parts and another commit, and shares `what`; the other
-/// one has the notes alone. Also returns the commits.
-fn notes_alone(what: &str) -> (Team, PathBuf, PathBuf, String, String) {
-    let team = Team::new();
-    let (a, b) = (team.bare_clone("a", &[]), team.bare_clone("b", &[]));
-    team.shiftlog(&a, "init", &["--agent=claude", &format!("--share={what}"), "-q"]).ok();
-    team.shiftlog(&b, "init", &["--agent=claude", "--share=notes", "-q"]).ok();
-    let commit = team.commit(&a, "x", "1\n", "words of a");
-    let said = a.join(".git/said");
-    fs::write(&said, line("words of a") + &line("the end of it")).unwrap();
-    let args = ["--transcript", said.to_str().unwrap(), "--session", "words-of-a", "-q"];
-    team.shiftlog(&a, "add", &[&["HEAD"], &args[..]].concat()).ok();
-    let other = team.commit(&a, "x", "2\n", "more of a");
-    team.git(&a, &["push", "-q", "--no-verify"]).ok();
-    team.shiftlog(&a, "sync", &["-q"]).ok();
-    team.git(&b, &["pull", "-q"]).ok();
-    team.shiftlog(&b, "sync", &["pull", "-q"]).ok();
-    assert!(team.git(&b, &["notes", "--ref=shiftlog", "show", &commit]).ok().contains("words of a"));
-    (team, a, b, commit, other)
-}
-
-#[test]
-fn a_note_goes_when_it_is_known_which_words_go_with_it() {
-    for by in ["commit", "date", "range"] {
-        let (team, _, b, commit, other) = notes_alone("all");
-        let range = format!("{commit}~..{commit}");
-        let (args, conversations) = match by {
-            "commit" => (vec![commit.as_str()], "1 conversation"),
-            "range" => (vec![range.as_str()], "1 conversation"),
-            _ => (vec!["--before=now", "--all"], "2 conversations"),
-        };
-        let elsewhere = format!("the words of {conversations} are not here yet");
-        let dry = team.shiftlog(&b, "purge", &[&args[..], &["--dry-run"]].concat());
-        assert_eq!(dry.stderr, format!("warning: {elsewhere}; nothing is removed before they are\n"), "{by}");
-        let hint = "hint: 'git shiftlog sync pull --all' fetches transcripts that others share";
-        let early = team.shiftlog(&b, "purge", &[&args[..], &["--yes"]].concat());
-        told(&early, 128, &format!("fatal: {elsewhere}\n{hint}\n"));
-        let note = |commit: &str| team.git(&b, &["notes", "--ref=shiftlog", "show", commit]);
-        assert_eq!(note(&commit).code, 0, "{by}");
-        team.shiftlog(&b, "sync", &["pull", "--all", "-q"]).ok();
-        team.shiftlog(&b, "purge", &[&args[..], &["--yes"]].concat()).ok();
-        assert_ne!(note(&commit).code, 0, "{by}");
-        assert_eq!(note(&other).code == 0, by != "date", "the other one stays: {by}");
-        // Nobody brings the words back.
-        team.shiftlog(&b, "sync", &["pull", "--all", "-q"]);
-        assert_ne!(team.raw(&b, &commit).code, 0, "{by}");
-        assert_eq!(team.raw(&b, &other).code == 0, by != "date", "{by}");
-        let list = team.git(&b, &["ls-tree", "-r", "--name-only", "refs/shiftlog/sessions"]).stdout;
-        assert!(!list.contains("words-of-a"), "{by}: {list}");
-    }
-}
-
-#[test]
-fn a_note_goes_although_nobody_shares_its_words() {
-    let (team, _, b, commit, other) = notes_alone("notes");
-    team.shiftlog(&b, "sync", &["pull", "--all", "-q"]).ok();
-    let dry = team.shiftlog(&b, "purge", &["--dry-run", &commit]);
-    let expected = "would remove 0 segments and change 0 segments and 1 note\n";
-    assert!(dry.stdout.starts_with(expected) && dry.stderr.is_empty(), "{dry:?}");
-    team.shiftlog(&b, "purge", &["--yes", &commit]).ok();
-    let note = |commit: &str| team.git(&b, &["notes", "--ref=shiftlog", "show", commit]);
-    assert_ne!(note(&commit).code, 0);
-    note(&other).ok();
-}
-
-#[test]
-fn purge_takes_ranges_and_helps_with_the_beginning_of_an_id() {
-    let scratch = recorded();
-    told(&purge(&scratch, &["--session=nosuch"]), 1, "error: nothing that is recorded matches\n");
-    told(
-        &purge(&scratch, &["--session=first"]),
-        1,
-        "error: nothing that is recorded matches\nhint: the whole id is needed: --session=first-session\n",
-    );
-    told(
-        &purge(&scratch, &["--dry-run", "first-session", "HEAD~1..HEAD"]),
-        129,
-        "error: 'first-session' is a session\nhint: git shiftlog purge --session=first-session    # removes it\n",
-    );
-    assert_eq!(scratch.records("HEAD~1").len(), 1);
-    let missing = purge(&scratch, &["HEAD~2..nosuch"]);
-    told(&missing, 128, "fatal: bad revision 'HEAD~2..nosuch'\n");
-    told(&purge(&scratch, &["HEAD~2..HEAD~2"]), 1, "error: no conversation recorded for HEAD~2..HEAD~2\n");
-    told(
-        &purge(&scratch, &["HEAD~2.."]),
-        128,
-        "fatal: refusing to remove everything that is recorded here\n\
-         hint: 'git shiftlog purge --all' with the same options does it\n",
-    );
-    purge(&scratch, &["HEAD~1..HEAD"]).ok();
-    assert_eq!(scratch.records("HEAD").len(), 0);
-    assert_eq!(scratch.records("HEAD~1").len(), 1, "only what the range has");
 }
 
 #[test]
